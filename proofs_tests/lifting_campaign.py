@@ -31,7 +31,7 @@ from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.finding import Search, find
+from relift.compiler.idioms.finding import Found, Search, find
 from relift.compiler.idioms.lift import LiftedIdiom, lift
 from relift.compiler.idioms.lifting.effects import effect_of
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
@@ -59,8 +59,9 @@ def inputs(runs: int) -> int:
     ran = differ = 0
     for file, idiom, program in idioms():
         found = evidence(
-            idiom.relations, idiom.found, program, compiled(file), runs, 1, hostile=True
-        )
+            idiom.relations, idiom.found, program, compiled(file), runs, 1, hostile=True,
+            others=idiom.others,
+        )  # fmt: skip
         ran += found.ok
         differ += found.difference is not None
         print(f"{file}.c: {idiom.function}: {idiom.idiom}: {found}", flush=True)
@@ -71,7 +72,7 @@ def inputs(runs: int) -> int:
 def mistakes() -> Iterator[tuple[str, LiftedIdiom, Lifted, Lifted]]:
     """Every mistake in every program that can be run, beside what is right."""
     for file, idiom, right in idioms():
-        if evidence(idiom.relations, idiom.found, right, compiled(file), 5).ok:
+        if evidence(idiom.relations, idiom.found, right, compiled(file), 5, others=idiom.others).ok:
             wrong = [replace(right, program=m) for m in mutants(right.program)]
             for each in (*wrong, *misplaced(right)):
                 yield file, idiom, each, right
@@ -83,7 +84,9 @@ def mutations(count: int) -> int:
     drawn = Random(0).sample(everything, min(count, len(everything)))
     missed = believed = same = 0
     for file, idiom, wrong, right in drawn:
-        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 1000, 2, beside=right)
+        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 1000, 2, beside=right,
+            others=idiom.others,
+        )  # fmt: skip
         shown = proof(idiom.relations, idiom.found, wrong)
         if found.ok or (shown.ok and found.difference):
             print(
@@ -100,6 +103,11 @@ def mutations(count: int) -> int:
     return int(missed > 0 or believed > 0)
 
 
+def _place(relations: Relations, found: Found) -> int:
+    """Where the result of a find is computed."""
+    return relations.instructions[found.result].position
+
+
 def compilers(names: list[str]) -> int:
     """Each compiler at each level: the idioms that are marked, and one set of programs."""
     programs: dict[tuple[str, str, str], dict[str, None]] = {}
@@ -114,10 +122,10 @@ def compilers(names: list[str]) -> int:
                     relations = Relations(function, code)
                     found = () if refusal(function, code) else find(relations).found
                     missed += sorted(x.idiom for x in found) != kinds
-                    for x in found:
+                    for number, x in enumerate(sorted(found, key=lambda x: _place(relations, x))):
                         effect = effect_of(relations, x.loop, x.result, x.idiom)
                         said = str(lifted(effect, relations, f).program)
-                        programs.setdefault((file, f, x.idiom), {})[said] = None
+                        programs.setdefault((file, f, f"{x.idiom} {number}"), {})[said] = None
             wrong += missed
             print(
                 f"{name} {level}: {missed} functions with other idioms than are marked", flush=True

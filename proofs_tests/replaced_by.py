@@ -61,7 +61,15 @@ def _of_file(file: str, folder: Path, calls: Calls, named: str) -> tuple[Counter
             continue
         natural = tuple((size, max(1, least)) for size, least in idiom.lifted.natural)
         own = replace(idiom.lifted, natural=natural)
-        shown = evidence(idiom.relations, idiom.found, own, Replaced(made), runs=RUNS, seed=4)
+        shown = evidence(
+            idiom.relations,
+            idiom.found,
+            own,
+            Replaced(made),
+            runs=RUNS,
+            seed=4,
+            others=idiom.others,
+        )
         refused = c_long.in_dll(made, f"{name}_refused").value
         ran[written.ways[name]] += 1
         # rows that end before they begin are drawn, too, and are nothing for a sparse library

@@ -16,6 +16,7 @@ from relift.compiler.bench.bundle import read_results
 from relift.compiler.bench.times import over_hand, predictions, rank_correlation, speedup
 
 IMPLEMENTATIONS = ("Intel", "PoCL")
+"""As they stand in the brackets of a device's name; before them stands the processor, which may be Intel's."""
 LOWERED = {
     "black_scholes", "convolution", "dot", "gemv", "j2d5pt", "j2d5pt_border", "j2d9pt", "j3d7pt", "kmeans",
     "matmul_1024", "mriq", "nbody", "saxpy", "transpose",
@@ -39,7 +40,11 @@ def kept(folder: str) -> list[dict[str, Any]]:
 
 def variants(folder: str, name: str, implementation: str) -> list[dict[str, Any]]:
     """The rows of a program on an implementation, the default first."""
-    return [r for r in kept(folder) if r["name"] == name and implementation in r["device"]]
+    return [
+        row
+        for row in kept(folder)
+        if row["name"] == name and implementation in row["device"].rpartition("[")[2]
+    ]
 
 
 def fastest(folder: str, name: str, implementation: str) -> dict[str, Any]:

@@ -117,6 +117,10 @@ def host_arguments(
     )
 
 
+_NAMES = {t: dtype.name for t, dtype in DTYPES.items()}
+"""Once, because NumPy takes longer to say it than to compare it."""
+
+
 def require_cells(value: Any, name: str, t: Type | None) -> None:
     """Raise `IllTyped` for an array of another library whose cells are not those of a type, with the call that makes them so.
 
@@ -129,7 +133,7 @@ def require_cells(value: Any, name: str, t: Type | None) -> None:
         t = t.element
     if not isinstance(t, Scalar):
         return
-    has, wanted = str(getattr(value, "dtype", "")).rpartition(".")[2], DTYPES[t.name].name
+    has, wanted = str(getattr(value, "dtype", "")).rpartition(".")[2], _NAMES[t.name]
     if has and has != wanted:
         library = library_of(value)
         cast = calls(library, name).cast.format(wanted)

@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -60,8 +61,23 @@ def bounded_depth(what: str) -> Generator[None]:
         ) from None
 
 
+_blamed: ContextVar[tuple[str | None] | None] = ContextVar("the line of all errors", default=None)
+
+
+@contextmanager
+def blamed_once() -> Generator[None]:
+    """Errors inside are of the line that calls Relift here, which is looked for once, however many are raised and caught."""
+    token = _blamed.set((callers_line(),))
+    try:
+        yield
+    finally:
+        _blamed.reset(token)
+
+
 def callers_line() -> str | None:
     """`file:line` of the innermost frame outside Relift and the standard library, or None."""
+    if (known := _blamed.get()) is not None:
+        return known[0]
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename

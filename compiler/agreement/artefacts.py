@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from relift.compiler.agreement.comparison import Agreement
@@ -17,18 +18,18 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.agreement.own_sizes import at_own_sizes
 from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.agreement.small_sizes import not_simulated
-from relift.compiler.agreement.verification import steps_agree
+from relift.compiler.agreement.verification import steps_confirmed
 from relift.compiler.certificates.certificate import annotated
 from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
 from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
-from relift.compiler.validation.validate import validate
+from relift.compiler.validation.validate import Report, validate
 from relift.rewrites.checks.theorem.composed import general_theorem
 from relift.rewrites.checks.theorem.proving import DERIVATION as PROOF
 from relift.rewrites.checks.theorem.proving import RESULT, Checker, NotFinished, NotProved
-from relift.rewrites.derivation.confirmation import confirm, work
+from relift.rewrites.derivation.confirmation import Confirmation, confirm, work
 from relift.rewrites.derivation.files import parse_json, program_hash
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import Derivation
@@ -128,18 +129,23 @@ def verify_saved(
     devices: Sequence[str],
     report: Callable[[str], None],
     program: Program | None = None,
+    values: Report | None = None,
 ) -> Iterator[Agreement]:
-    """All comparisons of a folder; `program`, at its sizes, may bring a NumPy function for what the interpreter cannot reach."""
+    """All comparisons of a folder; `program`, at its sizes, may bring a NumPy function for what the interpreter cannot reach.
+
+    `values` are what `values_of` says, where it was asked already.
+    """
     anew = compiled_anew(saved)
     yield anew
     report("the derivation")
-    yield steps_agree(saved.derivation)
-    small = _small(saved) if anew.ok else None  # what is compiled anew says nothing of another text
+    steps, confirmed = steps_confirmed(saved.derivation)
+    yield steps
+    small = _Anew(saved, confirmed, anew.ok)
     if saved.theorem:
         report("the theorem")
         yield theorem_holds(saved)
     report("the text on symbols")
-    yield _on_symbols(saved, small)
+    yield _on_symbols(values or values_of(saved), small)
     source, reference = saved.derivation.program, program and program.reference
     runs = list(at_own_sizes(saved.kernel, source, devices, report, reference))
     yield from runs
@@ -207,9 +213,9 @@ def doubts(saved: Saved) -> list[str]:
         raise _refuted(saved, meaning.refutations[0])
     if meaning.ok:
         return []
-    values = _on_symbols(saved, None)
-    if values.refuted:
-        raise _refuted(saved, values.detail)
+    values = values_of(saved)
+    if values.verdict == "refuted":
+        raise _refuted(saved, values.text())
     if values.ok:
         return []
     return [
@@ -231,28 +237,45 @@ class _Small:
     kernel: Compiled
 
 
-def _small(saved: Saved) -> _Small | None:
-    """The derivation compiled anew at small sizes; None where there are none."""
-    try:
-        found = confirm(saved.derivation, RULES, reach=0)
-    except ReliftError:
-        return None
-    if found is None:
-        return None
-    at = ", ".join(f"{name}={value}" for name, value in found.sizes.items())
-    source = saved.derivation.origin.at(found.sizes)
-    low = Program(source.name, source.parameters, tidy(found.terms[-1]))
-    contract = saved.derivation.policy != "exact"
-    return _Small(at, source, compile_program(low, contract=contract))
+@dataclass
+class _Anew:
+    """The derivation compiled anew at small sizes, once somebody asks; it says nothing where the text is another one."""
+
+    saved: Saved
+    confirmed: Confirmation | None
+    same: bool
+
+    @cached_property
+    def small(self) -> _Small | None:
+        """What was compiled; None where there are no such sizes."""
+        found = self.confirmed
+        if not self.same:
+            return None
+        derivation = self.saved.derivation
+        try:
+            if found is None or found.recorded:
+                found = confirm(derivation, RULES, reach=0)
+        except ReliftError:
+            return None
+        if found is None:
+            return None
+        at = ", ".join(f"{name}={value}" for name, value in found.sizes.items())
+        source = derivation.origin.at(found.sizes)
+        low = Program(source.name, source.parameters, tidy(found.terms[-1]))
+        return _Small(at, source, compile_program(low, contract=derivation.policy != "exact"))
 
 
-def _on_symbols(saved: Saved, small: _Small | None) -> Agreement:
+def values_of(saved: Saved) -> Report:
+    """The text at its own sizes against the interpreter, on symbols."""
+    return validate(saved.kernel.source, saved.kernel.plan, saved.low, witness=on_inputs)
+
+
+def _on_symbols(own: Report, anew: _Anew) -> Agreement:
     """The text at its own sizes, or compiled anew at small ones where it is too large for that."""
     against = "the interpreter on free symbols"
-    own = validate(saved.kernel.source, saved.kernel.plan, saved.low, witness=on_inputs)
     if own.verdict != "unknown":
         return Agreement(against, own.ok, own.text())
-    if small is not None:
+    if (small := anew.small) is not None:
         again = validate(small.kernel.source, small.kernel.plan, small.source, reassociate=True)
         if again.verdict != "unknown":
             detail = f"the text compiled anew at {small.at}: {again.text()}"
@@ -260,10 +283,11 @@ def _on_symbols(saved: Saved, small: _Small | None) -> Agreement:
     return Agreement(against, False, own.text(), known=False)
 
 
-def _simulated(saved: Saved, small: _Small | None) -> Agreement:
+def _simulated(saved: Saved, anew: _Anew) -> Agreement:
     """This kernel under Oclgrind, or one compiled anew at small sizes where it would take too long."""
     against = "the race checker"
     own = work(saved.derivation.program.body) <= SIMULATED
+    small = None if own else anew.small
     if not own and small is None:
         return Agreement(
             against, False, "it is too large, and nothing small stands for it", known=False

@@ -13,6 +13,7 @@ from typing import Any
 from relift.compiler.agreement.comparison import Agreement, agreed
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.agreement.simulator import NotAvailable, race_check
+from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.validate import Report, validate
@@ -50,7 +51,7 @@ class SmallCase:
 
     def validated(self) -> Report:
         """The text of the kernel against the low-level program, on symbols."""
-        return validate(self.kernel.source, self.kernel.plan, self.low)
+        return validate(self.kernel.source, self.kernel.plan, self.low, witness=on_inputs)
 
 
 def small_cases(derivation: Derivation, count: int = COUNT) -> list[SmallCase] | Agreement:

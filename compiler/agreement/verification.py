@@ -17,7 +17,7 @@ from relift.compiler.agreement.own_sizes import at_own_sizes
 from relift.compiler.agreement.sampled import sampled
 from relift.compiler.agreement.small_sizes import STEPS, everywhere, small_cases
 from relift.compiler.running.compiled import Compiled
-from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.confirmation import Confirmation, confirm
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError, Unsupported
@@ -50,19 +50,23 @@ def check_run(
 
 def steps_agree(derivation: Derivation) -> Agreement:
     """Every program of a derivation by the interpreter: those recorded where it reaches them, else at small sizes."""
+    return steps_confirmed(derivation)[0]
+
+
+def steps_confirmed(derivation: Derivation) -> tuple[Agreement, Confirmation | None]:
+    """The same, with the programs that were run."""
     try:
         found = confirm(derivation, RULES)
     except BrokenDerivation as error:
-        return Agreement(STEPS, False, error.message)
+        return Agreement(STEPS, False, error.message), None
     except Unsupported as error:
-        return Agreement(STEPS, False, error.message, known=False)
+        return Agreement(STEPS, False, error.message, known=False), None
     if found is None:
-        return Agreement(
-            STEPS, False, "no sizes and inputs were found at which it could run them", known=False
-        )
+        none = "no sizes and inputs were found at which it could run them"
+        return Agreement(STEPS, False, none, known=False), None
     at = ", ".join(f"{name}={value}" for name, value in found.sizes.items()) or "their sizes"
     again = "" if found.recorded else ", derived again"
-    return Agreement(STEPS, True, f"{len(found.terms)} programs at {at}{again}")
+    return Agreement(STEPS, True, f"{len(found.terms)} programs at {at}{again}"), found
 
 
 def failure_on_symbols(derivation: Derivation) -> str | None:

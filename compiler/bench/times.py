@@ -39,8 +39,11 @@ ROUNDS, FEWEST = 15, 5
 SECONDS = 1.0
 """How long a round may take on average: beyond that many seconds for each round there are as few as may be."""
 
-TURN, MOST_OF_TURN = 0.005, 8
+TURN, FEWEST_OF_TURN, MOST_OF_TURN = 0.005, 3, 8
 """Seconds of a turn, and how many runs of what is shorter are in one."""
+
+WOKEN = 0.1
+"""A run of fewer seconds is not timed right after another program's: threads and clocks of the cores must wake for it."""
 
 Times = dict[str, Any]
 
@@ -96,9 +99,14 @@ class _Runner:
     seconds: list[float] = field(default_factory=list)
 
     def turn(self) -> None:
-        """Run it, and a few times what is shorter than a turn: what else the machine does takes longer."""
+        """Run it, and a few times what is short, after a run that is not timed."""
         shortest = min(self.seconds, default=TURN)
-        self.seconds += self.run(max(1, min(MOST_OF_TURN, round(TURN / shortest))))
+        if shortest >= WOKEN:
+            self.seconds += self.run(1)
+        else:
+            self.run(1)
+            times = max(FEWEST_OF_TURN, min(MOST_OF_TURN, round(TURN / shortest)))
+            self.seconds += self.run(times)
 
 
 def time_in_turn(
@@ -172,7 +180,10 @@ def _taken_in_turn(
         while len(numpy) < FEWEST or (
             len(numpy) < rounds and time.perf_counter() - started < rounds * SECONDS
         ):
-            for each in runners:
+            first = len(numpy) % max(
+                1, len(runners)
+            )  # who runs after the pause that NumPy needs is slowed by it
+            for each in (*runners[first:], *runners[:first]):
                 each.turn()
             numpy.append(_seconds_of_numpy(b, arguments))
     return numpy, threads
@@ -209,7 +220,7 @@ def _seconds_of_numpy(b: Benchmark, arguments: Sequence[Any]) -> float:
         return 0.0
     found: list[float] = []
     time.sleep(ASLEEP)
-    while len(found) < 3 or (sum(found) < 2 * TURN and len(found) < MOST_OF_TURN):
+    while len(found) < FEWEST_OF_TURN or (sum(found) < 2 * TURN and len(found) < MOST_OF_TURN):
         before = time.perf_counter()
         b.numpy(*arguments)
         found.append(time.perf_counter() - before)

@@ -52,12 +52,17 @@ from relift.semantics.syntax.sizes import Size
 
 
 def certificates(
-    compiled: Launched, *, effort: Effort | None = None, written: bool = True
+    compiled: Launched,
+    *,
+    effort: Effort | None = None,
+    written: bool = True,
+    known: Sequence[Certificate] = (),
 ) -> tuple[Certificate, ...]:
     """The certificates of all kernels of a compiled program, from its source and its launch.
 
     A kernel whose text is not understood gets one statement of each kind, unknown.  What was `written`
-    is claimed unless that is declined, and nothing of it is ever refuted.
+    is claimed unless that is declined, and nothing of it is ever refuted.  What is `known` without it is not asked
+    again of a kernel of which nothing is unknown.
 
     >>> from relift import f32, map_glb, program
     >>> from relift.compiler.certificates.claims import certificates
@@ -75,6 +80,7 @@ def certificates(
         texts = {k.name: k for k in read_kernels(compiled.source)}
     except NotUnderstood as error:
         return tuple(not_understood(k.name, error) for k in compiled.plan.kernels)
+    earlier = {c.kernel: c for c in known if all(claim.verdict != "unknown" for claim in c.claims)}
     full = {b.name for b in compiled.plan.buffers if b.role not in ("temporary", "output")}
     for k in compiled.plan.kernels:
         grid, sizes = _grid(k, compiled.plan.sizes)
@@ -89,7 +95,13 @@ def certificates(
         own = _cells(texts[k.name], {name: buffers[b] for name, b in names.items()})
         filled = {name for name, b in names.items() if b in full}
         made = certify(
-            texts[k.name], own, grid, sizes, effort=effort, full=filled if written else None
+            texts[k.name],
+            own,
+            grid,
+            sizes,
+            effort=effort,
+            full=filled if written else None,
+            known=earlier.get(k.name),
         )
         found.append(made)
         full |= {
@@ -153,11 +165,13 @@ def certify(
     *,
     effort: Effort | None = None,
     full: Collection[str] | None = None,
+    known: Certificate | None = None,
 ) -> Certificate:
     """The certificate of one kernel, for all values of `sizes` that are at least the given ones.
 
     Sizes may occur in the kernel as constants, in the numbers of cells, and in the grid.  Where it is told which
     buffers are `full` when the kernel starts, it also says whether what is read was written, and all is written.
+    What is `known` of bounds, races and barriers is not asked again.
 
     >>> from relift.compiler.certificates.claims import certify
     >>> from relift.compiler.certificates.work_items import Grid
@@ -179,16 +193,21 @@ def certify(
     if asked := _of_groups(found, grid.cut):
         return not_understood(kernel.name, NotUnderstood(f"{asked} in groups of several sizes"))
     prover = Prover(found, grid, sizes, effort or Effort())
-    claims = [
-        *map(prover.bounds, found.all),
-        *prover.global_races(),
-        *prover.local_races(),
-        *map(prover.reached, found.stops),
-    ]
+    claims = list(known.claims) if known is not None else _consulted_claims(prover)
     if full is not None:
         claims += _written_claims(kernel, prover, claims, full)
         claims = _of_halves(claims, kernel, cells, grid, sizes, prover.effort, full)
     return Certificate(kernel.name, "all sizes" if sizes else "at these sizes", tuple(claims))
+
+
+def _consulted_claims(prover: Prover) -> list[Claim]:
+    """What can be refuted: bounds, races and barriers."""
+    return [
+        *map(prover.bounds, prover.found.all),
+        *prover.global_races(),
+        *prover.local_races(),
+        *map(prover.reached, prover.found.stops),
+    ]
 
 
 def _of_halves(

@@ -41,6 +41,9 @@ MOST = 4096
 """Certificates that are kept in the process."""
 
 _known: dict[str, tuple[Certificate, ...]] = {}
+_made: dict[str, tuple[Certificate, ...]] = {}
+_whole: dict[str, tuple[Certificate, ...]] = {}
+"""What is known, what of it this process has found itself, and the certificates with all that is claimed."""
 
 
 def consulted(compiled: Launched) -> tuple[Certificate, ...]:
@@ -55,10 +58,26 @@ def consulted(compiled: Launched) -> tuple[Certificate, ...]:
         if time.process_time() - start > DEAR:
             with suppress(ReliftError):  # a cache that cannot be written is none
                 write_text(_place(key), certificate_json(found))
-    if len(_known) >= MOST:
-        _known.pop(next(iter(_known)))
-    _known[key] = found
+        _keep(_made, key, found)
+    _keep(_known, key, found)
     return found
+
+
+def certified(compiled: Launched) -> tuple[Certificate, ...]:
+    """The whole certificates of a compiled program; what was consulted is not found twice, nor believed of a file."""
+    key = _key(compiled)
+    if key not in _whole:
+        _keep(_whole, key, certificates(compiled, known=_made.get(key, ())))
+    return _whole[key]
+
+
+def _keep(
+    kept: dict[str, tuple[Certificate, ...]], key: str, found: tuple[Certificate, ...]
+) -> None:
+    """Keep what was found, and of too much not what is oldest."""
+    if len(kept) >= MOST:
+        kept.pop(next(iter(kept)))
+    kept[key] = found
 
 
 def require_not_refuted(compiled: Launched) -> None:

@@ -17,6 +17,9 @@ from relift.compiler.text import tree
 from relift.semantics.syntax.sizes import Name as Atom
 from relift.semantics.syntax.sizes import Size
 
+MOST_SKIPPED = 8
+"""So many cells may be left out before those that are written of a row: a vector of the widest."""
+
 MOST_BUNDLES = 12
 """Groups of writes, in places of their own, that are compared in pairs."""
 
@@ -318,28 +321,38 @@ def _never_meet(
 
 
 def _in_what_is_filled(prover: Prover, accesses: Sequence[Access], count: int, cells: int) -> None:
-    """All accesses lie among as many cells as are written: the first ones of the array, or of each of its rows.
+    """All accesses lie among as many cells as are written: neighbours in the array, or in each of its rows.
 
-    Rows are padded so that neighbouring work-items do not wait for one bank of the memory.
+    Rows are padded so that neighbouring work-items do not wait for one bank of the memory; a few cells may be left
+    out before them, too.
     """
-    rows = [n for n in range(cells, 0, -1) if cells % n == 0 and count * n % cells == 0]
-    beyond: list[Access | None] = []
-    for row in rows or [cells]:
-        used = count * row // cells
-        beyond.append(next((a for a in accesses if not _within(prover, a, row, used, cells)), None))
-        if beyond[-1] is None:
-            return
-    raise NotCounted(f"{beyond[0]} may lie beyond the {count} cells that are written")
+    first: Access | None = None
+    for row in (n for n in range(cells, 0, -1) if cells % n == 0):
+        used, left = divmod(count * row, cells)
+        if left:
+            continue
+        for skipped in range(min(row - used, MOST_SKIPPED) + 1):
+            kept = range(skipped, skipped + used)
+            outside = next((a for a in accesses if not _within(prover, a, row, kept, cells)), None)
+            if outside is None:
+                return
+            first = first or outside
+    raise NotCounted(f"{first} may lie beyond the {count} cells that are written")
 
 
-def _within(prover: Prover, access: Access, row: int, used: int, cells: int) -> bool:
-    """Whether an access lies within the first cells that are `used` of a row."""
+def _within(prover: Prover, access: Access, row: int, kept: range, cells: int) -> bool:
+    """Whether an access lies within the cells that are kept of each row."""
     import z3
 
     one = prover.item()
     one.enter(access.place)
     start = one.number(access.offset)
-    beyond = z3.Or(start < 0, start >= cells, start % row + access.width > used)
+    beyond = z3.Or(
+        start < 0,
+        start >= cells,
+        start % row < kept.start,
+        start % row + access.width > kept.stop,
+    )
     return prover.impossible(beyond, one)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from platform import machine
 
+from relift.compiler.devices.caches import nearest_cache
 from relift.compiler.devices.calibration import kept
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
 from relift.compiler.devices.naming import (
@@ -279,5 +280,9 @@ def describe(device: Device) -> DeviceDescription:
         launch_seconds=preset.launch_seconds,
         packs="nothing" if is_gpu else PACKS.get(implementation(device), backend_of(device).packs),
     )
-    measured = None if is_gpu else kept(device)
-    return found if measured is None else replace(found, **asdict(measured))
+    if is_gpu:
+        return found
+    known = (each for each in (nearest_cache(), kept(device)) if each is not None)
+    for each in known:
+        found = replace(found, **asdict(each))
+    return found

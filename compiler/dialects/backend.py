@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
 
 from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
@@ -21,6 +23,9 @@ from relift.compiler.text.tree import Source
 from relift.device import Packing
 from relift.plugins import working
 from relift.semantics.errors import Unsupported
+
+Repeated: TypeAlias = Callable[[Sequence["Resident | np.generic[Any]"]], "Sequence[Resident]"]
+"""Kernels that are launched with rows of the device, and numbers: the rows of the results, which nobody has waited for."""
 
 
 class Session(Protocol):
@@ -44,6 +49,15 @@ class Session(Protocol):
         with a pattern first: what a kernel leaves out is not what an earlier run wrote there.
         """
         ...
+
+    def repeated(self, given: Sequence[str], sizes: Mapping[str, Held]) -> Repeated:
+        """`enqueue` at these sizes, for buffers whose rows are given in this order, again and again."""
+
+        def launched(values: Sequence[Resident | np.generic[Any]]) -> Sequence[Resident]:
+            rows = (np.asarray(v).reshape(1) if isinstance(v, np.generic) else v for v in values)
+            return tuple(self.enqueue({**sizes, **dict(zip(given, rows, strict=True))}).values())
+
+        return launched
 
     def run(self, rows: Mapping[str, Held]) -> list[Row]:
         """The results, when they are there."""

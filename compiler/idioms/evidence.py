@@ -7,16 +7,26 @@ whose only effect is the idiom; for others the reason is said.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from relift.compiler.idioms.drawing import (
+    DTYPES,
+    GUARD,
+    Beside,
+    NotRun,
+    cells_of,
+    drawn,
+    left_beside,
+    make_hostile,
+    rounded,
+)
 from relift.compiler.idioms.execution import KINDS, Case, Compiled, called
-from relift.compiler.idioms.facts.evolution import Quotient
+from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.names import Length, is_global
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found
@@ -27,16 +37,10 @@ from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.numpy_values import from_numpy
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Literal, distinct
-from relift.semantics.syntax.types import Array, Scalar, Type, dimensions
+from relift.semantics.syntax.types import Array, Scalar, dimensions
 
 RUNS = 100
-GUARD = 256
-"""Cells on each side of an array that must stay as they are."""
 _MOST_REFUSED = 40
-_HOSTILE = (math.nan, math.inf, -math.inf, -0.0, 1e30, -1e30, 1e-40, 16777217.0)
-"""What is drawn, now and then, where hostile inputs are asked for."""
-_DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,6 @@ class Evidence:
         return f"agrees with the compiled C on {self.runs} drawn inputs"
 
 
-class NotRun(Exception):
-    """Why a function is not run."""
-
-
 def evidence(
     relations: Relations,
     found: Found,
@@ -78,22 +78,24 @@ def evidence(
     *,
     hostile: bool = False,
     beside: Lifted | None = None,
+    others: Sequence[Beside] = (),
 ) -> Evidence:
     """The program of a find against the C that it was found in; `hostile`: NaN, infinities and the like are drawn, too.
 
     Inputs for which it has no value are others than the conditions admit; where a program `beside` it has one, that is a difference.
+    What `others` do in the same loop is not compared.
     """
     try:
         result = _result(relations, found)
-        _require_plain(relations, found, lifted)
+        _require_plain(relations, found, lifted, others)
     except NotRun as reason:
         return Evidence(skipped=str(reason))
     random = Random(f"{relations.function.name} {found.result} {seed}")
     done = refused = outside = 0
     while done < runs:
-        case = _drawn(relations, lifted, random, refused)
+        case = drawn(relations, lifted, random, refused, others)
         if hostile and not any("NaN" in c for c in lifted.conditions):
-            _make_hostile(case, random)
+            make_hostile(case, random)
         given = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
         difference = None
         try:
@@ -105,7 +107,9 @@ def evidence(
                 _interpreted(beside, case)
                 difference = f"the program has no value: {error.message}"
             else:
-                difference = _compared(relations, lifted, compiled, case, expected, returned=result)
+                difference = _compared(
+                    relations, lifted, compiled, case, expected, others, returned=result
+                )
             if difference is not None and _reaches_outside(relations, lifted, compiled, given):
                 outside += 1
                 raise NotRun("the C goes beyond its arrays")
@@ -155,7 +159,7 @@ def _inside(p: Parameter, lifted: Lifted, case: Case) -> tuple[int, int]:
     """Where the cells of an array lie in its room."""
     program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
     given = next(i for i in program.parameters if i.name == p.name)
-    return GUARD, GUARD + _cells(given.type, {})[0]
+    return GUARD, GUARD + cells_of(given.type, {})[0]
 
 
 # ---- what can be run
@@ -168,6 +172,8 @@ def _result(relations: Relations, found: Found) -> bool:
     for i in relations.instructions.values():
         if i.opcode == "ret" and i.operands:
             value = relations.instructions.get(i.operands[0])
+            if value is not None and value.opcode == "zext":  # a number without sign stays itself
+                value = relations.instructions.get(value.operands[0])
             while value is not None and value.opcode == "phi" and len(set(value.operands)) == 1:
                 if value.operands[0] == found.result:
                     return True
@@ -184,7 +190,9 @@ def _result(relations: Relations, found: Found) -> bool:
     raise NotRun("its result stays inside the function")
 
 
-def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
+def _require_plain(
+    relations: Relations, found: Found, lifted: Lifted, others: Sequence[Beside]
+) -> None:
     """Raise `NotRun` where the function does more than the idiom, or is given what is not drawn."""
     function = relations.function
     for value, type_ in function.arguments.items():
@@ -200,7 +208,7 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
     if any(
         function.arguments.get(n) == "ptr"
         for m in lifted.sizes.values()
-        for n in m.names() | _rounded(m)
+        for n in m.names() | rounded(m)
     ):
         raise NotRun("a length is a difference of addresses")
     inner = [v for v in needed - known if v != found.result]
@@ -211,177 +219,21 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
         outside = i.block not in found.loop.blocks
         if i.opcode == "store" and outside:
             raise NotRun(f"the function stores elsewhere, too (line {i.line})")
-        if i.opcode == "store" and not _writes_target(relations, i.operands[1], lifted):
+        if i.opcode == "store" and not _is_known(relations, i, [found, *(o.found for o in others)]):
             raise NotRun(f"the loop stores elsewhere, too (line {i.line})")
     for p in lifted.parameters:
         if p.first is not None and is_global(p.value) and p.value not in relations.module.globals:
             raise NotRun(f"{p.value} is defined elsewhere")
 
 
-def _writes_target(relations: Relations, pointer: str, lifted: Lifted) -> bool:
-    return relations.evolution.base_of(pointer) == lifted.target.value
-
-
-# ---- inputs
-
-
-def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -> Case:
-    """Sizes, then values and arrays that fit them."""
-    length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
-    for most in (7, 7, 7, 7, 5, 3, 2, 1, 1):
-        sizes = _sizes(lifted, length, most, random)
-        values: dict[str, Any] = {v: size.evaluate(sizes) for v, size in lifted.values.items()}
-        if _fit(lifted, sizes, values):
-            break
-    else:
-        raise NotRun("the rows are shorter than what is used of them")
-    _rounded_sizes(lifted, values, sizes, random)
-    if relations.evolution.wraps:  # read without a sign, a negative number is a very large one
-        values = {v: abs(x) if isinstance(x, int) else x for v, x in values.items()}
-    case = Case(values, sizes=sizes)
-    few = random.choice((1, 2, 4, length))
-    for p in lifted.parameters:
-        if isinstance(p.type, Scalar) and p.value not in values:
-            values[p.value] = _number(p.type, random, few)
-    for value, type_ in relations.function.arguments.items():
-        if value not in values and type_ in ("i32", "i64"):
-            values[value] = random.randint(1, 5)
-        elif value not in values and type_ in ("float", "double"):
-            values[value] = _number(None, random, few)
-    edges = _edges(lifted)
-    for p in lifted.parameters:
-        if p.first is not None:
-            _place(case, p.value, p.type, p.first, random, few)
-            room = case.rooms[p.value]
-            if edges and room.dtype.kind == "i" and random.random() < 0.2:
-                at = random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))
-                room[at] = random.choice((1, *range(-7, 0))) * random.choice(edges)
-            if relations.evolution.wraps and room.dtype.kind == "i":
-                np.absolute(room, out=room)
-    target = lifted.target.value
-    if target not in case.rooms and relations.function.type_of(target) == "ptr":
-        _place_target(case, lifted, relations, random)
-    return case
-
-
-def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, int]:
-    """A number for each size."""
-    sizes: dict[str, int] = {}
-    for name in lifted.sizes:
-        small = random.choice([k for k in (1, 1, 2, 3, 4, 5, 7) if k <= most])
-        if (
-            most == 7 and random.random() < 0.06
-        ):  # a row or two more than what the program divides by
-            small = random.choice([small, *(k + random.randint(0, 2) for k in _edges(lifted))])
-        sizes[name] = length if name.startswith("len") else small
-        if random.random() < 0.08 and not name.startswith("len"):
-            sizes[name] = 0
-    for size, least in lifted.natural:
-        for name in (n for n, m in lifted.sizes.items() if m == size):
-            sizes[name] = max(sizes[name], least)
-    return sizes
-
-
-def _fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bool:
-    """Give the sizes that follow from others their numbers; false where one would be below zero."""
-    for name, meaning in lifted.sizes.items():
-        if meaning.names() <= values.keys() and not any(map(_is_quotient, meaning.atoms())):
-            sizes[name] = meaning.evaluate(values)
-    return all(n >= 0 for n in sizes.values())
-
-
-def _edges(lifted: Lifted) -> list[int]:
-    """The whole numbers that a program says, but for the smallest."""
-    said = (t.value for t in distinct(lifted.program.body) if isinstance(t, Literal))
-    return sorted({v for v in said if type(v) is int and 2 < v < 64})
-
-
-def _is_quotient(atom: object) -> bool:
-    return isinstance(atom, Quotient)
-
-
-def _make_hostile(case: Case, random: Random) -> None:
-    """A few cells of arrays of floats become what programs are seldom tried on."""
-    for room in case.rooms.values():
-        if room.dtype.kind == "f" and random.random() < 0.5:
-            for _ in range(random.randint(1, 6)):
-                room[random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))] = random.choice(
-                    _HOSTILE
-                )
-
-
-def _rounded(size: Size) -> set[str]:
-    """The values of the function inside of the quotients of a size."""
-    return {n for a in size.atoms() if isinstance(a, Quotient) for n in a.of.names()}
-
-
-def _rounded_sizes(
-    lifted: Lifted, values: dict[str, Any], sizes: dict[str, int], random: Random
-) -> None:
-    """Sizes that are quotients: of values that are drawn first."""
-    for name, meaning in lifted.sizes.items():
-        quotients = [a for a in meaning.atoms() if isinstance(a, Quotient)]
-        if not quotients:
-            continue
-        least = max((k for size, k in lifted.natural if size == meaning), default=0)
-        for value in sorted(_rounded(meaning)):
-            values.setdefault(value, random.randint(least * quotients[0].by, 12))
-        by_atom = {str(q): -(-q.of.evaluate(values) // q.by) for q in quotients}
-        plain = Size(
-            {tuple((str(a), p) for a, p in monomial): c for monomial, c in meaning.terms.items()}
-        )
-        sizes[name] = max(least, plain.evaluate({**values, **by_atom}))
-
-
-def _number(type_: Type | None, random: Random, few: int) -> Any:
-    if isinstance(type_, Scalar) and not type_.is_float:
-        if random.random() < 0.01:  # far enough for quotients and rests below zero
-            return random.randint(-40, 40)
-        return (
-            random.randint(0, max(0, few - 1)) if random.random() < 0.9 else random.randint(-3, few)
-        )
-    return random.choice(
-        (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, random.uniform(0, 3), random.uniform(-2, 2))
+def _is_known(relations: Relations, store: Instruction, finds: Sequence[Found]) -> bool:
+    """Whether a store goes to cells of one of some finds."""
+    own = relations.evolution.accesses.get(store.position)
+    results = (relations.accesses.get(f.result) for f in finds)
+    return own is not None and any(
+        r is not None and r.base == own.base and not relations.evolution.apart(r, own)
+        for r in results
     )
-
-
-def _place(case: Case, base: str, type_: Type, first: Size, random: Random, few: int) -> None:
-    cells, scalar = _cells(type_, case.sizes)
-    room = np.zeros(cells + 2 * GUARD, _DTYPES[scalar.name])
-    drawn = [_number(scalar, random, few) for _ in range(len(room))]
-    if not scalar.is_float and random.random() < 0.5:
-        drawn[GUARD : GUARD + cells] = sorted(drawn[GUARD : GUARD + cells])
-    if scalar.is_float and random.random() < 0.5:
-        drawn = [abs(x) for x in drawn]
-    room[:] = drawn
-    case.rooms[base] = room
-    case.firsts[base] = GUARD - first.evaluate(case.values)
-
-
-def _place_target(case: Case, lifted: Lifted, relations: Relations, random: Random) -> None:
-    """Room for what is written: as far as the strides go."""
-    result = lifted.program.body.type
-    scalar = result
-    reach = 0
-    for stride in lifted.target.strides:
-        assert isinstance(scalar, Array), "cannot happen: there is a stride for each dimension"
-        reach += abs(stride.evaluate(case.values)) * max(0, scalar.length.evaluate(case.sizes))
-        scalar = scalar.element
-    assert isinstance(scalar, Scalar), "cannot happen: there is a stride for each dimension"
-    first = lifted.target.first.evaluate(case.values)
-    case.rooms[lifted.target.value] = np.zeros(
-        2 * (reach + abs(first) + GUARD), _DTYPES[scalar.name]
-    )
-    case.rooms[lifted.target.value][:] = [
-        random.random() * 9 for _ in case.rooms[lifted.target.value]
-    ]
-    case.firsts[lifted.target.value] = reach + abs(first) + GUARD - first
-
-
-def _cells(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
-    lengths, element = dimensions(type_)
-    assert isinstance(element, Scalar), "cannot happen: arrays of scalars are lifted"
-    return max(0, math.prod(n.evaluate(sizes) for n in lengths)), element
 
 
 # ---- both runs
@@ -407,11 +259,13 @@ def _arguments(
     for p, given in zip(lifted.parameters, program.parameters, strict=True):
         if p.first is None:
             assert isinstance(p.type, Scalar), "cannot happen: what is no array is a scalar"
-            arguments.append(_DTYPES[p.type.name](values[p.value]))
+            kind = DTYPES[p.type.name]
+            arguments.append(kind(values[p.value]))
             continue
-        cells, _ = _cells(given.type, {})
+        cells, scalar = cells_of(given.type, {})
         shape = [n.evaluate({}) for n in dimensions(given.type)[0]]
-        arguments.append(rooms[p.value][GUARD : GUARD + cells].reshape(shape).copy())
+        found = rooms[p.value][GUARD : GUARD + cells].reshape(shape)
+        arguments.append(found.astype(DTYPES[scalar.name]))
     return arguments
 
 
@@ -434,7 +288,8 @@ def _apart(lifted: Lifted, case: Case, rooms: Mapping[str, Any]) -> Any:
 
 
 def _compared(
-    relations: Relations, lifted: Lifted, compiled: Compiled, case: Case, expected: Any, *, returned: bool
+    relations: Relations, lifted: Lifted, compiled: Compiled, case: Case, expected: Any,
+    others: Sequence[Beside], *, returned: bool,
 ) -> str | None:  # fmt: skip
     """The first difference between what the C does and what is expected; raises `NotRun`."""
     before = {b: room.copy() for b, room in case.rooms.items()}
@@ -447,7 +302,7 @@ def _compared(
     cells = before[target.value].copy()
     origin = case.firsts[target.value] + target.first.evaluate(case.values)
     strides = [s.evaluate(case.values) for s in target.strides]
-    expected = np.asarray(expected)
+    expected = np.asarray(expected).astype(cells.dtype)
     allowed = np.zeros(cells.shape)
     places = [
         (place, origin + sum(i * s for i, s in zip(place, strides, strict=True)))
@@ -455,6 +310,10 @@ def _compared(
     ]
     for place, at in places:
         cells[at] = expected[place]
+    for base, at in left_beside(case, others, Random(0)):
+        if base == target.value:
+            cells[at] = case.rooms[base][at]
+        before[base][at] = case.rooms[base][at]
     for base, room in case.rooms.items():
         if base != target.value and not _same(room, before[base]):
             return f"{relations.evolution.spelled(base)} is changed"

@@ -13,6 +13,9 @@ from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
 from relift.compiler.idioms.facts.names import bare, is_global
 
 KINDS = {
+    "i1": ctypes.c_bool,
+    "i8": ctypes.c_uint8,
+    "i16": ctypes.c_uint16,
     "i32": ctypes.c_int32,
     "i64": ctypes.c_int64,
     "float": ctypes.c_float,

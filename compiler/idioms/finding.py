@@ -33,7 +33,7 @@ class Idiom:
 
 
 IDIOMS = (
-    Idiom("gemm", "GEMM", "output.store", least=3),
+    *(Idiom("gemm", "GEMM", "output.store", depth=n) for n in (4, 3)),
     Idiom("gemv", "GEMV", "store", least=2),
     Idiom("csr", "CSR", "output.store", "outer_loop.begin", least=2),
     Idiom("ell", "ELL", "output.store", "outer_loop.begin", least=2),
@@ -178,11 +178,11 @@ def _solved(idiom: Idiom, solver: Solver, relations: Relations) -> Iterator[Foun
 
 def _kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:
     """One find for each result: the largest nest, then the most special idiom."""
-    best: dict[str, Found] = {}
+    best: dict[object, Found] = {}
     for f in everything:
-        key = f.result
+        key = _cell_of(f, relations)
         known = best.get(key)
-        if known is None or len(f.loop.blocks) > len(known.loop.blocks):
+        if known is None or _is_better(f, known, relations):
             best[key] = f
     in_loop: dict[str, list[Found]] = {}
     for f in best.values():
@@ -192,6 +192,25 @@ def _kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:
         others = (other for loop in around for other in in_loop.get(loop.header, ()))
         if not any(_covers(other, f, relations) for other in others if other is not f):
             yield f
+
+
+def _cell_of(f: Found, relations: Relations) -> object:
+    """What a find is of: a value, or a cell, to which several stores of one loop may go."""
+    store = relations.accesses.get(f.result)
+    if store is None:
+        return f.result
+    loop = relations.control.loop_of.get(store.instruction.block)
+    return store.base, store.index, store.type, loop.header if loop is not None else ""
+
+
+def _is_better(f: Found, known: Found, relations: Relations) -> bool:
+    """Whether a find of the same result is of a larger nest; or of a later store, where the idiom is the same."""
+    if len(f.loop.blocks) != len(known.loop.blocks):
+        return len(f.loop.blocks) > len(known.loop.blocks)
+    if f.idiom != known.idiom or f.result == known.result:
+        return False
+    one, other = relations.instructions[f.result], relations.instructions[known.result]
+    return one.position > other.position
 
 
 def _covers(outer: Found, inner: Found, relations: Relations) -> bool:
@@ -207,7 +226,9 @@ def _covers(outer: Found, inner: Found, relations: Relations) -> bool:
 
 def _same_cells(a: Found, b: Found, relations: Relations) -> bool:
     one, other = relations.accesses.get(a.result), relations.accesses.get(b.result)
-    return one is not None and other is not None and one.base == other.base
+    if one is None or other is None or one.base != other.base:
+        return False
+    return not relations.evolution.apart(one, other)
 
 
 def _flows(value: str, result: str, relations: Relations) -> bool:

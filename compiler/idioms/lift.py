@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relift.compiler.idioms.containing import contained
+from relift.compiler.idioms.drawing import Beside
 from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.accesses import Access
@@ -34,7 +35,8 @@ from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import Uncompilable, bitcode, normal_form
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import Opaque, line_of
+from relift.compiler.idioms.facts.values.expressions import line_of
+from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.finding import Found, Search, find
 from relift.compiler.idioms.lifting.effects import Dependent, effect_of, written_beside
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
@@ -59,6 +61,8 @@ class LiftedIdiom:
     lifted: Lifted | None
     evidence: Evidence
     reason: str | None = None
+    others: tuple[Beside, ...] = ()
+    """What the same loop does beside."""
 
     @cached_property
     def proof(self) -> Proof:
@@ -276,11 +280,18 @@ def _with_evidence(
     found: Sequence[LiftedIdiom], compiled: Compiled | None, runs: int, seed: int
 ) -> Iterator[LiftedIdiom]:
     for i in found:
+        others = tuple(
+            Beside(other.found, other.lifted)
+            for other in found
+            if other is not i and other.lifted is not None and other.found.loop == i.found.loop
+        )
         if compiled is None or i.lifted is None:
-            yield i
+            yield replace(i, others=others)
             continue
-        work = partial(evidence, i.relations, i.found, i.lifted, compiled, runs, seed)
-        yield replace(i, evidence=contained(work))
+        work = partial(
+            evidence, i.relations, i.found, i.lifted, compiled, runs, seed, others=others
+        )
+        yield replace(i, evidence=contained(work), others=others)
 
 
 def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:

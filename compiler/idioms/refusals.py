@@ -53,8 +53,6 @@ def _in_the_way(relations: Relations, loop: Loop) -> str:
     for i in inside:
         if i.opcode == "call" and not harmless(i):
             return f"it calls {bare(i.about)} (line {i.line})"
-        if i.opcode == "switch":
-            return f"it goes on by a switch (line {i.line})"
         kind = _cells(relations, i)
         if kind and kind not in (*SCALARS, "ptr"):
             return f"its cells are of type {kind}, which programs do not have (line {i.line})"

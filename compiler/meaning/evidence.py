@@ -15,9 +15,9 @@ from typing import Any
 
 from relift.compiler.agreement.comparison import Agreement
 from relift.compiler.agreement.functions_in_c import functions_agree
+from relift.compiler.certificates import consultation
 from relift.compiler.certificates.certificate import Certificate, Claim
 from relift.compiler.certificates.certificate import Verdict as Claimed
-from relift.compiler.certificates.claims import certificates
 from relift.compiler.codegen.interface import buffers
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.lowering.stages import stages_of
@@ -195,13 +195,16 @@ def _by_kernels(
         here = _with_sizes_of(program, compiled.plan)
         if wrong := _misfit(here, compiled.plan):
             return whole(wrong, "refuted")
+        filled = [b for b in compiled.plan.buffers if b.role == "output" and b.cells.constant != 0]
+        if filled and not compiled.plan.kernels:
+            return whole(f"{filled[0].name}[0] is not written: no kernel is run", "refuted")
         body = written_out(here.body)
         stages = _stages(replace(here, body=body), compiled.plan)
     except NotUnderstood as error:
         return whole(f"the text has {error}, which is not understood")
     except ReliftError as error:
         return whole(error.message)
-    certified = certificates(compiled) if certified is None else certified
+    certified = consultation.certified(compiled) if certified is None else certified
     inputs = {
         p.name: (p.type, q.buffers)
         for p, q in zip(here.parameters, compiled.plan.parameters, strict=True)

@@ -27,7 +27,14 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Source
 from relift.compiler.validation.machine import Fault, Undecided
 from relift.compiler.validation.opaque import opaque_functions
-from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbol, TooLarge
+from relift.compiler.validation.symbols import (
+    COMMUTING,
+    LIMIT,
+    OPEN,
+    DependsOnData,
+    Symbol,
+    TooLarge,
+)
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
@@ -333,6 +340,12 @@ class Same:
             return False
         alike = x.op == y.op and x.op not in ("real", "whole") and len(x.args) == len(y.args)
         if alike and (yield from self._all(zip(x.args, y.args, strict=True))):
+            return True
+        if (
+            alike
+            and x.op in COMMUTING
+            and (yield from self._all(zip(x.args, y.args[::-1], strict=True)))
+        ):
             return True
         if x.op == y.op == "fold" and (yield from self._folds(x, y)):
             return True

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,11 +47,11 @@ class GivenUp(Exception):
 def witness(algebra: Folding, found: Differs) -> str | None:
     """What shows that a text is wrong: None where no numbers were found at which the two values differ."""
     generator = random.Random(0)
-    for attempt in range(CHOICES):
+    for attempt, kind in itertools.product(range(CHOICES), (Machine, Falling, Rising)):
         numbers = _numbers(algebra, found, attempt, generator)
         if numbers is None:
             continue
-        machine = Machine(numbers, EFFORT)
+        machine = kind(numbers, EFFORT)
         try:
             wanted = machine.value(found.wanted)
             value = None if found.found is OPEN else machine.value(found.found)
@@ -94,7 +96,10 @@ def on_inputs(report: Report, apart: Sequence[Apart]) -> Report:
     """
     if report.verdict != "refuted" or report.fault != "values":
         return report
-    for machine, inputs in ((Machine, "the inputs of drawn_inputs"), (Rough, "inputs that round")):
+    for machine, inputs in (
+        (Machine, "the inputs of drawn_inputs"), (Rough, "inputs that round"),
+        (Falling, "inputs that fall"), (Rising, "inputs that rise"),
+    ):  # fmt: skip
         for where, wanted, value in apart:
             numbers = on_numbers(wanted, value, machine)
             if numbers is not None and not same_number(*numbers):
@@ -302,6 +307,24 @@ def _needed(x: Symbol, memo: Mapping[Symbol, Any]) -> Sequence[Any]:
         c, yes, no = x.args
         return (c,) if c not in memo else (yes if memo[c] else no,)
     return x.args
+
+
+class Falling(Machine):
+    """The same on floats of which the first are the largest, with either sign: that one was left out is seen."""
+
+    def drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input: always the same at the same place."""
+        value = super().drawn(name, place, kind)
+        return math.copysign(1 / (1 + place), value) if isinstance(value, float) else value
+
+
+class Rising(Machine):
+    """The same on floats of which the last are the largest."""
+
+    def drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input: always the same at the same place."""
+        value = super().drawn(name, place, kind)
+        return math.copysign(1 + place, value) if isinstance(value, float) else value
 
 
 class Rough(Machine):

@@ -115,13 +115,17 @@ class Compiled(Displayed):
             where = common_device(placed, device, self.plan.program)
             found = self._resident(rows, t, self.session(where), out)
             if key is not None:
-                self._calls[key] = self._again(rows, t, self.session(where))
+                self._calls[key] = self._again(rows, t, self.session(where), out)
             return found
         session = self.session(device)
         if out is None:
             return as_given(unflatten(session.run(rows), t), arrays)
         self._run_into(of_host(out, t), rows, session)
         return out
+
+    def again(self, key: Hashable) -> Again | None:
+        """The next call like one that was made, by its `call_key`; none where more of its arguments has to be looked at."""
+        return self._calls.get(key)
 
     def _resident(self, rows: dict[str, Held], t: Type, session: Session, out: Any) -> Any:
         """Run where arguments lie, and do not wait."""
@@ -130,11 +134,12 @@ class Compiled(Displayed):
         session.enqueue(rows | dict(zip(self._results, residents(out, t, rows), strict=True)))
         return out
 
-    def _again(self, rows: Mapping[str, Held], t: Type, session: Session) -> Again:
+    def _again(self, rows: Mapping[str, Held], t: Type, session: Session, out: Any) -> Again:
         """The next call with such arguments, which are known to fit."""
         sizes = {name: rows[name] for name in self.plan.sizes}
         parameters = plan_at(self.plan, rows).parameters
-        return Again(session, sizes, parameters, self._results, cells_of(t), t)
+        given = [p.buffers[0] for p in parameters] + ([] if out is None else self._results)
+        return Again(session.repeated(given, sizes), session.device, parameters, cells_of(t), t)
 
     def _run_into(self, out: Sequence[Row], rows: dict[str, Held], session: Session) -> None:
         """Run with the result in arrays of the host, in place where the device can write there."""
@@ -210,9 +215,9 @@ class Compiled(Displayed):
         program that the kernels compute.
         """
         from relift.compiler.certificates.certificate import annotated, certificate_json
-        from relift.compiler.certificates.claims import certificates
+        from relift.compiler.certificates.consultation import certified
 
-        where, found = Path(folder), certificates(self)
+        where, found = Path(folder), certified(self)
         files = files_of(self) | {
             SOURCE: annotated(self.source, found),
             CERTIFICATE: certificate_json(found),

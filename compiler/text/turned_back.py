@@ -76,6 +76,8 @@ def _turned_back(loop: tree.Loop, arrays: Mapping[str, int]) -> tuple[tree.Loop,
 
 
 def _read(loop: tree.Loop, arrays: Mapping[str, int]) -> tuple[tree.Loop, set[str]]:
+    if not loop.body or not isinstance(loop.body[-1], tree.Barrier):
+        raise _Otherwise
     body = _inlined(loop.body, {})
     counter = tree.Name(loop.counter)
     guards = [k for k, s in enumerate(body) if isinstance(s, tree.Guard)]
@@ -85,7 +87,6 @@ def _read(loop: tree.Loop, arrays: Mapping[str, int]) -> tuple[tree.Loop, set[st
         or loop.step != tree.Whole(1)
         or len(guards) != 1
         or len(waits) != 1
-        or body[-1] != waits[0]
     ):
         raise _Otherwise
     [at] = guards

@@ -219,6 +219,8 @@ class Arithmetic:
     def called(self, function: str, scalar: str) -> Function | None:
         """A function of floats."""
         known = _SIMPLE.get(function)
+        if function == "rsqrt":
+            return self.algebra.reciprocal_root
         return None if known is None else partial(self.algebra.made, known.name, FLOATS[scalar])
 
     # ---- decisions

@@ -86,7 +86,7 @@ class Symbols(Numeric):
             "equal": a.equal, "not_equal": a.not_equal, "invert": a.invert,
             "bitwise_and": lambda x, y: a.bits("and", x, y), "minimum": self._minimum,
             "bitwise_or": lambda x, y: a.bits("or", x, y), "maximum": self._maximum,
-            "bitwise_xor": lambda x, y: a.bits("xor", x, y), "rsqrt": self._rsqrt,
+            "bitwise_xor": lambda x, y: a.bits("xor", x, y), "rsqrt": a.reciprocal_root,
         }  # fmt: skip
         if name in CONVERSIONS:
             return lambda x: self._converted(x, name)
@@ -103,11 +103,6 @@ class Symbols(Numeric):
         if not x.type.startswith("f"):
             return a.made(name, x.type, x, y)
         return a.select(a.bits("or", before, a.not_equal(x, x)), x, y)
-
-    def _rsqrt(self, x: Symbol) -> Symbol:
-        return self.algebra.div(
-            self.algebra.real(1.0, x.type), self.algebra.made("sqrt", x.type, x)
-        )
 
     def _converted(self, x: Symbol, to: str) -> Symbol:
         a = self.algebra

@@ -1,15 +1,15 @@
 """A free algebra of scalars: what a kernel and the interpreter compute from inputs that are nothing but names.
 
 A `Symbol` is made once by its `Algebra`, so two values are equal for all inputs that can be told apart by no law
-if they are one object.  Symbols have the types of scalars, but `bool`; whole numbers have no sign here: `add`
+if they are one object.  Sums and products have no order of two, as in IEEE arithmetic, but brackets.  Symbols have the types of scalars, but `bool`; whole numbers have no sign here: `add`
 wraps around, and what depends on the sign says so (`lt` and `below`).  A truth value that C holds in an `int` is
 `i32(b)`; a lane of a mask, 0 or -1, is `mask(b)`.
 
 >>> from relift.compiler.validation.symbols import Algebra, OPEN
 >>> a = Algebra()
 >>> x, y = a.cell("x", 0, "f32"), a.cell("x", 1, "f32")
->>> a.add(x, y) is a.add(x, y), a.add(x, y) is a.add(y, x), a.add(x, y) is a.real(0.0, "f32")
-(True, False, False)
+>>> a.add(x, y) is a.add(x, y), a.add(x, y) is a.add(y, x), a.sub(x, y) is a.sub(y, x)
+(True, True, False)
 >>> a.add(x, OPEN) is OPEN
 True
 """
@@ -32,6 +32,8 @@ LIMIT = 2_000_000
 BITS = {t.name: 8 * t.bytes for t in INTEGERS.values()}
 _FLOATS: dict[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
 _BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+COMMUTING = frozenset(["add", "mul", "equal", "not_equal", *_BITWISE.values()])
+"""Operations of two values that mean the same in either order."""
 
 
 class TooLarge(Exception):
@@ -140,6 +142,8 @@ class Algebra:
         """An operation of which nothing is known but its name."""
         key = (op, type_, *args)
         found = self.table.get(key)
+        if found is None and op in COMMUTING:
+            found = self.table.get((op, type_, *reversed(args)))
         if found is None:
             if OPEN in args:
                 self.table[key] = OPEN
@@ -147,12 +151,20 @@ class Algebra:
             found = self._new(key, op, type_, args)
         return found
 
+    def reciprocal_root(self, x: Symbol) -> Symbol:
+        """1 / sqrt(x), which `rsqrt` means."""
+        if x is OPEN:
+            return x
+        return self.div(self.real(1.0, x.type), self.made("sqrt", x.type, x))
+
     def _arithmetic(self, op: str) -> Callable[[Symbol, Symbol], Symbol]:
         """A function of two values of one type, to this type."""
-        table = self.table
+        table, commutes = self.table, op in COMMUTING
 
         def function(x: Symbol, y: Symbol) -> Symbol:
             found = table.get((op, x, y))
+            if found is None and commutes:
+                found = table.get((op, y, x))
             if found is None:
                 if x is OPEN or y is OPEN:
                     return OPEN

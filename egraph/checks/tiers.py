@@ -88,10 +88,10 @@ def _known(rule: Rule | RejectedRule) -> tuple[str, ...]:
     refuted = {name: r for name, r in REFUTED.items() if isinstance(r, Rule)}
     try:
         follows = list(kin(rule, RULES))[:MOST_KNOWN]
-        same = [told for told in kin(rule, refuted) if told.startswith("the same")]
+        same = [found for found in kin(rule, refuted) if found.how == "the same rule as"]
     except RecursionError:  # nested too deeply to be compared
         return ()
-    return (*follows, *(f"{told}, which is refuted" for told in same))
+    return (*map(str, follows), *(f"{found}, which is refuted" for found in same))
 
 
 MOST_KNOWN = 3

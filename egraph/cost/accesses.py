@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 
 from relift.egraph.cost.kernel import bytes_of
@@ -36,19 +38,17 @@ from relift.semantics.syntax.types import Type
 # Cycles of one core of a CPU.
 _STORE = 1.0
 _FAR_STRIDE, _FAR_ACCESS = 16, 4.0  # cells of f32: every access is a cache line of its own
-_PAGE, _NEW_PAGE = (
-    1024,
-    1.5,
-)  # cells; what an access costs more when every step of a loop is in another page
+_PAGE, _NEW_PAGE = 1024, 1.5  # cells; what an access costs more that is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
-_SETS_BYTES, _WAYS, _EVICTED, _WRITTEN_AGAIN = 4096, 8, 3.5, 6.0
-"""Cells that lie a multiple of so many bytes apart share a set of the nearest cache, which holds so many of their lines; and
-what a read and a write of one more cost.  An x86 CPU has 64 sets of lines of 64 bytes, and 8 or 12 ways.
+_SETS_BYTES, _EVICTED, _WRITTEN_AGAIN = 4096, 3.5, 6.0
+"""Cells that lie a multiple of so many bytes apart share a set of the nearest cache, which holds `nearest_ways` of their
+lines; and what a read and a write of one more cost.  An x86 CPU has 64 sets of lines of 64 bytes.
 
 Twelve rows of an image, read together for a strip of eight of a 5x5 convolution, take twice as long where a row has 2048 cells
-as where it has 2064."""
-_NEAREST_BYTES, _STREAMED = 1 << 15, 0.5
-"""A loop that walks through more bytes than the nearest cache has gets its vectors from the next one, which takes so much longer.
+as where it has 2064, with 8 lines in a set."""
+_LINE = 16  # cells of f32
+_STREAMED = 0.5
+"""What a vector costs more in a loop that walks through more than the nearest cache has: it comes from the next one.
 
 A product of 1024^3 in blocks of two rows by four vectors of eight lanes takes 1.3 to 2 times as long as in four rows by two:
 both start six loads for eight multiply-adds, the latter half as many of vectors, and a CPU with AVX2 is sent one in a cycle."""
@@ -67,6 +67,23 @@ _APART = 15.0
 work-items issue 170 instructions each: columns that are read by teams along them take seven times as long as memory."""
 
 
+@dataclass
+class _Walk:
+    """What a loop walks through: where each row of lines begins, their bytes, and the vectors that are not charged yet."""
+
+    begun: list[tuple[str, int]] = field(default_factory=list)
+    bytes: float = 0.0
+    owed: float = 0.0
+
+    def begin(self, memory: str, places: Iterable[int]) -> int:
+        """How many of the rows that begin at these places no access before walked through."""
+        before = len(self.begun)
+        for at in places:
+            if all(name != memory or abs(at - other) >= _LINE for name, other in self.begun):
+                self.begun.append((memory, at))
+        return len(self.begun) - before
+
+
 class Accesses:
     """Charges for accesses where the meter stands."""
 
@@ -74,6 +91,7 @@ class Accesses:
         self.meter = meter
         self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
         self._storing = False
+        self._walks: dict[Index, _Walk] = {}
 
     def stored(self, name: str, t: Type, space: Space = "global") -> View:
         """A new memory for a value of a type."""
@@ -118,6 +136,7 @@ class Accesses:
                 self.meter.counted.touched[memory.name] = memory
                 again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
+                self.meter.stream(self._streamed(memory, offset))
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
                 for atom in variables_of(offset):
@@ -148,12 +167,16 @@ class Accesses:
     def _crowds(self, memory: Memory, offset: Index) -> bool:
         """Whether what is accessed together in a turn of a loop has more lines in one set of the nearest cache than that holds.
 
-        Beside lines that are written as many are read, and where they are read through windows more.
+        Beside lines that are written as many are read, and where they are read through windows more; a line that one
+        instruction writes whole may leave at once.
         """
+        if self._storing and self.meter.device.vector_width >= _LINE:
+            return False
         period = _SETS_BYTES // memory.scalar.bytes
         moving = self._moving_alike(offset).items()
         lines = prod(_places(ns) for stride, ns in moving if stride % period == 0)
-        return lines * 2 >= _WAYS if self._storing else lines > _WAYS
+        ways = self.meter.device.nearest_ways
+        return lines * 2 >= ways if self._storing else lines > ways
 
     def _guard(self, condition: Condition) -> float:
         """Instructions of a condition on what is read; where lanes differ in it, a CPU takes a vector lane by lane."""
@@ -194,15 +217,42 @@ class Accesses:
         return (dear if far else issue) + arithmetic, 0.0
 
     def _from_afar(self, memory: Memory, offset: Index) -> float:
-        """Cycles that a vector of neighbours takes more, where its line is not in the nearest cache."""
+        """Cycles that a vector of neighbours takes more, where pages change and where lines crowd each other out."""
         loop = self.meter.scope.loop
         turn = 0 if loop is None else _stride(offset, loop)
-        further = _NEW_PAGE if turn is None or abs(turn) >= _PAGE else 0.0
+        further = _NEW_PAGE * (1.0 if turn is None else min(1.0, abs(turn) / _PAGE))
         if self._crowds(memory, offset):
             further += _WRITTEN_AGAIN if self._storing else _EVICTED
-        if turn and abs(turn) * _length(loop) * memory.scalar.bytes > _NEAREST_BYTES:
-            further += _STREAMED
         return further
+
+    def _streamed(self, memory: Memory, offset: Index) -> float:
+        """Cycles for vectors that come from further away, as their loop walks through more than the nearest cache has.
+
+        They are owed until the loop is known to do so, and charged with the access that shows it.
+        """
+        scope = self.meter.scope
+        if self.meter.on_gpu or memory.space == "private":
+            return 0.0
+        if scope.loop is None or scope.lane is None:
+            return 0.0
+        turn = _stride(offset, scope.loop)
+        if not turn or _stride(offset, scope.lane) != 1:
+            return 0.0
+        walk = self._walks.setdefault(scope.loop, _Walk())
+        steps = [
+            [k * stride for k in range(int(n))]
+            for i, n in scope.unrolled
+            if (stride := _stride(offset, i)) is not None
+        ]
+        first = _somewhere(offset)
+        rows = walk.begin(memory.name, (first + sum(each) for each in product(*steps)))
+        cells = min(float(abs(turn)), scope.width) * _length(scope.loop)
+        walk.bytes += rows * cells * memory.scalar.bytes
+        walk.owed += rows * max(1.0, scope.width / self.meter.device.vector_width)
+        if walk.bytes <= self.meter.device.nearest_bytes:
+            return 0.0
+        owed, walk.owed = walk.owed, 0.0
+        return _STREAMED * owed / prod(n for _, n in scope.unrolled)
 
     def _step(self, offset: Index) -> int | None:
         """How far an access is from the one before: in what is written out, in a loop, or by the work-item before.
@@ -281,11 +331,25 @@ def _stride(offset: Index, v: Index) -> int | None:
     linear = linear_in(offset, v)
     if linear is not None:
         return linear[0].constant
+    inside = _inside(offset)
+    if inside is None:
+        return None
+    moved = {atom.name for atom in variables_of(v) if isinstance(atom, Variable)}
+    after = {name: n + (name in moved) for name, n in inside.items()}
+    return evaluate(offset, after) - evaluate(offset, inside)
+
+
+def _inside(offset: Index) -> dict[str, int] | None:
+    """Values of its variables in the middle of their ranges; None where one is data or has an unknown range."""
     inside: dict[str, int] = {}
     for atom in variables_of(offset):
         if not isinstance(atom, Variable) or atom.extent.constant is None:
             return None
         inside[atom.name] = atom.extent.constant // 2
-    moved = {atom.name for atom in variables_of(v) if isinstance(atom, Variable)}
-    after = {name: n + (name in moved) for name, n in inside.items()}
-    return evaluate(offset, after) - evaluate(offset, inside)
+    return inside
+
+
+def _somewhere(offset: Index) -> int:
+    """Where an access is in the middle of the loops around it; 0 where that depends on data."""
+    inside = _inside(offset)
+    return 0 if inside is None else evaluate(offset, inside)

@@ -20,6 +20,7 @@ class Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
     `started` are the work-items of which each may do what several are for, in turn.
+    `streamed` are those of `issued` in which lines come from a CPU's second cache.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
     number.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
@@ -30,6 +31,7 @@ class Kernel:
     started: float = 1.0
     issued: float = 0.0
     longest: float = 0.0
+    streamed: float = 0.0
     waits: float = 0.0
     waited: float = 0.0
     registers: float = 0.0
@@ -45,6 +47,13 @@ class Kernel:
     def bytes(self) -> float:
         """The bytes of all global memory that it touches, each once."""
         return sum(bytes_of(m) for m in self.touched.values() if m.space == "global")
+
+    def seconds_of_memory(self, device: DeviceDescription) -> float:
+        """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
+        cores = min(device.compute_units, self.items)
+        return self.bytes / (device.bandwidth_gbs * 1e9) + self.streamed / cores / (
+            device.core_ghz * 1e9
+        )
 
     def seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.

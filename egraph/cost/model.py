@@ -64,7 +64,7 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     launch = device.launch_seconds * len(kernels)
     compute = sum(k.seconds(device) for k in kernels)
     moved = sum(k.bytes for k in kernels)
-    memory = moved / (device.bandwidth_gbs * 1e9)
+    memory = sum(k.seconds_of_memory(device) for k in kernels)
     total = launch + sum(_together(k, device) for k in kernels)
     return Cost(launch, compute, memory, total, moved)
 
@@ -78,7 +78,7 @@ def least_seconds(program: Program, device: DeviceDescription) -> float:
 
 def _together(kernel: Kernel, device: DeviceDescription) -> float:
     """Seconds of a kernel that computes and moves: of the shorter time, a part hides behind the longer one."""
-    times = kernel.seconds(device), kernel.bytes / (device.bandwidth_gbs * 1e9)
+    times = kernel.seconds(device), kernel.seconds_of_memory(device)
     if device.kind == "gpu":
         in_turn = kernel.items - kernel.started
         return max(times) + _STARTED * kernel.started + _IN_TURN * in_turn

@@ -239,9 +239,8 @@ class Explainer:
             dict(zip(log.operators, firing.operators, strict=True)),
         )
         sizes = dict(zip(log.sizes, firing.sizes, strict=True))
-        applied = "forward" if move.edge.kind == "forward" else "backward"
-        choices = {n: sizes[n] for n in log.chosen} if applied == firing.rule.direction else {}
-        direction: Direction = "forward" if applied == "forward" else "backward"
+        direction: Direction = "forward" if move.edge.kind == "forward" else "backward"
+        choices = {n: sizes[n] for n in log.chosen} if direction == firing.rule.direction else {}
         rule, here = self.rules[firing.rule.rule], term_at(term, move.position)
         parts = parts_of(rule, direction, here, substitution, choices)
         return Step(rule.name, direction, move.position, substitution, choices, parts)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from relift.device import DeviceDescription
 from relift.egraph.encode.term_graph import Classes
@@ -85,31 +86,26 @@ class Extractor:
 
     def _improve(self, state: State) -> bool:
         """Recompute the plans of a state from its children; whether anything changed."""
-        found: dict[Plan, tuple[float, Choice]] = {}
+        cheapest = _Cheapest(self.width)
         for option in self._options[state]:
             tables = [
-                list(self._best[child].items())[: 1 if i in option.minor else None]
+                [(plan, cost) for plan, (cost, _) in self._best[child].items()][
+                    : 1 if i in option.minor else None
+                ]
                 for i, child in enumerate(option.children)
             ]
-            for combination in itertools.product(*tables):
-                cost = option.own + sum(
-                    trips * entry[1][0]
-                    for trips, entry in zip(option.trips, combination, strict=True)
-                )
-                below = tuple(plan for plan, _ in combination)
+            for cost, below in _combined(option, tables, cheapest):
                 plan: Plan = tuple(p for p in (option.label, *below) if p)
                 if len(plan) == 1 and not option.label:
                     plan = below[0] if len(below) == 1 else next(p for p in below if p)
-                if plan not in found or cost < found[plan][0]:
-                    children = tuple(zip(option.children, below, strict=True))
-                    found[plan] = (
-                        cost,
-                        Choice(option.node, option.lowerings, option.moved, children),
-                    )
-        kept = dict(sorted(found.items(), key=lambda item: item[1][0])[: self.width])
+                cheapest.take(plan, cost, (option, below))
+        kept = cheapest.kept()
         old = {plan: cost for plan, (cost, _) in self._best[state].items()}
-        self._best[state] = kept
-        return old != {plan: cost for plan, (cost, _) in kept.items()}
+        changed = old != {plan: cost for plan, (cost, _) in kept.items()}
+        self._best[state] = {
+            plan: (cost, _choice_of(*found)) for plan, (cost, found) in kept.items()
+        }
+        return changed
 
     # ---- terms and steps
 
@@ -158,3 +154,65 @@ class Extractor:
         index = choice.node.head.index
         assert index is not None, "cannot happen: a component has an index"
         return whole.children[index]
+
+
+Found: TypeAlias = tuple[Option, tuple[Plan, ...]]
+"""An option, and the plan of each of its children."""
+
+
+class _Cheapest:
+    """The cheapest way to each plan, of so many plans; of plans that cost the same those that came first."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._found: dict[Plan, tuple[float, Found]] = {}
+        self._costs: list[float] = []
+
+    @property
+    def most(self) -> float | None:
+        """What no plan that is kept costs more than; nothing while there is room."""
+        return self._costs[self.width - 1] if len(self._costs) >= self.width else None
+
+    def take(self, plan: Plan, cost: float, found: Found) -> None:
+        """One more way to a plan."""
+        known = self._found.get(plan)
+        if known is not None:
+            if cost >= known[0]:
+                return
+            del self._costs[bisect_left(self._costs, known[0])]
+        self._found[plan] = cost, found
+        insort(self._costs, cost)
+
+    def kept(self) -> dict[Plan, tuple[float, Found]]:
+        """The plans, in order of cost."""
+        return dict(sorted(self._found.items(), key=lambda item: item[1][0])[: self.width])
+
+
+def _combined(
+    option: Option, tables: Sequence[Sequence[tuple[Plan, float]]], cheapest: _Cheapest
+) -> Iterator[tuple[float, tuple[Plan, ...]]]:
+    """Every choice of the children's plans, which are in order of cost, with what the option then costs.
+
+    What costs more than all that is kept is passed over, with all that is dearer still.
+    """
+    below: list[Plan] = []
+
+    def further(place: int, spent: float) -> Iterator[tuple[float, tuple[Plan, ...]]]:
+        if place == len(tables):
+            yield option.own + spent, tuple(below)
+            return
+        for plan, cost in tables[place]:
+            now = spent + option.trips[place] * cost
+            most = cheapest.most
+            if most is not None and option.own + now > most:
+                return
+            below.append(plan)
+            yield from further(place + 1, now)
+            below.pop()
+
+    yield from further(0, 0.0)
+
+
+def _choice_of(option: Option, below: tuple[Plan, ...]) -> Choice:
+    children = tuple(zip(option.children, below, strict=True))
+    return Choice(option.node, option.lowerings, option.moved, children)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.states import Candidate
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal
-from relift.egraph.search.starts.staged import Kernel, together
+from relift.egraph.search.starts.staged import Kernel, body_in_names_of, in_names_of, together
 from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
@@ -47,6 +47,16 @@ class Explanations:
 def joined(parted: Derivation, kernels: Sequence[Kernel], chosen: Sequence[Proposal]) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of its kernels."""
     return together(parted, kernels, [each.derive() for each in chosen])
+
+
+def of_shape(program: Program, proposal: Proposal) -> Proposal:
+    """What was found for a program of the same shape, in the names of this one."""
+    low = body_in_names_of(program, proposal.low)
+    return replace(proposal, low=low, derive=partial(_renamed, program, proposal))
+
+
+def _renamed(program: Program, proposal: Proposal) -> Derivation:
+    return in_names_of(program, proposal.derive())
 
 
 def same(reached: Derivation) -> Derivation:

@@ -30,7 +30,7 @@ from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
-from relift.egraph.search.derived import Explanations, after, joined, lowered_as, same
+from relift.egraph.search.derived import Explanations, after, joined, lowered_as, of_shape, same
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
@@ -53,9 +53,17 @@ from relift.egraph.search.guidance.plans import (
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
+from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, promising
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, least_of, lowered
+from relift.egraph.search.starts.staged import (
+    Kernel,
+    choices,
+    kernels_of,
+    least_of,
+    lowered,
+    shape_of,
+)
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.declared_laws import FloatPolicy
@@ -64,7 +72,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
 from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
-from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
@@ -136,9 +144,7 @@ class Proposals:
             rows = self._of_rows()
             found += rows
             if rows and rows[0].cost.seconds <= _NEAREST * least_seconds(self.source, self.device):
-                return replace(NOTHING, stopped=_AT_THE_LIMIT), sorted(
-                    found, key=lambda proposal: proposal.rank
-                )
+                return replace(NOTHING, stopped=_AT_THE_LIMIT), _ranked(found)
         chains = [
             (form, kernels_of(replace(self.source, body=form.parted.result)))
             for form in promising([self._accepted(form) for form in forms])
@@ -146,9 +152,11 @@ class Proposals:
         parts = [[self._kernel(kernel) for kernel in kernels] for _, kernels in chains]
         whole = [self] if is_near(forms[0], forms) else []
         tasks = [*whole, *itertools.chain(*parts)]
+        alike = _alike(tasks, len(whole))
         jobs = [
             (number, partial(task._gone, way))
             for number, task in enumerate(tasks)
+            if alike[number] == number
             for way in (task._searches() if task is self else task._ways_of_a_kernel())
         ]
         shared = list(itertools.chain(*(task._shared() for task in (self, *tasks))))
@@ -158,11 +166,11 @@ class Proposals:
         for (number, _), (more, proposals) in zip(jobs, done, strict=True):
             grown = grown.and_then(more)
             outcomes[number] += proposals
-        each = iter(outcomes)
+        each = iter(_for_all(tasks, alike, outcomes))
         found += [proposal for _ in whole for proposal in next(each)]
         for form, kernels in chains:
             found += self._together(form, kernels, [next(each) for _ in kernels])
-        return grown, sorted(found, key=lambda proposal: proposal.rank)
+        return grown, _ranked(found)
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
@@ -216,7 +224,7 @@ class Proposals:
         """The ways to proposals beside the floor."""
         own = self.admitted.own
         starts = (
-            self.prepared(),
+            after(self.source, self.prepared(), attempt(shortened())),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
             *remainder_starts(self.program, self.sizes, self.device, self.policy),
         )
@@ -233,7 +241,8 @@ class Proposals:
     def _gone(self, way: _Way, progress: Progress | None) -> Outcome:
         """What comes of a way, which tells its progress to the process that does it."""
         budget = replace(self.budget, memory_mb=self.budget.memory_mb // MOST_WORKERS)
-        return way(replace(self, progress=progress, budget=budget))
+        with blamed_once():  # most of what a search tries does not apply, and says so
+            return way(replace(self, progress=progress, budget=budget))
 
     def _by_tactic(self, tactic: Tactic) -> Outcome:
         """The proposals of a tactic, none when it does not apply."""
@@ -326,7 +335,7 @@ class Proposals:
                 profile[rule] = profile.get(rule, 0.0) + seconds
         stopped = f"the sketch was reached in {len(reached.stages)} stages"
         grown = SearchStats(stopped, True, reached.nodes, firings, profile)
-        return grown, sorted(found, key=lambda proposal: proposal.rank)
+        return grown, _ranked(found)
 
     def derived(self, tactic: Tactic) -> list[Proposal]:
         """What a tactic makes of the program: as it is when that is low-level, otherwise lowered."""
@@ -347,16 +356,15 @@ class Proposals:
     def floor(self) -> list[Proposal]:
         """The program as written, and with what it needs more than once computed once."""
         found = [each for form in self.forms() for each in form.proposals]
-        return sorted(found, key=lambda proposal: proposal.rank)
+        return _ranked(found)
 
     def forms(self) -> list[Form]:
         """The program in the form of each of `FORMS`, with some of its values stored; first as it is written."""
         prepared = self.prepared()
         found: list[Form] = []
         seen: set[Term] = set()
-        own = [(tactic, 0) for tactic in applied(self.admitted)]
-        for tactic, most in (*FORMS, *own):
-            with suppress(NoMatch):
+        for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
+            with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, tactic)
                 values = [each.value for each in storable(shaped.result)]
                 for chosen in choices_of(values, most):
@@ -380,8 +388,8 @@ class Proposals:
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
-        rules = ("map_to_seq", "reduce_to_seq")
-        in_order = after(self.source, self.prepared(), attempt(_lowered_by(rules)))
+        lowered_in_order = attempt(_lowered_by(("map_to_seq", "reduce_to_seq")))
+        in_order = after(self.source, self.prepared(), lowered_in_order)
         return replace(self.source, body=in_order.result)
 
     def extracted(
@@ -398,6 +406,28 @@ class Proposals:
                 cost = estimate(low, self.device)
                 found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
         return in_rounds(found)
+
+
+def _ranked(found: Sequence[Proposal]) -> list[Proposal]:
+    return sorted(found, key=lambda proposal: proposal.rank)
+
+
+def _alike(tasks: Sequence[Proposals], whole: int) -> list[int]:
+    """For each task the number of the one that is searched for it: kernels of one shape are searched once."""
+    first: dict[Term, int] = {}
+    kernels = (first.setdefault(shape_of(t.source), i) for i, t in enumerate(tasks) if i >= whole)
+    return [*range(whole), *kernels]
+
+
+def _for_all(
+    tasks: Sequence[Proposals], alike: Sequence[int], outcomes: Sequence[list[Proposal]]
+) -> Iterator[list[Proposal]]:
+    """What was found for each task, in its own names where another was searched for it."""
+    for number, (task, searched) in enumerate(zip(tasks, alike, strict=True)):
+        if number == searched:
+            yield outcomes[number]
+        else:
+            yield [of_shape(task.source, found) for found in outcomes[searched]]
 
 
 def _written(task: Proposals) -> Outcome:

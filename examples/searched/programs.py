@@ -1,7 +1,7 @@
 """High-level programs beside those of examples/, written as one writes them who knows nothing of the search.
 
-What each computes, in NumPy, is in samples.py under its name.  Sizes are no values: where a mean divides by one, it
-is fixed.
+What each computes, in NumPy, is in samples.py under its name.  Where a mean divides by a size, it is fixed here, as it was
+when they were timed.
 """
 
 # pyright: reportGeneralTypeIssues=false

@@ -332,11 +332,8 @@ def test_on_a_cpu_columns_are_far(width: int) -> None:
     assert by_columns.seconds > 3 * by_rows
 
 
-@pytest.mark.parametrize(("rows", "crowded"), [(8, False), (16, True)])
-def test_lines_that_share_a_set_of_the_nearest_cache_are_dear_if_there_are_many(
-    rows: int, crowded: bool
-) -> None:
-    """Sums of so many rows at a time; rows of 4096 bytes begin in the same set, longer ones do not."""
+def a_cell_of_strips(device: DeviceDescription, rows: int, width: int) -> float:
+    """Seconds for a cell where so many rows of an image are summed at a time."""
 
     def chunk(together: Any) -> Any:
         vectors = rl.transpose(rl.map(lambda row: rl.as_vector(16, row), together))
@@ -346,11 +343,48 @@ def test_lines_that_share_a_set_of_the_nearest_cache_are_dear_if_there_are_many(
         )
         return rl.as_scalar(summed)
 
-    def a_cell(width: int) -> float:
-        sums = lambda x: rl.map_glb(0)(chunk, rl.split(rows, x))
-        return cost(CPU, sums, x=f32[1 << 10, width]).compute / width
+    sums = lambda x: rl.map_glb(0)(chunk, rl.split(rows, x))
+    return cost(device, sums, x=f32[1 << 10, width]).compute / width
 
-    assert (a_cell(1024) > 1.5 * a_cell(1024 + 16)) == crowded
+
+@pytest.mark.parametrize(
+    ("ways", "rows", "crowded"), [(8, 8, False), (8, 16, True), (12, 16, True), (16, 16, False)]
+)
+def test_lines_that_share_a_set_of_the_nearest_cache_are_dear_if_there_are_many(
+    ways: int, rows: int, crowded: bool
+) -> None:
+    """Rows of 4096 bytes begin in the same set, longer ones do not; a set has as many lines as the device says."""
+    device = dataclasses.replace(CPU, nearest_ways=ways)
+    aligned, apart = (a_cell_of_strips(device, rows, width) for width in (1024, 1024 + 16))
+    assert (aligned > 1.5 * apart) == crowded
+
+
+def test_rows_that_are_walked_through_together_come_from_the_second_cache_if_they_are_many() -> (
+    None
+):
+    """Two rows of 4 KB stay in a nearest cache of 16 KB, and four of them with what is written do not."""
+    wide, narrow = (
+        dataclasses.replace(CPU, nearest_bytes=kilobytes * 1024) for kilobytes in (1024, 16)
+    )
+    for rows, more in ((2, False), (4, True)):
+        near, far = (a_cell_of_strips(each, rows, 1024 + 16) for each in (wide, narrow))
+        assert (far > near) == more
+
+
+def test_columns_of_a_wider_matrix_are_in_more_pages() -> None:
+    """Down a column of vectors, each step is in a page of its own from 1024 cells on, each other one with 512."""
+
+    def sums(x: Any) -> Any:
+        blocks = rl.transpose(rl.map(lambda row: rl.as_vector(16, row), x))
+        zero = rl.splat(16, 0.0)
+        add = rl.vectorize(16, rl.add)
+        return rl.as_scalar(rl.map_glb(0)(lambda block: rl.reduce_seq(add, zero, block), blocks))
+
+    quarter, half, whole, more = (
+        cost(CPU, sums, x=f32[1 << 12, width]).compute / width for width in (256, 512, 1024, 2048)
+    )
+    assert quarter < half < whole
+    assert whole == pytest.approx(more, rel=0.05)
 
 
 @pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])

@@ -159,6 +159,8 @@ def match(
     parts: Mapping[str, terms.Term] | None = None,
 ) -> Substitution:
     """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
+    if (unlike := _unlike(pattern, t)) is not None:
+        _fail(rule, *unlike)
     matcher = _Matcher(rule, parts or {})
     try:
         matcher.match(pattern, t, {})
@@ -230,15 +232,12 @@ class _Matcher:
             self.indices,
         )
 
-    def fail(self, p: terms.Term, t: terms.Term) -> None:
-        raise NoMatch(f"{self.rule.name}: {_kind(p)} is needed where {_kind(t)} stands")
-
     def match(self, p: terms.Term, t: terms.Term, names: Mapping[str, terms.Var]) -> None:
         """Match `p` against `t`; `names` maps the binders of the rule above `p` to those of the term."""
         if isinstance(p, terms.Metavariable):
             self._metavariable(p, t, names)
         elif type(p) is not type(t):
-            self.fail(p, t)
+            _fail(self.rule, p, t)
         elif isinstance(p, terms.Var) and isinstance(t, terms.Var):
             if names[p.name] != t:
                 raise NoMatch(f"{self.rule.name}: variable {t.name} is not the one needed")
@@ -251,7 +250,7 @@ class _Matcher:
                 self.sizes.match(self.schema(p.type), t.type, p.name)
             for mine, theirs in zip(fields(p), fields(t), strict=True):
                 if not self._field(mine, theirs, t, names):
-                    self.fail(p, t)
+                    _fail(self.rule, p, t)
 
     def _field(
         self, mine: Field, theirs: Any, t: terms.Term, names: Mapping[str, terms.Var]
@@ -348,6 +347,25 @@ class _Matcher:
                 u = terms.Var(y.name, u.type)
             arguments.append(u)
         return replace(p, arguments=tuple(arguments)), t, names
+
+
+def _fail(rule: Rule, p: terms.Term, t: terms.Term) -> None:
+    raise NoMatch(f"{rule.name}: {_kind(p)} is needed where {_kind(t)} stands")
+
+
+def _unlike(p: terms.Term, t: terms.Term) -> tuple[terms.Term, terms.Term] | None:
+    """The outermost nodes of a rule's side and of a term that differ in their kind: seen before anything is solved."""
+    if isinstance(p, terms.Metavariable):
+        return None
+    if type(p) is not type(t):
+        return p, t
+    for place in p.below:
+        mine, theirs = getattr(p, place), getattr(t, place)
+        if isinstance(mine, terms.Lambda):
+            mine, theirs = mine.body, theirs.body
+        if (found := _unlike(mine, theirs)) is not None:
+            return found
+    return None
 
 
 def same_function(f: terms.Lambda, g: terms.Lambda) -> bool:

@@ -6,6 +6,8 @@ Both sides of the known rule are matched together, so that sizes which only one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from relift.rewrites.application.matching import match_sides
 from relift.rewrites.conditions import Condition, IndexCondition
@@ -23,14 +25,25 @@ from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Metavariable, OperatorMetavariable, Term
 
 
-def kin(rule: Rule, known: Mapping[str, Rule]) -> Iterator[str]:
-    """How a rule follows from one of the known rules, one line for each.
+@dataclass(frozen=True)
+class Kin:
+    """How a rule follows from another one."""
+
+    how: Literal["the same rule as", "an instance of", "one step of"]
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.how} {self.other}"
+
+
+def kin(rule: Rule, known: Mapping[str, Rule]) -> Iterator[Kin]:
+    """How a rule follows from the known rules, each of them that it follows from.
 
     >>> from relift.rewrites.checks.kinship import kin
     >>> from dataclasses import replace
     >>> from relift.rewrites.library import RULES
     >>> again = replace(RULES["drop_drop"], name="again")
-    >>> list(kin(again, RULES))
+    >>> [str(found) for found in kin(again, RULES)]
     ['the same rule as drop_drop']
     """
     left, right = canonical(rule.left), canonical(rule.right)
@@ -39,7 +52,7 @@ def kin(rule: Rule, known: Mapping[str, Rule]) -> Iterator[str]:
         if other is rule or other.lowering != rule.lowering or other.refinement != rule.refinement:
             continue
         if _is_copy(rule, other):
-            yield f"the same rule as {other.name}"
+            yield Kin("the same rule as", other.name)
             continue
         for position in redexes:
             if _is_instance(other, rule, term_at(left, position), term_at(right, position)):
@@ -59,12 +72,12 @@ def _is_copy(rule: Rule, other: Rule) -> bool:
     )
 
 
-def _told(rule: Rule, other: Rule, position: Position) -> str:
+def _told(rule: Rule, other: Rule, position: Position) -> Kin:
     if position:
-        return f"one step of {other.name}"
+        return Kin("one step of", other.name)
     if _is_instance(rule, other, canonical(other.left), canonical(other.right)):
-        return f"the same rule as {other.name}"
-    return f"an instance of {other.name}"
+        return Kin("the same rule as", other.name)
+    return Kin("an instance of", other.name)
 
 
 def _differ_only_at(left: Term, right: Term, position: Position) -> bool:

@@ -43,6 +43,10 @@ Verdict: TypeAlias = Literal[
 where functions and data are total; where they are partial, in the named direction only, or in none.  ASSUMED: a rule
 of the user's own that is believed because they say so by name; no entry of the ledger is."""
 
+_PROVED: frozenset[Verdict] = frozenset(
+    ["PROVED", "PROVED left to right", "PROVED right to left", "PROVED where total"]
+)
+
 FILE = LIBRARY / "ledger.json"
 
 
@@ -106,7 +110,7 @@ class Entry:
 
 def is_proved(word: str) -> bool:
     """Whether a verdict says that the sides of a rule are proved equal, and defined at the same inputs where all parts are total."""
-    return word.startswith("PROVED")
+    return word in _PROVED
 
 
 def known_rules() -> dict[str, Rule | RejectedRule]:
@@ -210,13 +214,33 @@ def verdict(rule: Rule | RejectedRule) -> Verdict:
     return recorded.verdict
 
 
-def recorded_proof(rule: Provable) -> str:
-    """What the prover said of this very statement when it was recorded, whatever the rule was called; empty
+@dataclass(frozen=True)
+class RecordedProof:
+    """What the prover said of a statement when it was recorded."""
+
+    status: Status
+    prover: str
+    under: str
+    """The name of the rule at the time, where it is another one now."""
+
+    def __str__(self) -> str:
+        by = f" with {self.prover}" if self.prover else ""
+        return f"{printed('4b', self.status)}{by}{f', as {self.under}' if self.under else ''}"
+
+
+def is_recorded(rule: Provable) -> bool:
+    """Whether the prover proved this very statement when it was recorded."""
+    found = recorded_proof(rule)
+    return found is not None and found.status == "proved"
+
+
+def recorded_proof(rule: Provable) -> RecordedProof | None:
+    """What the prover said of this very statement when it was recorded, whatever the rule was called; None
     where nothing is recorded, or what is was edited by hand.
 
     >>> from relift.rewrites.ledger.book import recorded_proof
     >>> from relift.rewrites.library import RULES
-    >>> recorded_proof(RULES["split_join"])
+    >>> str(recorded_proof(RULES["split_join"]))
     'PROVED with Coq Proof Assistant 8.16.1'
     """
     asked = statement_hash(rule)
@@ -224,10 +248,9 @@ def recorded_proof(rule: Provable) -> str:
     for found in sorted(same, key=lambda e: e.rule != rule.name):
         kernel = found.tiers.get("4b")
         if kernel is not None and kernel.status in ("proved", "unproved"):
-            by = f" with {found.prover}" if found.prover else ""
-            name = f", as {found.rule}" if found.rule != rule.name else ""
-            return f"{printed('4b', kernel.status)}{by}{name}"
-    return ""
+            under = found.rule if found.rule != rule.name else ""
+            return RecordedProof(kernel.status, found.prover or "", under)
+    return None
 
 
 _TOTAL: dict[int, tuple[Rule, Mapping[Direction, Sequence[str]]]] = {}

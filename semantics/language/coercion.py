@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -58,7 +58,7 @@ def is_term(value: object) -> bool:
 
 
 def as_term(value: Any, expected: Type | None = None) -> Term:
-    """`value` as a term: a term itself, a Python number as a literal, a Python tuple as a tuple."""
+    """`value` as a term: a term itself, a Python number as a literal, a Python tuple as a tuple, a size as its number."""
     if is_term(value):
         term: Term = value
         return _adapted(term, expected)
@@ -68,6 +68,8 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
             return make_tuple(*(as_term(v, t) for v, t in zip(value, parts, strict=True)))
     if isinstance(value, bool | int | float):
         return literal(value, expected)
+    if isinstance(value, Size):
+        return _value_of(value, expected)
     if isinstance(value, Incomplete):
         raise IllTyped(f"{value.__name__} still lacks arguments: {', '.join(value.missing)}")
     raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
@@ -129,8 +131,6 @@ def _not_a_term(value: object) -> str:
     """What `value` is instead of a term, and the nearest thing that is one."""
     if value is None:
         return "None is not a term: a function that is traced returns its result"
-    if isinstance(value, Size):
-        return f"the size {value} is not a term: sizes are known to types and patterns only"
     if isinstance(value, list):
         return "a list is not a term: a tuple is written (x, y), and patterns make arrays"
     if isinstance(value, np.ndarray | np.generic):
@@ -141,6 +141,31 @@ def _not_a_term(value: object) -> str:
         name = getattr(value, "__name__", repr(value))
         return f"the function {name} is not a term: call it, or give it to map"
     return f"{value!r} is not a term"
+
+
+def _value_of(size: Size, expected: Type | None) -> Term:
+    """The number that a size is: the last of that many counters and one, so that no pattern has to say it.
+
+    It is an `i32` until it meets a value of another type.
+
+    >>> from relift import add, f32, map, nat, program, reduce, show
+    >>> n = nat("n")
+    >>> @program
+    ... def mean(x: f32[n]):
+    ...     return map(lambda v: v - reduce(add, 0.0, x) / n, x)
+    >>> show(mean.body)
+    'map(lambda v: v - (reduce(add, 0.0, x) / f32(generate(n + 1, lambda i: i)[n])), x)'
+    """
+    if size.constant is not None:
+        return literal(size.constant, expected)
+    from relift.semantics.language.functions import generate
+
+    more = Size({monomial: c for monomial, c in size.terms.items() if c > 0})
+    number: Term = generate(more + 1, lambda i: i)[more]
+    if less := (more - size).terms:  # a difference may be below zero
+        number = number - Size(less)
+    converts = isinstance(expected, Scalar) and expected.name in CONVERSIONS and expected != i32
+    return scalar(str(expected), number) if converts else number
 
 
 def refused_by_numpy(function: str, given: Sequence[object]) -> IllTyped:
@@ -182,9 +207,11 @@ def scalar(name: str, *arguments: Any) -> Term:
     if len(arguments) != function.arity:
         count = f"{function.arity} argument{'s' * (function.arity != 1)}"
         raise IllTyped(f"{name} takes {count}, {len(arguments)} are given")
-    if any(not is_term(a) and not isinstance(a, bool | int | float) for a in arguments):
-        odd = next(a for a in arguments if not is_term(a) and not isinstance(a, bool | int | float))
-        raise IllTyped(f"{name} works on scalars: {_not_a_term(odd)}")
+    for a in arguments:
+        if not is_term(a) and not isinstance(a, bool | int | float | Size):
+            raise IllTyped(f"{name} works on scalars: {_not_a_term(a)}")
+    if name in SCALARS:  # of a size, its number is what is converted
+        arguments = tuple(as_term(a) if isinstance(a, Size) else a for a in arguments)
     compared = arguments[1:] if name == "select" else arguments
     if name in SCALARS and not any(map(is_term, compared)):
         common: Type = SCALARS[name]

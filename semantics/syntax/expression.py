@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from relift.display.blocks import Block, Displayed
 from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.sizes import Combined
 from relift.semantics.syntax.types import Array, Tuple, Type
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Term]:
     return lambda right, left: _scalar(name, left, right)
 
 
-class Expression(Displayed):
+class Expression(Displayed, Combined):
     """Python's notation on terms: `a + b`, `p[0]`, `x, y = p`; each builds a term at once.
 
     Every kind of term says what it `holds`, in the order in which it is written, and what of that stands

@@ -29,7 +29,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from relift.semantics.errors import IllTyped
 
@@ -92,7 +92,21 @@ def letter_of(name: str) -> str:
 
 
 class Combined:
-    """What has arithmetic of its own that takes sizes in: the index expressions of `written`."""
+    """What has arithmetic of its own that takes sizes in: terms, and the index expressions of `written`."""
+
+
+_UNKNOWN = "is not known while a program is traced; state it with rl.nat(name, least=...)"
+
+
+def _refused(why: str) -> Callable[[Size, object], Any]:
+    """An operation that numbers have, sizes do not, and terms do again."""
+
+    def operation(self: Size, other: object) -> Any:
+        if isinstance(other, Combined):
+            return NotImplemented
+        raise IllTyped(why.format(self, other))
+
+    return operation
 
 
 class Size:
@@ -189,27 +203,10 @@ class Size:
     def __rpow__(self, base: SizeLike) -> Size:
         return Size.of(base) ** self
 
-    def __truediv__(self, other: object) -> NoReturn:
-        raise IllTyped(f"sizes divide exactly or not at all; write ({self}) // {other}")
-
-    def __mod__(self, other: object) -> NoReturn:
-        raise IllTyped(
-            f"sizes have no remainder; make {self} a multiple, such as {other} * rl.nat('k')"
-        )
-
-    def __lt__(self, other: object) -> NoReturn:
-        raise IllTyped(
-            f"whether {self} < {other} is not known while a program is traced; "
-            "state it with rl.nat(name, least=...)"
-        )
-
-    def __gt__(self, other: object) -> NoReturn:
-        raise IllTyped(
-            f"whether {self} > {other} is not known while a program is traced; "
-            "state it with rl.nat(name, least=...)"
-        )
-
-    __le__, __ge__ = __lt__, __gt__
+    __truediv__ = _refused("sizes divide exactly or not at all; write ({}) // {}")
+    __mod__ = _refused("sizes have no remainder; make {} a multiple, such as {} * rl.nat('k')")
+    __lt__ = __le__ = _refused(f"whether {{}} < {{}} {_UNKNOWN}")
+    __gt__ = __ge__ = _refused(f"whether {{}} > {{}} {_UNKNOWN}")
 
     def __index__(self) -> int:
         if self.constant is None:
@@ -218,6 +215,8 @@ class Size:
 
     def __floordiv__(self, other: SizeLike) -> Size:
         """Exact division; raises `IllTyped` when `other` does not divide `self` as a polynomial."""
+        if isinstance(other, Combined):
+            return NotImplemented
         quotient = self.divided_by(Size.of(other))
         if quotient is None:
             raise IllTyped(

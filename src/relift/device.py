@@ -18,7 +18,8 @@ class DeviceDescription:
 
     `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
     the time of an empty kernel.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
-    a lane for each work-item: those without loops, those with loops too, or none.
+    a lane for each work-item: those without loops, those with loops too, or none.  `nearest_bytes` is what the
+    nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has.
     """
 
     name: str
@@ -34,6 +35,8 @@ class DeviceDescription:
     launch_seconds: float
     packs: Packing = "loop-free"
     fused_multiply_add: bool = True
+    nearest_bytes: int = 32 * 1024
+    nearest_ways: int = 8
 
     @property
     def core_ghz(self) -> float:
@@ -53,6 +56,8 @@ CPU = DeviceDescription(
     local_memory_bytes=512 * 1024,
     max_work_group=4096,
     launch_seconds=22e-6,
+    nearest_bytes=48 * 1024,
+    nearest_ways=12,
 )
 """A small shared server, through PoCL."""
 

@@ -33,6 +33,7 @@ from relift.compiler.text.tree import (
     mapped_expression,
     mapped_statement,
     mentioned,
+    root_of,
     statements_within,
     within,
 )
@@ -77,7 +78,7 @@ def fetched_ahead(
       barrier(CLK_LOCAL_MEM_FENCE);
     } 8
     """
-    halves = {m.name: number(m.cells) for m in arrays if m.name in _filled(loop.body)}
+    halves = {m.name: number(m.cells) for m in arrays if m.name in _changed(loop.body)}
     turn = _parted(loop, {m.name: m for m in arrays}, fresh)
     following, before = fresh("next"), fresh("before")
     counter, one = Name(loop.counter), Whole(1)
@@ -131,9 +132,9 @@ def _parted(loop: Loop, arrays: Mapping[str, Memory], fresh: Callable[[str], str
         else:
             raise _refused("fills local memory in a loop, or under a condition")
     used = (*kept, *body[waits[0] + 1 : -1])
-    filled, names = _filled(body[: waits[0]]), {d.name for d in fetched}
+    filled, names = _changed(body[: waits[0]]), {d.name for d in fetched}
     changed = _changed(body) | {s.name for s in kept if isinstance(s, Declaration)}
-    if names & mentioned(used) or filled & _filled(used):
+    if names & mentioned(used) or filled & _changed(used):
         raise _refused("uses otherwise what it fills local memory with")
     if (changed - filled) & mentioned(fetched) or filled & mentioned(fetched):
         raise _refused("fills local memory with what it computes")
@@ -163,16 +164,10 @@ def _nested_wait(body: Sequence[Statement]) -> bool:
     )  # fmt: skip
 
 
-def _filled(body: Sequence[Statement]) -> set[str]:
-    """The arrays in which statements store."""
-    targets = (s.target for s in statements_within(body) if isinstance(s, Assignment))
-    return {a for a in map(_array, targets) if a is not None}
-
-
 def _changed(body: Sequence[Statement]) -> set[str]:
-    """The names of all that statements assign to."""
+    """The names of all that statements assign to: variables, and arrays in which they store."""
     assigned = (s for s in statements_within(body) if isinstance(s, Assignment))
-    return {a for s in assigned for a in (_array(s.target), _variable(s.target)) if a is not None}
+    return {name for s in assigned for name in root_of(s.target)}
 
 
 def _array(target: Expression) -> str | None:
@@ -183,15 +178,6 @@ def _array(target: Expression) -> str | None:
         [pointer] = target.operand.arguments
         return _base(pointer)
     return None
-
-
-def _variable(target: Expression) -> str | None:
-    while not isinstance(target, Name):
-        of = getattr(target, "of", None)
-        if of is None:
-            return None
-        target = of
-    return target.name
 
 
 def _base(pointer: Expression) -> str | None:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,6 +29,9 @@ TITLE = "C with OpenMP"
 INSTALL = "apt-get install gcc"
 SECONDS = 300
 """A build that takes longer is given up."""
+
+PATIENCE = 45
+"""Seconds of the processor after which a build is tried with less optimisation: a caller waits two minutes at most."""
 
 KEPT = 400
 
@@ -159,25 +163,34 @@ def _named(digest: str, content: bytes) -> str:
 
 
 def _compiled(by: Compiler, source: str, flags: Sequence[str]) -> bytes:
-    """The library, with less optimisation where the compiler itself fails at more."""
+    """The library, with less optimisation where the compiler itself fails at more, and with none where it does not end."""
     with temporary_folder() as folder:
         text, library = folder / "kernel.c", folder / "kernel.so"
         text.write_text(source, encoding="utf-8")
-        for less in ((), ("-fno-tree-vectorize",), ("-O1",)):
+        waiting: list[tuple[str, ...]] = [(), ("-fno-tree-vectorize",), ("-O1",), ("-O0",)]
+        while True:
+            less = waiting.pop(0)
             command = [by.path, *flags, *less, "-o", str(library), str(text), "-lm"]
             status, said = _ran(by, command)
             if status == 0:
                 return library.read_bytes()
-            if status > 0 and "internal compiler error" not in said:
-                break
-        raise _refused(by, source, said)
+            if _out_of_time(status, said):
+                waiting = waiting[-1:]
+            if not waiting or (status > 0 and "internal compiler error" not in said):
+                raise _refused(by, source, said)
+
+
+def _out_of_time(status: int, said: str) -> bool:
+    """Whether a compiler, or the part of it that was at work, had no time left."""
+    return status == -signal.SIGXCPU or "CPU time limit exceeded" in said
 
 
 def _ran(by: Compiler, command: Sequence[str]) -> tuple[int, str]:
+    limited = ("sh", "-c", 'ulimit -S -t "$0"; exec "$@"', str(PATIENCE))
     try:
         ran = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False,
-            env={**os.environ, "LC_ALL": "C"},
+            [*limited, *command], capture_output=True, text=True, errors="replace", timeout=SECONDS,
+            check=False, env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise Unsupported(f"{by.version} did not finish the kernel in {SECONDS} s") from None

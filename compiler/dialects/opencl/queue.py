@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,23 +18,27 @@ from relift.compiler.running.session import address, memory, poisoned
 if TYPE_CHECKING:
     import pyopencl as cl
 
+    Memory: TypeAlias = tuple[cl.Buffer, Row | None]
+    """A buffer, and where the host reaches it."""
+
 
 class OpenCLRow:
-    """A row in a buffer; that of a CPU lies in memory of ours, where the driver's own allocation asks for no large pages."""
+    """A row in a buffer; that of a CPU lies in memory of ours, where the driver's own allocation asks for no large pages.
 
-    def __init__(self, queue: Queue, cells: int, dtype: np.dtype[Any], host: Row | None) -> None:
-        import pyopencl as cl
+    Memory that is `lent` by the queue goes back to it with the row, unless somebody may still look at it.
+    """
 
-        self._queue, self._cells, self._dtype, self._host = queue, cells, dtype, host
+    def __init__(
+        self, queue: Queue, cells: int, dtype: np.dtype[Any], memory: Memory, *, lent: bool = False
+    ) -> None:
+        self._queue, self._cells, self._dtype, self._lent = queue, cells, dtype, lent
+        self.buffer, self._host = memory
         self.event: cl.Event | None = None
         """That of the last kernel that writes it."""
-        fixed = host is not None and not host.flags.writeable  # an argument, which no kernel writes
-        flags = cl.mem_flags.READ_ONLY if fixed else cl.mem_flags.READ_WRITE
-        self.buffer = (
-            cl.Buffer(queue.context, flags, max(1, cells) * dtype.itemsize)  # none is empty
-            if host is None
-            else cl.Buffer(queue.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
-        )
+
+    def __del__(self) -> None:
+        if self._lent:
+            self._queue.take_back(self._cells, self._dtype, (self.buffer, self._host))
 
     @property
     def is_shared(self) -> bool:
@@ -61,6 +66,7 @@ class OpenCLRow:
             self._queue.queue, self.buffer, cl.map_flags.READ, 0, (self._cells,), self._dtype
         )
         mapped.base.release(self._queue.queue)
+        self._lent = False
         return self._host[: self._cells]
 
     @property
@@ -88,8 +94,11 @@ class Queue:
         self.device = device
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)
-        self._shared = bool(device.type & cl.device_type.CPU) and not is_simulator(device)
+        self._simulated = is_simulator(device)
+        self._shared = bool(device.type & cl.device_type.CPU) and not self._simulated
         self._used: deque[tuple[cl.Event, object]] = deque()
+        self._free: defaultdict[tuple[int, np.dtype[Any]], list[Memory]] = defaultdict(list)
+        self._freed, self._lock = 0, RLock()  # a row may go while its own thread has it
 
     @cached_property
     def clocked(self) -> cl.CommandQueue:
@@ -103,34 +112,60 @@ class Queue:
     def row(self, cells: int, dtype: np.dtype[Any], *, filled: bool) -> OpenCLRow:
         """A row whose cells are not written yet, or `filled` with a pattern.
 
-        A simulator, which sees what is not written, gets neither a pattern nor memory of the host.
+        A simulator, which sees what is not written, gets neither a pattern nor memory of the host, nor memory twice.
+        Others get that of rows which are gone: the queue keeps the order, so nothing is read after it is written anew.
         """
+        lent = not (filled or self._simulated)
+        if lent and (again := self._taken(cells, dtype)) is not None:
+            return OpenCLRow(self, cells, dtype, again, lent=True)
         import pyopencl as cl
 
         if self._shared:
-            return OpenCLRow(
-                self, cells, dtype, (poisoned if filled else memory)(max(1, cells), dtype)
-            )
-        found = OpenCLRow(self, cells, dtype, None)
-        if filled and not is_simulator(self.device):
-            size = max(1, cells) * dtype.itemsize
-            cl.enqueue_fill_buffer(self.queue, found.buffer, poison(dtype), 0, size)
-        return found
+            host = (poisoned if filled else memory)(max(1, cells), dtype)
+            return OpenCLRow(self, cells, dtype, self._memory(host), lent=lent)
+        size = max(1, cells) * dtype.itemsize  # none is empty
+        buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
+        if filled and not self._simulated:
+            cl.enqueue_fill_buffer(self.queue, buffer, poison(dtype), 0, size)
+        return OpenCLRow(self, cells, dtype, (buffer, None), lent=lent)
+
+    def take_back(self, cells: int, dtype: np.dtype[Any], memory: Memory) -> None:
+        """Keep the memory of a row which is gone for the next one like it, where that is not too much."""
+        with self._lock:
+            if self._freed + cells * dtype.itemsize <= MOST_FREE:
+                self._freed += cells * dtype.itemsize
+                self._free[cells, dtype].append(memory)
+
+    def _taken(self, cells: int, dtype: np.dtype[Any]) -> Memory | None:
+        with self._lock:
+            free = self._free.get((cells, dtype))
+            if not free:
+                return None
+            self._freed -= cells * dtype.itemsize
+            return free.pop()
+
+    def _memory(self, host: Row) -> Memory:
+        import pyopencl as cl
+
+        fixed = not host.flags.writeable  # an argument, which no kernel writes
+        access = cl.mem_flags.READ_ONLY if fixed else cl.mem_flags.READ_WRITE
+        return cl.Buffer(self.context, access | cl.mem_flags.USE_HOST_PTR, hostbuf=host), host
 
     def put(self, row: Row) -> OpenCLRow:
         """A copy of a row."""
-        host = None
         if self._shared:
             host = memory(max(1, len(row)), row.dtype)
             host[: len(row)] = row
-        found = OpenCLRow(self, len(row), row.dtype, host)
-        if host is None:
-            found.write(row)
+            return OpenCLRow(self, len(row), row.dtype, self._memory(host))
+        found = self.row(len(row), row.dtype, filled=False)
+        found.write(row)
         return found
 
     def around(self, row: Row) -> OpenCLRow:
         """A row of the host for the time of a call: in place where the device reaches it, and its vectors may lie there."""
-        return OpenCLRow(self, len(row), row.dtype, row) if self.reaches(row) else self.put(row)
+        if not self.reaches(row):
+            return self.put(row)
+        return OpenCLRow(self, len(row), row.dtype, self._memory(row))
 
     def reaches(self, row: Row) -> bool:
         """Whether the device can use the memory of a row as it is."""
@@ -153,6 +188,9 @@ class Queue:
                 for _ in range(AT_ONCE):
                     self._used.popleft()
 
+
+MOST_FREE = 1 << 24
+"""Bytes of rows which are gone that a queue keeps for others: those of large ones cost little beside their kernels."""
 
 AT_ONCE = 16
 """Events of which only the last is asked whether it is there: a driver may take longer to say so than to start a kernel."""

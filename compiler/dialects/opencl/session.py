@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from relift.compiler.bench.bundle_runner import EXACT, for_device, in_order
 from relift.compiler.devices.naming import Device, label
 from relift.compiler.devices.survey import REASSOCIATES, defects, require_alive
-from relift.compiler.dialects.backend import Session
+from relift.compiler.dialects.backend import Repeated, Session
 from relift.compiler.dialects.opencl.halves import EXTENSION, without_halves
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.dialects.opencl.queue import OpenCLRow, queue_of
 from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Resident
-from relift.compiler.running.launch import Launch
+from relift.compiler.running.launch import Kernel, Launch, Piece
 from relift.compiler.running.processes.building import build, build_here
 from relift.compiler.running.session import check_limits, plan_at
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
-from relift.semantics.syntax.types import boolean
+from relift.semantics.syntax.types import Scalar, boolean
 
 if TYPE_CHECKING:
     import pyopencl as cl
+
+    _Step: TypeAlias = tuple[cl.Kernel, Sequence[Any], Sequence[Piece]]
+    """A kernel, where its arguments are among those of a call, and what is launched."""
 
 
 class OpenCLSession(Session):
@@ -56,7 +60,7 @@ class OpenCLSession(Session):
             source = OpenCL().source(without_halves(tree))
         source = for_device(source, self.device)
         program = (build if apart else build_here)(self._queue.context, source, options)
-        self._kernels = [_kernel(program, k.name, device) for k in plan.kernels]
+        self._kernels = [_kernel(program, k, plan, device) for k in plan.kernels]
 
     @property
     def device(self) -> Device:
@@ -69,11 +73,33 @@ class OpenCLSession(Session):
             plan = plan_at(self._plan, rows)
             arguments = self._arguments(plan, rows, in_place=in_place)
             found = {b.name: arguments[b.name] for b in plan.buffers if b.role == "output"}
-            for event in self._launch(plan, arguments, self._queue.queue)[-1:]:
-                self._queue.keep(event, arguments)
-                for row in found.values():
-                    row.event = event
+            self._launch(self._steps(plan), arguments, found.values())
             return found
+
+    def repeated(self, given: Sequence[str], sizes: Mapping[str, Held]) -> Repeated:
+        """The same with all that does not depend on the rows done before, for it takes longer than a small kernel."""
+        plan, known = plan_at(self._plan, sizes), [on_host(row)[0] for row in sizes.values()]
+        made = [b for b in plan.buffers if b.name not in given and b.name not in sizes]
+        place = {n: k for k, n in enumerate((*given, *sizes, *(b.name for b in made)))}
+        steps = [
+            (kernel, [place[a] for a in names], pieces)
+            for kernel, names, pieces in self._steps(plan)
+        ]
+        results = [place[b.name] for b in plan.buffers if b.role == "output"]
+        numbers = [(place[b.name], b.scalar) for b in plan.buffers if b.role == "scalar"]
+        queue, new = self._queue, [b.row for b in made]
+
+        def launched(values: Sequence[Resident | np.generic[Any]]) -> Sequence[Resident]:
+            with self._explained, self._lock:
+                arguments: list[Any] = [*values, *known]
+                arguments += [queue.row(*row, filled=False) for row in new]
+                for k, scalar in numbers:
+                    arguments[k] = _number(arguments[k], scalar)
+                found = [arguments[k] for k in results]
+                self._launch(steps, arguments, found)
+                return found
+
+        return launched
 
     def run(self, rows: Mapping[str, Held]) -> list[Row]:
         """The results, when they are there."""
@@ -86,11 +112,11 @@ class OpenCLSession(Session):
             plan = plan_at(self._plan, rows)
             arguments, queue = self._arguments(plan, rows), self._queue.clocked
             self._queue.queue.finish()
-            self._launch(plan, arguments, queue)
+            self._enqueued(self._steps(plan), arguments, queue)
             queue.finish()
             times: list[float] = []
             for _ in range(repeats):
-                events = self._launch(plan, arguments, queue)
+                events = self._enqueued(self._steps(plan), arguments, queue)
                 queue.finish()
                 times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
             return times
@@ -105,26 +131,36 @@ class OpenCLSession(Session):
             if given is None:
                 found[b.name] = self._queue.row(*b.row, filled=in_place)
             elif b.role in ("scalar", "size"):
-                value = on_host(given)[0]
-                found[b.name] = np.int32(value) if b.scalar == boolean else value
+                found[b.name] = _number(given, b.scalar)
             elif isinstance(given, OpenCLRow):
                 found[b.name] = given
             else:
                 found[b.name] = placed(on_host(given))
         return found
 
-    def _launch(
-        self, plan: Launch, arguments: Mapping[str, Any], queue: cl.CommandQueue
+    def _steps(self, plan: Launch) -> Iterator[_Step]:
+        for k, kernel in zip(plan.kernels, self._kernels, strict=True):
+            yield kernel, k.arguments, k.pieces
+
+    def _launch(self, steps: Iterable[_Step], arguments: Any, results: Iterable[OpenCLRow]) -> None:
+        """Enqueue kernels whose arguments are held, and whose results are there, when the last one is done."""
+        for event in self._enqueued(steps, arguments, self._queue.queue)[-1:]:
+            self._queue.keep(event, arguments)
+            for row in results:
+                row.event = event
+
+    def _enqueued(
+        self, steps: Iterable[_Step], arguments: Any, queue: cl.CommandQueue
     ) -> list[cl.Event]:
         import pyopencl as cl
 
         events: list[cl.Event] = []
-        for launch, kernel in zip(plan.kernels, self._kernels, strict=True):
-            given = [arguments[name] for name in launch.arguments]
+        for kernel, wanted, pieces in steps:
+            given = [arguments[a] for a in wanted]
             kernel.set_args(*[a.buffer if isinstance(a, OpenCLRow) else a for a in given])
             events += [
                 cl.enqueue_nd_range_kernel(queue, kernel, p.range, p.local, p.offset)
-                for p in launch.pieces
+                for p in pieces
             ]
         return events
 
@@ -151,13 +187,30 @@ class _Explained:
             ) from None
 
 
-def _kernel(program: cl.Program, name: str, device: Device) -> cl.Kernel:
+def _kernel(program: cl.Program, launch: Kernel, plan: Launch, device: Device) -> cl.Kernel:
     """A kernel of what was built; raises `Unsupported` where the source has none of that name."""
     import pyopencl as cl
 
     try:
-        return cl.Kernel(program, name)
+        found = cl.Kernel(program, launch.name)
     except cl.LogicError:
         raise Unsupported(
-            f"the source built for {label(device)} has no kernel {name}; compile the program anew"
+            f"the source built for {label(device)} has no kernel {launch.name}; compile the program anew"
         ) from None
+    if found.num_args == len(launch.arguments):  # else it says so itself, when they are set
+        numbers = {b.name: b.scalar for b in plan.buffers if b.role in ("scalar", "size")}
+        found.set_scalar_arg_dtypes([_passed(numbers.get(name)) for name in launch.arguments])
+    return found
+
+
+def _number(given: Held | np.generic[Any], scalar: Scalar) -> Any:
+    """The value of a scalar, wherever it lies, as it is passed."""
+    value = given if isinstance(given, np.generic) else on_host(given)[0]
+    return int(value) if scalar == boolean else value
+
+
+def _passed(scalar: Scalar | None) -> np.dtype[Any] | None:
+    """What a number is passed as, which pyopencl would else find out in each call; none for a row."""
+    if scalar is None:
+        return None
+    return np.dtype(np.int32) if scalar == boolean else DTYPES[scalar.name]

@@ -3,7 +3,8 @@
 rule         the program that a derivation ends with has another value than the one that it begins with: the first step
              behind which the interpreter's value is another one
 interpreter  the formulation in NumPy has another value than the interpreter
-compiler     the text of the kernels is refuted: run on symbols, it is not what the interpreter says; or Relift fails
+compiler     the text of the kernels is refuted: run on symbols, it is not what the interpreter says; or Relift fails,
+             or does not write the text in the language of the device
 device       the text is validated, and the device computes something else, or crashes; where the text is not followed
              by the validation, Oclgrind and a second device that agree with the interpreter speak for it
 
@@ -59,6 +60,9 @@ def blamed(
             return of_error(seen.detail)
         case "text":
             return _of_text(seen.report, seen.detail)
+        case "not printed":
+            because = (f"Relift does not write the text for {seen.device}: {seen.detail}",)
+            return _said("compiler", "not printed", because, _general(seen.detail))
         case "differs" | "not built" | "crashed" | "hangs":
             return _device(subject, seen, witnesses, simulate=simulate)
         case "right" | "refused" | "not made" | "undefined" | "too large":
@@ -144,6 +148,7 @@ def _how(seen: Seen) -> str:
             return f"{seen.sight}: {seen.detail}"
         case (
             "differs"
+            | "not printed"
             | "rule"
             | "formulation"
             | "error"

@@ -17,11 +17,27 @@ from relift.compiler.bench.bundle_runner import EXACT, for_device, in_order
 from relift.compiler.devices.naming import Device, label
 from relift.compiler.devices.survey import REASSOCIATES, defects, find_device
 from relift.compiler.dialects.backend import backend_of
+from relift.compiler.dialects.reading import understood
 from relift.compiler.running.compiled import LAUNCH, SOURCE, of_files
 from relift.semantics.errors import ReliftError
 
 Built: TypeAlias = Callable[[str], tuple[str, tuple[str, ...]]]
 """What is built for a text, and with which options: a device that is defective on purpose builds something else."""
+
+
+class NotPrinted(ReliftError):
+    """A text that Relift does not write in the language of a device, which never sees it."""
+
+
+def require_printed(device: Device, text: str) -> None:
+    """Raise `NotPrinted` for a text that Relift's own printer refuses; OpenCL is given the text as it is."""
+    back_end = backend_of(device)
+    if back_end.name == "opencl":
+        return
+    try:
+        back_end.text(understood(text, back_end.title))
+    except ReliftError as error:
+        raise NotPrinted(error.message, place="") from None
 
 
 def ran(
@@ -33,6 +49,7 @@ def ran(
         text = in_order(source)
     plan = of_files({SOURCE: source, LAUNCH: launch}).plan
     given, options = built(text)
+    require_printed(device, text)
     session = backend_of(device).session(given, plan, device, options, apart=False)
     found = [row.copy() for row in session.run(rows)]
     return found, for_device(text, device) if backend_of(device).name == "opencl" else text
@@ -63,6 +80,8 @@ def serve(built: Built = as_it_is) -> None:
             source, launch, rows = request
             answer = ran(device, source, launch, rows, plain == "1", built)
             connection.send(("results", answer))
+        except NotPrinted as error:
+            connection.send(("not printed", error.message))
         except ReliftError as error:
             connection.send(("refused", error.message))
 

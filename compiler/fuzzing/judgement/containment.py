@@ -22,7 +22,7 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.processes.isolated import child_environment
 from relift.semantics.errors import ReliftError, Unsupported
 
-How: TypeAlias = Literal["not built", "crashed", "hangs"]
+How: TypeAlias = Literal["not printed", "not built", "crashed", "hangs"]
 
 SECONDS = 60.0
 """A program that takes longer hangs."""
@@ -88,6 +88,8 @@ class Contained:
             return NoResult("crashed", self._death())
         if kind == "refused":
             return NoResult("not built", content)
+        if kind == "not printed":
+            return NoResult("not printed", content)
         return Ran(*content)
 
     def _start(self) -> None:

@@ -21,13 +21,23 @@ from relift.semantics.errors import ReliftError, Undefined, Unsupported
 
 Sight: TypeAlias = Literal[
     "right", "refused", "not made", "undefined", "too large",
-    "rule", "formulation", "text", "differs", "not built", "crashed", "hangs", "error",
+    "rule", "formulation", "text", "differs", "not printed", "not built", "crashed", "hangs", "error",
 ]  # fmt: skip
 """What became of a subject.  Behind `too large` are findings: a step that changes a value, an interpreter that differs
 from NumPy, a text that is refuted, a device that differs or gives no result, an error that is none of Relift's own."""
 
 FINDINGS: frozenset[Sight] = frozenset(
-    ["rule", "formulation", "text", "differs", "not built", "crashed", "hangs", "error"]
+    [
+        "rule",
+        "formulation",
+        "text",
+        "differs",
+        "not printed",
+        "not built",
+        "crashed",
+        "hangs",
+        "error",
+    ]
 )
 
 

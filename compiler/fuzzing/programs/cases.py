@@ -3,10 +3,10 @@
 A program that made the compiler do something new is changed: its choices are taken up to a place, or but for some of
 them, and the rest is drawn anew.  Nothing but the name is needed to make the program again.
 
->>> from relift.compiler.fuzzing.programs.cases import Case, case_of, program_of
->>> case_of("groups 17/3") == Case("groups", 17, (3,))
+>>> from relift.compiler.fuzzing.programs.cases import Case, Kind, case_of, program_of
+>>> case_of("groups 17/3") == Case(Kind("groups"), 17, (3,))
 True
->>> program_of(Case("items", 1)) == program_of(Case("items", 1))
+>>> program_of(Case(Kind("items"), 1)) == program_of(Case(Kind("items"), 1))
 True
 """
 
@@ -36,16 +36,39 @@ from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
 from relift.semantics.syntax.types import f32
 
-Kind: TypeAlias = Literal[
-    "items", "groups", "open items", "open groups", "varied items", "varied groups", "high"
-]
-"""How a program is drawn: as a low-level one, the same rewritten by rules, or high-level and lowered by rules."""
+Making: TypeAlias = Literal["as drawn", "varied", "lowered"]
+"""What is done with a program that was drawn: nothing, rules rewrite it, or it is made high-level and rules lower it."""
 
-ALL_KINDS: tuple[Kind, ...] = (
-    "items", "groups", "open items", "open groups", "varied items", "varied groups", "high",
-)  # fmt: skip
-NAMED: dict[str, Kind] = {kind: kind for kind in ALL_KINDS}
+
+@dataclass(frozen=True)
+class Kind:
+    """How a program is drawn: as a low-level one of some kind, and what is done with it."""
+
+    low: LowKind
+    making: Making = "as drawn"
+
+    def __str__(self) -> str:
+        match self.making:
+            case "as drawn":
+                return self.low
+            case "varied":
+                return f"varied {self.low}"
+            case "lowered":
+                return "high"
+
+
+NAMED: dict[str, Kind] = {
+    str(kind): kind
+    for kind in (
+        *map(Kind, KINDS),
+        Kind("items", "varied"),
+        Kind("groups", "varied"),
+        Kind("items", "lowered"),
+    )
+}
 """The kinds by what they are called."""
+
+ALL_KINDS: tuple[str, ...] = tuple(NAMED)
 
 
 @dataclass(frozen=True)
@@ -170,7 +193,7 @@ class Loose(Wide):
 
 def program_of(case: Case) -> Program | None:
     """The program of a case, or None where its choices made an ill-typed one."""
-    kind = low_kind(case)
+    kind = case.kind.low
     script: Sequence[int] = ()
     followed = Followed(random.Random(f"{kind} {case.seed}"))
     made = Loose if case.random("numbers").random() < 0.5 else Wide
@@ -180,15 +203,9 @@ def program_of(case: Case) -> Program | None:
         script = _changed(followed.taken, random.Random(change))
         followed = Followed(generator, script)
         program = made(followed, kind).program()
-    if program is None or case.kind != "high":
+    if program is None or case.kind.making != "lowered":
         return program
     return raised(program)
-
-
-def low_kind(case: Case) -> LowKind:
-    """The kind of the low-level program that a case begins with."""
-    asked = "items" if case.kind == "high" else case.kind.removeprefix("varied ")
-    return next(k for k in KINDS if k == asked)
 
 
 def _changed(taken: Sequence[int], generator: random.Random) -> list[int]:

@@ -84,7 +84,7 @@ def subject_of(case: Case, book: Book | None = None) -> Subject | None:
         return None
     sizes = _sizes(program, case)
     derivation = None
-    if case.kind == "high" or case.kind.startswith("varied"):
+    if case.kind.making != "as drawn":
         at_sizes = program.at(sizes)
         accepts = lambda t: runs(replace(at_sizes, body=t))
         derivation = varied(program, sizes, case.random("rules"), accepts, book)

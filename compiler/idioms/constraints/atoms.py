@@ -83,6 +83,7 @@ _OPCODES = frozenset(
         "fpext",
         "fptrunc",
         "sitofp",
+        "uitofp",
         "fptosi",
         "return",
         "ret",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,7 @@ from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import Evolution, harmless
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, size_in_bytes
+from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.facts.names import Counter
 from relift.semantics.syntax.sizes import Size
 
@@ -61,6 +63,60 @@ class Accesses(Evolution):
         index = (address - Size.atom(base)).divided_by(Size.of(width))
         return None if index is None else Access(i, base, index, type_)
 
+    def apart(self, one: Access, other: Access) -> bool:
+        """Whether two accesses to an array never meet, whichever iterations they are made in.
+
+        All that moves them goes in steps of so many bytes, and modulo these they lie beside each other: fields of structures,
+        real and imaginary parts.
+        """
+        key = (one.index, one.type, other.index, other.type)
+        if key not in self._apart:
+            self._apart[key] = self._never_meet(one, other)
+        return self._apart[key]
+
+    @cached_property
+    def _apart(self) -> dict[tuple[Size, str, Size, str], bool]:
+        return {}
+
+    def _never_meet(self, one: Access, other: Access) -> bool:
+        widths = [size_in_bytes(a.type, self.module) for a in (one, other)]
+        steps, places = [0], list[int]()
+        for access, width in zip((one, other), widths, strict=True):
+            terms = access.index.terms.items()
+            steps += [c * width for monomial, c in terms if monomial]
+            places.append(sum(c * width for monomial, c in terms if not monomial))
+        step = math.gcd(*steps)
+        if not step:
+            return places[0] + widths[0] <= places[1] or places[1] + widths[1] <= places[0]
+        between = (places[1] - places[0]) % step
+        return widths[0] <= between <= step - widths[1]
+
+    def cells(self, base: str, type_: str) -> str:
+        """What the cells of an array hold, where they have few bits: truth values, or numbers with or without a sign."""
+        if type_ not in BITS:
+            return ""
+        key = (base, type_)
+        if key not in self._cells:
+            self._cells[key] = self._narrow(base, type_)
+        return self._cells[key]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str], str]:
+        return {}
+
+    def _narrow(self, base: str, type_: str) -> str:
+        """Cells have a sign where most of what is made from them sees one."""
+        loads = [
+            a.instruction for a in self.accesses.values()
+            if a.base == base and a.type == type_ and not a.is_store
+        ]  # fmt: skip
+        if loads and all("truth" in i.flags for i in loads):
+            return "truth"
+        users = [user for i in loads for user in self.function.users.get(i.name, ())]
+        seen = [_sign(user) for user in users]
+        letter = "s" if seen.count("s") > seen.count("u") else "u"
+        return f"{letter}{BITS[type_]}"
+
     def is_written(self, base: str) -> bool:
         """Whether the function may write to an array."""
         return any(
@@ -81,6 +137,13 @@ class Accesses(Evolution):
     @cached_property
     def _strides(self) -> dict[tuple[Size, str], Size | None]:
         return {}
+
+
+def _sign(user: Instruction) -> str:
+    """Whether what uses a number sees a sign in it (s), sees none (u), or does not ask."""
+    if user.opcode == "icmp":
+        return user.about.split()[-1][0]
+    return {"sext": "s", "sitofp": "s", "zext": "u", "uitofp": "u"}.get(user.opcode, "")
 
 
 def _counts(atom: object) -> bool:

@@ -26,7 +26,7 @@ from relift.semantics.syntax.sizes import Atom, Size
 _WHOLE = re.compile(r"-?\d+$")
 _SWAPPED = {"l": "g", "g": "l"}
 _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-PURE = frozenset(["llvm.fabs", "llvm.sqrt", "llvm.exp", "llvm.log", "llvm.sin", "llvm.cos", "llvm.pow", "llvm.fma", "llvm.fmuladd", "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.minnum", "llvm.maxnum", "llvm.floor", "llvm.ceil", "fabs", "fabsf", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "pow", "powf", "tan", "tanf", "tanh", "tanhf", "fmin", "fminf", "fmax", "fmaxf", "floor", "floorf", "ceil", "ceilf", "hypot", "hypotf", "abs", "labs"])  # fmt: skip
+PURE = frozenset(["llvm.fabs", "llvm.sqrt", "llvm.exp", "llvm.log", "llvm.sin", "llvm.cos", "llvm.pow", "llvm.fma", "llvm.fmuladd", "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.minnum", "llvm.maxnum", "llvm.uadd.sat", "llvm.usub.sat", "llvm.floor", "llvm.ceil", "fabs", "fabsf", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "pow", "powf", "tan", "tanf", "tanh", "tanhf", "fmin", "fminf", "fmax", "fmaxf", "floor", "floorf", "ceil", "ceilf", "hypot", "hypotf", "abs", "labs"])  # fmt: skip
 """Functions of C's library that only compute their result."""
 
 
@@ -258,11 +258,9 @@ class Evolution:
         test = self.function.values.get(branch.operands[0]) if branch.operands else None
         if branch.opcode != "br" or test is None or test.opcode != "icmp":
             return None
-        predicate = test.about.replace("samesign ", "")
-        words = predicate.split()
-        predicate = words[-1]
+        predicate = test.about.split()[-1]
         left, right = test.operands
-        if "samesign" in test.about or test.operands[0].startswith("samesign"):
+        if "samesign" in test.flags or "samesign" in test.about:
             predicate = predicate.replace("u", "s") if predicate not in ("eq", "ne") else predicate
         if branch.labels[0] not in loop.blocks:
             predicate = negated(predicate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 
@@ -12,7 +12,7 @@ from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.structure import Listed, Structure
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.sizes import Monomial, Size
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
@@ -26,6 +26,33 @@ def _least(size: Size) -> float:
     """A number to order strides by: those with names are larger than those without."""
     constant = size.constant
     return abs(constant) if constant is not None else float("inf")
+
+
+def _reached(distance: Size, moves: Sequence[tuple[Size, Size | None]]) -> bool:
+    """Whether steps of loops lead over a distance: a stride for each, and how often it runs; the longest strides go first."""
+    ordered = sorted(moves, key=lambda move: _length(move[0]), reverse=True)
+    for number, (stride, often) in enumerate(ordered):
+        unit, each = max(stride.terms.items(), key=_of_term)
+        many = distance.terms.get(unit, 0)
+        is_last = number == len(ordered) - 1
+        if many % each and (unit or is_last):
+            return False
+        steps = round(many / each)
+        most = often.constant if often is not None else None
+        if most is not None and abs(steps) >= most:
+            return False
+        distance = distance - stride * steps
+    return distance == 0
+
+
+def _length(stride: Size) -> tuple[int, int]:
+    """Strides by how large they are: products of more sizes after those of less."""
+    return max(map(_of_term, stride.terms.items()))
+
+
+def _of_term(term: tuple[Monomial, int]) -> tuple[int, int]:
+    monomial, c = term
+    return sum(power for _, power in monomial), abs(c)
 
 
 class Memory(Structure):
@@ -103,15 +130,23 @@ class Memory(Structure):
             for value in by_index.get(access.index, ()):
                 yield name, access.base, value
 
+    def by_data(self) -> Iterator[Row]:
+        for name, access in self.accesses.items():
+            for loop in self.control.around(access.instruction.block):
+                if self._is_data(access.index, loop):
+                    yield name, access.base, self.begin(loop)
+
+    def _is_data(self, size: Size, loop: Loop) -> bool:
+        """Whether a number changes in a loop otherwise than its counters do."""
+        names = (n for n in size.names() if not isinstance(n, Counter))
+        return any(not self.evolution.invariant(self.evolution.raw(n), loop) for n in names)
+
     def data(self) -> Iterator[Row]:
         for value, i in self.instructions.items():
             if i.type in ("i32", "i64"):
                 size = self.evolution.of(value)
                 for loop in self.control.around(i.block):
-                    names = [n for n in size.names() if not isinstance(n, Counter)]
-                    if any(
-                        not self.evolution.invariant(self.evolution.raw(n), loop) for n in names
-                    ):
+                    if self._is_data(size, loop):
                         yield value, self.begin(loop)
 
     def contiguous(self) -> Iterator[Row]:
@@ -128,11 +163,62 @@ class Memory(Structure):
             if stride is not None and asked(stride.constant):
                 yield name, iterator
 
-    def beside(self) -> Iterator[Row]:
-        for a, b in self.neighbours():
-            x, y = self.accesses[a], self.accesses[b]
-            if x.base == y.base and x.index != y.index and not x.is_store and not y.is_store:
-                yield a, b
+    def contributing(self) -> Iterator[Row]:
+        for name, access in self.accesses.items():
+            if access.is_store:
+                value = access.instruction.operands[0]
+                for source in self._sources_of(value):
+                    if source in self.accesses:
+                        yield source, name
+
+    def _sources_of(self, value: str) -> frozenset[str]:
+        """What a value is made from, and what decides between such values, in the loops around it."""
+        met, stack = set[str](), [value]
+        while stack:
+            at = stack.pop()
+            i = self.instructions.get(at)
+            if at in met or i is None:
+                continue
+            met.add(at)
+            if i.opcode == "load":
+                continue  # where it is read is no part of what is computed
+            stack += i.operands
+            if i.opcode == "phi":
+                for label in (*i.labels, self.control.dominator[i.block]):
+                    stack += self.function.blocks[label][-1].operands if label else ()
+        return frozenset(met)
+
+    def in_step(self, load: str, store: str, begin: str) -> bool:
+        one, other = self.accesses.get(load), self.accesses.get(store)
+        if one is None or other is None or one.is_store:
+            return False
+        loops = self._loops_within(one, begin)
+        return loops == self._loops_within(other, begin) and all(
+            self.evolution.stride(one, x) not in (None, 0) for x in loops
+        )
+
+    def _loops_within(self, access: Access, begin: str) -> list[Loop]:
+        """The loops around an access, from one that it is in on."""
+        root = self.loop_at(begin)
+        around = self.control.around(access.instruction.block)
+        return [x for x in around if x.header in root.blocks]
+
+    def read_beside(self, one: str, other: str, begin: str) -> bool:
+        x, y = self.accesses.get(one), self.accesses.get(other)
+        if x is None or y is None or (x.base, x.type) != (y.base, y.type) or x.index == y.index:
+            return False
+        loops = self._loops_within(x, begin)
+        strides = [self.evolution.stride(x, loop) for loop in loops]
+        if loops != self._loops_within(y, begin) or None in strides:
+            return False
+        if strides != [self.evolution.stride(y, loop) for loop in loops]:
+            return False
+        moves = [
+            (s, self.evolution.trips(loop))
+            for s, loop in zip(strides, loops, strict=True)
+            if s is not None and s != 0
+        ]
+        return _reached(x.index - y.index, moves)
 
     def previous(self) -> Iterator[Row]:
         for iterator, begin in Listed(self.iterators()).rows:
@@ -149,20 +235,10 @@ class Memory(Structure):
                         yield name, store, iterator
 
     def same_cells(self) -> Iterator[Row]:
-        cells: dict[tuple[str, object], list[str]] = {}
+        cells: dict[tuple[str, object, str], list[str]] = {}
         for name, access in self.accesses.items():
-            cells.setdefault((access.base, access.index), []).append(name)
+            cells.setdefault((access.base, access.index, access.type), []).append(name)
         return ((a, b) for group in cells.values() for a in group for b in group)
-
-    def neighbours(self) -> Iterator[Row]:
-        """Accesses whose strides are the same in every loop."""
-        shapes: dict[object, list[str]] = {}
-        for name, access in self.accesses.items():
-            loops = self.control.around(access.instruction.block)
-            strides = tuple((x.header, self.evolution.stride(access, x)) for x in loops)
-            if loops and all(s is not None for _, s in strides):
-                shapes.setdefault(strides, []).append(name)
-        return ((a, b) for group in shapes.values() for a in group for b in group)
 
     def same_arrays(self) -> Iterator[Row]:
         for store, a in self.accesses.items():
@@ -185,9 +261,14 @@ class Memory(Structure):
                 continue
             for loop in self.control.around(store.instruction.block):
                 others = [
-                    a for _, a in self.accesses_of(loop) if a.base == store.base and a is not store
+                    a
+                    for _, a in self.accesses_of(loop)
+                    if a.base == store.base
+                    and a is not store
+                    and not self.evolution.apart(a, store)
                 ]
-                if all(a.index == store.index for a in others) and self._distinct(store, loop):
+                same = all((a.index, a.type) == (store.index, store.type) for a in others)
+                if same and self._distinct(store, loop):
                     yield name, self.begin(loop)
 
     def _distinct(self, store: Access, loop: Loop) -> bool:

@@ -10,12 +10,21 @@ from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
+from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.facts.memory import Memory
 from relift.compiler.idioms.facts.names import is_constant
 from relift.compiler.idioms.facts.structure import Asked, Listed, Same
-from relift.compiler.idioms.facts.values.expressions import Expressions, Opaque, Paths
+from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
 from relift.compiler.idioms.facts.values.folds import combination, replaced
-from relift.compiler.idioms.facts.values.terms import Accumulator, Expression, Read, all_of, select
+from relift.compiler.idioms.facts.values.narrow import as_value
+from relift.compiler.idioms.facts.values.terms import (
+    Accumulator,
+    Expression,
+    Opaque,
+    Read,
+    all_of,
+    select,
+)
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
@@ -74,13 +83,13 @@ class Relations(Memory):
             "moves": lambda: self.movements(moving=True),
             "stays": lambda: self.movements(moving=False),
             "indexed": self.indexed,
+            "by data": self.by_data,
             "data": self.data,
             "contiguous": self.contiguous,
             "skipping": self.skipping,
-            "beside": self.beside,
+            "contributes": self.contributing,
             "previous": self.previous,
             "same cell": self.same_cells,
-            "neighbour": self.neighbours,
             "same array": self.same_arrays,
             "carried": self.carried,
             "folds": lambda: ((u, a) for u, a, _ in self.folds),
@@ -112,6 +121,8 @@ class Relations(Memory):
             "invariant": self.invariant,
             "kernel": self._is_kernel,
             "goes only": self._goes_only,
+            "in step": self.in_step,
+            "beside": self.read_beside,
         }
         return Same() if name == "same" else Asked(tests[name])
 
@@ -187,8 +198,10 @@ class Relations(Memory):
         try:
             value = builder.of(i.operands[0], i.types[0])
             atoms = builder.atoms(store.index)
-            cell = Read(store.base, store.index, atoms, value.type)
-            return select(Paths(builder, loop.header).reached(i.block), value, cell)
+            cells = self.evolution.cells(store.base, store.type)
+            cell = Read(store.base, store.index, atoms, value.type, cells=cells)
+            old = as_value(cell, cells, BITS.get(store.type, 0))
+            return select(Paths(builder, loop.header).reached(i.block), value, old)
         except Opaque:
             return None
 

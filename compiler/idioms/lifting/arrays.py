@@ -8,8 +8,7 @@ from typing import Any
 
 from relift.compiler.idioms.facts.names import Counter, Length
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import Opaque
-from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, Value, all_of
+from relift.compiler.idioms.facts.values.terms import Expression, Fold, Opaque, Read, Value, all_of
 from relift.compiler.idioms.lifting.effects import Turn
 from relift.compiler.idioms.lifting.layouts import (
     Shape,
@@ -36,6 +35,9 @@ class Base:
     """An array that is read or written, while its type is found out."""
 
     kind: str
+    cells: str
+    """What lies in memory, where that is narrower."""
+
     shape: Shape | None = None
     walks: dict[Read, tuple[Walk, ...]] = field(default_factory=dict[Read, "tuple[Walk, ...]"])
     gathered: bool = False
@@ -110,10 +112,11 @@ class Arrays:
         return found
 
     def _shape(self, name: str, reads: Sequence[Read]) -> None:
-        kinds = {r.type for r in reads}
-        if len(kinds) > 1:
-            raise Opaque(f"{self.spelled(name)} is read as {' and as '.join(sorted(kinds))}")
-        base = self.bases[name] = Base(kinds.pop())
+        kinds = {(r.cells or r.type, r) for r in reads}
+        if len({kind for kind, _ in kinds}) > 1:
+            said = " and as ".join(sorted({kind for kind, _ in kinds}))
+            raise Opaque(f"{self.spelled(name)} is read as {said}")
+        base = self.bases[name] = Base(reads[0].type, reads[0].cells)
         affine = [
             r for r in reads
             if not r.computed and self._is_affine(r) and not r.index.names() & self.unbounded

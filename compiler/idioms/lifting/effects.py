@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from relift.compiler.idioms.facts.accesses import Access
-from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.control import Loop, postorder
 from relift.compiler.idioms.facts.evolution import harmless
+from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.facts.names import Counter, bare
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import Expressions, Opaque, Paths, line_of
+from relift.compiler.idioms.facts.values.expressions import SCALARS, Expressions, Paths, line_of
 from relift.compiler.idioms.facts.values.folds import replaced
+from relift.compiler.idioms.facts.values.narrow import as_cell, as_value
 from relift.compiler.idioms.facts.values.terms import (
     TRUE,
     Accumulator,
+    Apply,
     Expression,
     Fold,
+    Opaque,
     Read,
     all_of,
     below,
+    both,
     select,
 )
 from relift.semantics.syntax.sizes import Size
@@ -42,6 +47,7 @@ class Cells:
     index: Size
     turns: tuple[Turn, ...]
     value: Expression
+    cells: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class Running:
     start: Expression
     update: Expression
     stored: Expression
+    cells: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ def _require_as_before(
 
     What is stored elsewhere may be read at the same cell before that; then it is what was there before the nest.
     """
-    own = target.base if target is not None else None
+    apart = relations.evolution.apart
     bases = {r.base for e in _computed_from(effect) for r in all_of(e) if isinstance(r, Read)}
     known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
     for i in (i for label in sorted(root.blocks) for i in relations.function.blocks[label]):
@@ -136,11 +143,14 @@ def _require_as_before(
         store = known.get(i.position)
         if store is None:
             raise Opaque(f"it stores to an address that is not understood (line {i.line})")
-        if store.base == own or store.base not in bases:
+        is_own = target is not None and store.base == target.base and not apart(store, target)
+        if is_own or store.base not in bases:
             continue
-        together = target is not None and store.index == target.index
+        together = target is not None and (store.index - target.index).constant is not None
         for load in (a for a in known.values() if not a.is_store and a.base == store.base):
-            if not comes_first(relations, root, load, store, together=together):
+            if not apart(load, store) and not comes_first(
+                relations, root, load, store, together=together
+            ):
                 array, line = relations.evolution.spelled(store.base), load.instruction.line
                 raise Dependent(f"it reads cells of {array} that it writes (line {line})")
 
@@ -156,7 +166,7 @@ def comes_first(
         x for x in relations.control.around(store.instruction.block) if x.header in root.blocks
     ]
     return (
-        load.index == store.index
+        (load.index, load.type) == (store.index, store.type)
         and (together or len(loops) == 1)
         and relations.control.instruction_dominates(load.instruction, store.instruction)
         and all(relations.evolution.stride(store, x) not in (None, 0) for x in loops)
@@ -182,21 +192,66 @@ def _turns(relations: Relations, root: Loop, block: str) -> list[tuple[Loop, Tur
     return found
 
 
+def _cell(
+    relations: Relations,
+    access: Access,
+    index: Size,
+    computed: tuple[tuple[str, Expression], ...] = (),
+) -> Read:
+    """A cell of the array of an access."""
+    cells = relations.evolution.cells(access.base, access.type)
+    return Read(access.base, index, computed, SCALARS[access.type], cells=cells)
+
+
 def _value(
     expressions: Expressions, store: Access, cell: Read, root: Loop
 ) -> tuple[Expression, Expression]:
     """What is stored, with the old content of the cell as an accumulator, and when."""
     i = store.instruction
-    value = expressions.of(i.operands[0], i.types[0])
+    together = _together(expressions, store, root)
+    if sum(a.is_store for a in together) > 1:
+        return _after_all(expressions, together, cell, root), TRUE
+    value = as_cell(expressions.of(i.operands[0], i.types[0]), cell.cells)
     guard = Paths(expressions, root.header).reached(i.block)
     old = Accumulator(OLD, cell.type)
     return replaced(value, cell, old), replaced(guard, cell, old)
 
 
+def _together(expressions: Expressions, store: Access, root: Loop) -> list[Access]:
+    """The accesses to the cell of a store that are made in the same iteration of the same loops, in order."""
+    control = expressions.control
+    loop = control.loop_of[store.instruction.block]
+    reached = postorder(control.entry, control.function.successors)[::-1]
+    order = {block: n for n, block in enumerate(reached)}
+    found = [
+        a for a in expressions.evolution.accesses.values()
+        if (a.base, a.index, a.type) == (store.base, store.index, store.type)
+        and control.loop_of.get(a.instruction.block) == loop
+    ]  # fmt: skip
+    return sorted(found, key=lambda a: (order[a.instruction.block], a.instruction.position))
+
+
+def _after_all(
+    expressions: Expressions, together: Sequence[Access], cell: Read, root: Loop
+) -> Expression:
+    """What several stores leave in a cell, by what it held before them; a load gives what the stores before it left."""
+    reached = Paths(expressions, root.header)
+    content: Expression = Accumulator(OLD, cell.type)
+    for access in together:
+        i = access.instruction
+        if not access.is_store:
+            bits = BITS.get(access.type, 0)
+            expressions.carried[i.name] = as_value(content, cell.cells, bits)
+            continue
+        value = as_cell(expressions.of(i.operands[0], i.types[0]), cell.cells)
+        content = select(reached.reached(i.block), value, content)
+    return content
+
+
 def _cells(relations: Relations, root: Loop, store: Access, expressions: Expressions) -> Cells:
     turns = _turns(relations, root, store.instruction.block)
     kind = expressions.scalar(store.type)
-    cell = Read(store.base, store.index, (), kind)
+    cell = _cell(relations, store, store.index)
     old = Accumulator(OLD, kind)
     value, guard = _value(expressions, store, cell, root)
     value = select(guard, value, old)
@@ -206,7 +261,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
         changes = not all(expressions.plain(name) for name in turn.trips.names())
         if any(isinstance(n, Counter) for n in turn.trips.names()) or (changes and turn in moving):
             raise Opaque("the length of a loop changes with the loops around it")
-    start = _before(relations, root, store, expressions, cell, is_always=guard == TRUE)
+    start = _before(relations, root, store, expressions, cell)
     reads_old = _contains(value, old)
     if staying and not reads_old:
         raise Opaque("cells are overwritten; the last iteration stays")
@@ -230,8 +285,8 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
             expressions.atoms(turn.trips),
         )
     value = rebuilt(value, old, start)
-    _other_reads(value, store, cell)
-    return Cells(store.base, kind, store.index, tuple(moving), value)
+    _other_reads(relations, value, store, cell)
+    return Cells(store.base, kind, store.index, tuple(moving), value, cell.cells)
 
 
 def _before(
@@ -240,13 +295,12 @@ def _before(
     store: Access,
     expressions: Expressions,
     cell: Read,
-    *,
-    is_always: bool,
 ) -> Expression:
     """What the cell holds before: what it held before the loop, or what an earlier store of the nest put there."""
     others = [
         a for a in relations.accesses.values()
-        if a.is_store and a is not store and a.base == store.base and a.instruction.block in root.blocks
+        if a.is_store and a.base == store.base and a.instruction.block in root.blocks
+        and a not in _together(expressions, store, root) and not relations.evolution.apart(a, store)
     ]  # fmt: skip
     if not others:
         return cell
@@ -265,10 +319,8 @@ def _before(
         for a in loads
         if relations.control.instruction_dominates(a.instruction, first.instruction)
     ]
-    if before:  # what the later store puts there is computed from what was there before both
-        if len(before) < len(loads) or not is_always or len(own) > len(around):
-            raise Opaque("the array is written in several places")
-        return cell
+    if before:
+        raise Opaque("the array is written in several places")
     value, guard = _value(expressions, first, cell, root)
     if guard != TRUE:
         raise Opaque("the array is written in several places, one of them under a condition")
@@ -279,9 +331,12 @@ def _contains(e: Expression, part: Expression) -> bool:
     return any(inner == part for inner in all_of(e))
 
 
-def _other_reads(value: Expression, store: Access, cell: Read) -> None:
+def _other_reads(relations: Relations, value: Expression, store: Access, cell: Read) -> None:
     for e in all_of(value):
-        if isinstance(e, Read) and e.base == store.base and e != cell:
+        if not isinstance(e, Read) or e.base != store.base or e == cell:
+            continue
+        access = relations.evolution.accesses.get(e.position)
+        if access is None or not relations.evolution.apart(access, store):
             raise Opaque("cells are read that other iterations write")
 
 
@@ -301,14 +356,26 @@ def rebuilt(e: Expression, old: Expression, new: Expression) -> Expression:
 def _updates(relations: Relations, root: Loop, store: Access, expressions: Expressions) -> Updates:
     turns = _turns(relations, root, store.instruction.block)
     kind = expressions.scalar(store.type)
-    cell = Read(store.base, store.index, expressions.atoms(store.index), kind)
+    cell = _cell(relations, store, store.index, expressions.atoms(store.index))
     if not all(expressions.plain(n) for _, t in turns for n in t.trips.names()):
         raise Opaque("the length of a loop changes with the loops around it")
     value, guard = _value(expressions, store, cell, root)
-    _other_reads(value, store, cell)
+    _other_reads(relations, value, store, cell)
+    own, guard = _asking(guard, Accumulator(OLD, kind))
+    value = select(own, value, Accumulator(OLD, kind))
     if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):
         raise Opaque("the condition reads the array that is written")
     return Updates(store.base, kind, cell, tuple(t for _, t in turns), value, guard)
+
+
+def _asking(guard: Expression, old: Expression) -> tuple[Expression, Expression]:
+    """The part of a condition that asks for what the cell holds, and the rest."""
+    if not _contains(guard, old):
+        return TRUE, guard
+    if isinstance(guard, Apply) and guard.function == "bitwise_and":
+        (a, b), (c, d) = (_asking(part, old) for part in guard.arguments)
+        return both(a, c), both(b, d)
+    return guard, TRUE
 
 
 def _carried(relations: Relations, root: Loop, phi: str) -> Result:
@@ -336,15 +403,17 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
     if Paths(Expressions(relations.evolution, root), root.header).reached(i.block) != TRUE:
         raise Opaque("a scan that stores under a condition")
     acc = Accumulator(OLD, kind)
-    before = Read(store.base, store.index - stride, (), kind)
+    before = _cell(relations, store, store.index - stride)
     value = _plain_value(relations, root, store)
     if value is not None and _contains(value, before):
-        first = Read(store.base, before.index.substitute({turn.counter: Size.of(0)}), (), kind)
+        first = replace(before, index=before.index.substitute({turn.counter: Size.of(0)}))
         update = replaced(value, before, acc)
         own = [e for e in all_of(update) if isinstance(e, Read) and e.base == store.base]
         if any(e.index != store.index for e in own):  # its own cell is as it was
             raise Opaque("cells are read that other iterations write")
-        return Running(store.base, kind, store.index, turn, OLD, first, update, update)
+        return Running(
+            store.base, kind, store.index, turn, OLD, first, update, update, before.cells
+        )
     for phi, entry, back, begin in relations.carried():
         if relations.loop_at(begin) != root:
             continue
@@ -354,7 +423,7 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
         try:
             update, stored = (
                 expressions.of(back, i.types[0]),
-                expressions.of(i.operands[0], i.types[0]),
+                as_cell(expressions.of(i.operands[0], i.types[0]), before.cells),
             )
         except Opaque:
             continue
@@ -365,13 +434,16 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
         ):
             raise Opaque("cells are read that the loop writes")
         start = Expressions(relations.evolution, root).of(entry, i.types[0])
-        return Running(store.base, kind, store.index, turn, phi, start, update, stored)
+        return Running(
+            store.base, kind, store.index, turn, phi, start, update, stored, before.cells
+        )
     raise Opaque("what the scan carries is not understood")
 
 
 def _plain_value(relations: Relations, root: Loop, store: Access) -> Expression | None:
     try:
         i = store.instruction
-        return Expressions(relations.evolution, root).of(i.operands[0], i.types[0])
+        value = Expressions(relations.evolution, root).of(i.operands[0], i.types[0])
+        return as_cell(value, relations.evolution.cells(store.base, store.type))
     except Opaque:
         return None

@@ -12,7 +12,7 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
 
-from relift.compiler.idioms.facts.values.expressions import Opaque
+from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term

@@ -62,33 +62,29 @@ class Sizes:
     def of(self, size: Size) -> Size:
         """A polynomial in values of the function as one in sizes; those that are left become sizes."""
         for value in sorted(size.names() - self.values.keys() - self.meaning.keys()):
-            name = self.fresh(("p", "r", "s", "t"))
-            self.meaning[name] = Size.atom(value)
-            self.values[value] = Size.atom(Name(name))
-            self.at_least.append((Size.atom(value), 0))
+            self.values[value] = self._new(Size.atom(value))
         return size.substitute(self.values)
 
     def row(self, length: Size, used: Size) -> Size:
         """The length of a row of which so many cells are used: itself, or that and some more."""
         names = length.names() - self.values.keys() - self.meaning.keys()
         if len(names) == 1 and length == Size.atom(*names):
-            name = self.fresh(("p", "r", "s", "t"))
-            value = next(iter(names))
-            self.values[value] = used + Size.atom(Name(name))
-            self.meaning[name] = length - self.back(used)
-            self.at_least.append((self.meaning[name], 0))
+            [value] = names
+            self.values[value] = used + self._new(length - self.back(used))
         known = self.of(length)
         if known.constant is None or (known - used).surely_at_least(0) or used.constant is not None:
             return known
-        rest = length - self.back(
-            used
-        )  # the file says how long rows are, not that they are used whole
-        name = next((n for n, m in self.meaning.items() if m == rest), "")
-        if not name:
-            name = self.fresh(("p", "r", "s", "t"))
-            self.meaning[name] = rest
-            self.at_least.append((rest, 0))
-        return used + Size.atom(Name(name))
+        # the file says how long rows are, not that they are used whole
+        rest = length - self.back(used)
+        known_as = next((n for n, m in self.meaning.items() if m == rest), None)
+        return used + (self._new(rest) if known_as is None else Size.atom(Name(known_as)))
+
+    def _new(self, meaning: Size) -> Size:
+        """A size of its own, which is at least zero where it means this."""
+        name = self.fresh(("p", "r", "s", "t"))
+        self.meaning[name] = meaning
+        self.at_least.append((meaning, 0))
+        return Size.atom(Name(name))
 
     def back(self, size: Size) -> Size:
         """A polynomial in sizes as one in values of the function."""

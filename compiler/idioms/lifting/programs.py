@@ -13,13 +13,13 @@ from typing import Any
 
 from relift.compiler.idioms.facts.names import is_global
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import Opaque
 from relift.compiler.idioms.facts.values.folds import combination, neutral
 from relift.compiler.idioms.facts.values.terms import (
     TRUE,
     Accumulator,
     Expression,
     Fold,
+    Opaque,
     Read,
     all_of,
     select,
@@ -31,7 +31,7 @@ from relift.compiler.idioms.lifting.layouts import Shape, Walk, mapped, shape_of
 from relift.compiler.idioms.lifting.scalars import OPERATORS, Scope, integer, term_of
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.coercion import as_term
+from relift.semantics.language.coercion import as_term, scalar
 from relift.semantics.language.programs import Program, well_formed
 from relift.semantics.language.tracing import scope
 from relift.semantics.syntax.sizes import Size
@@ -49,6 +49,8 @@ class Parameter:
     value: str
     type: Type
     first: Size | None = None
+    cells: str = ""
+    """What lies in memory, where that is narrower than the numbers of the program."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Target:
     value: str
     first: Size
     strides: tuple[Size, ...]
+    cells: str = ""
+    """What lies in memory, where that is narrower than the numbers of the program."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class _Lifting(Elements):
             for counter, sign in w.moves:
                 first = first.substitute({counter: Size.of(0)})
                 strides.append(stride * sign)
-        return self._finished(body, Target(effect.base, first, tuple(strides)))
+        return self._finished(body, Target(effect.base, first, tuple(strides), effect.cells))
 
     def _target(self, effect: Cells) -> tuple[Shape, tuple[Walk, ...]]:
         """The dimensions of what is written; raises `Opaque` if two iterations may write one cell."""
@@ -166,7 +170,8 @@ class _Lifting(Elements):
 
         self.conditions.append(f"every index is one of {self.spelled(effect.base)}")
         return self._finished(
-            level(effect.turns, old, self._scope()), Target(effect.base, Size.of(0), (Size.of(1),))
+            level(effect.turns, old, self._scope()),
+            Target(effect.base, Size.of(0), (Size.of(1),), effect.cell.cells),
         )
 
     def _running(self, effect: Running) -> Lifted:
@@ -189,7 +194,7 @@ class _Lifting(Elements):
             body = rl.map(lambda p: p[1], pairs)
         stride = stride_of(effect.index, effect.turn.counter)
         first = effect.index.substitute({effect.turn.counter: Size.of(0)})
-        return self._finished(body, Target(effect.base, first, (stride,)))
+        return self._finished(body, Target(effect.base, first, (stride,), effect.cells))
 
     # ---- terms
 
@@ -244,7 +249,10 @@ class _Lifting(Elements):
             if combined.condition is None or none is not None:
                 self._of_operator(combined.operator, fold.type)
                 body = mapped(lambda x: term_of(element, bind(x)), xs)
-                return rl.reduce(OPERATORS[combined.operator], starts[0], body)
+                found = rl.reduce(OPERATORS[combined.operator], starts[0], body)
+                return (
+                    found if combined.mask is None else scalar("bitwise_and", found, combined.mask)
+                )
 
         def step(state: Any, x: Any) -> Any:
             states = [state] if len(starts) == 1 else [state[i] for i in range(len(starts))]
@@ -301,7 +309,7 @@ class _Lifting(Elements):
         term = as_term(body)
         self._of_conversions(term)
         arrays = [
-            Parameter(self.names[n], n, b.term.type, self.sizes.back(b.shift) * _row_of(b))
+            Parameter(self.names[n], n, b.term.type, self.sizes.back(b.shift) * _row_of(b), b.cells)
             for n, b in self.bases.items()
         ]  # fmt: skip
         fixed = [Parameter(i.name, v, i.type) for v, i in self.scalars.items()]

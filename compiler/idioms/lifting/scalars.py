@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relift.compiler.idioms.facts.names import Counter
-from relift.compiler.idioms.facts.values.expressions import Opaque
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -15,6 +14,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Expression,
     Fold,
     Index,
+    Opaque,
     Read,
     Value,
 )
@@ -80,12 +80,10 @@ def term_of(e: Expression, scope: Scope) -> Any:
     """An expression as a term; raises `Opaque`."""
     match e:
         case Constant(value, kind):
-            of = SCALARS[kind]
-            return (
-                rl.equal(literal(0, SCALARS["i32"]), int(not value))
-                if kind == "boolean"
-                else literal(value, of)
-            )
+            if kind == "boolean":
+                zero = literal(0, SCALARS["i32"])
+                return rl.equal(zero, 0) if value else rl.not_equal(zero, 0)
+            return literal(value, SCALARS[kind])
         case Value(name, kind):
             return scope.fixed(name, kind)
         case Index(size, kind):

@@ -11,7 +11,8 @@ import z3
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque
+from relift.compiler.idioms.facts.values.expressions import SCALARS
+from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.layouts import absolute
 from relift.compiler.idioms.lifting.programs import RISES, Lifted
@@ -72,7 +73,7 @@ class _Proving:
     def __init__(self, relations: Relations, found: Found, lifted: Lifted, rounded: bool) -> None:
         self.relations, self.found, self.lifted = relations, found, lifted
         self.prover, self.rounded = Prover(), rounded
-        self.equations = Equations(self.prover, Scalars(rounded))
+        self.equations = Equations(self.prover, Scalars(rounded, self.prover.bounds))
         self.execution = Execution(relations, found.loop, self.equations, None)
         self.execution.rises = RISES in lifted.conditions
         self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})
@@ -119,25 +120,27 @@ class _Proving:
         cell = tuple(z3.Int(f"cell {d}") for d in range(len(lengths)))
         for i, n in zip(cell, lengths, strict=True):
             self.prover.given += [i >= 0, i < self.prover.size(n)]
+        cells = self.relations.evolution.cells(store.base, store.type)
         if self._is_chosen(store):
             if self.lifted.target.strides != (Size.of(1),):
                 raise Opaque("cells that data choose are those of a whole array")
             index = self._size(self.lifted.target.first) + cell[0]
-            target = Target(store.base, SCALARS[store.type], index, {}, chosen=True)
+            target = Target(store, SCALARS[store.type], index, cells, {}, chosen=True)
             self._leaves(target, cell)
             return
         self.execution.carrying = self._carrying(store)
         moving: dict[str, Number] = {}
         for access in self.relations.accesses.values():
             inside = access.instruction.block in self.found.loop.blocks
-            if access.is_store and access.base == store.base and inside:
+            apart = access.base != store.base or self.relations.evolution.apart(access, store)
+            if access.is_store and inside and not apart:
                 moving.update(self._moved(access, cell))
         strides = self.lifted.target.strides
         self._apart(lengths, strides)
         index = self._size(self.lifted.target.first)
         for i, stride in zip(cell, strides, strict=True):
             index = index + i * self._size(stride)
-        self._leaves(Target(store.base, SCALARS[store.type], index, moving), cell)
+        self._leaves(Target(store, SCALARS[store.type], index, cells, moving), cell)
 
     def _leaves(self, target: Target, cell: tuple[Number, ...]) -> None:
         """Show that the loops leave in a cell what the program says."""

@@ -17,7 +17,8 @@ import z3
 
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.llvm.ir import Instruction
-from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque, line_of
+from relift.compiler.idioms.facts.values.expressions import SCALARS, line_of
+from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.proofs.instructions import BEFORE, CELL, STORED, Address, Names
 from relift.compiler.idioms.proofs.memory import Memory
 from relift.compiler.idioms.proofs.scalars import Term
@@ -42,7 +43,8 @@ class Execution(Memory):
         """What the nest leaves: what lies in the cell that is looked at, and the values that it carries."""
         names: Names = {}
         if self.target is not None:
-            names[CELL] = self._cell(self.target.array, self.target.index, self.target.kind)
+            t = self.target
+            names[CELL] = self._held(t.array, t.index, t.kind, t.cells)
         return self._loop(self.root, names, z3.BoolVal(True))
 
     # ---- one iteration
@@ -99,10 +101,23 @@ class Execution(Memory):
         leaves = any(label not in self.control.loop_of[before].blocks for label in last.labels)
         if len(set(last.labels)) == 1 or leaves:
             return here
+        if last.opcode == "switch":
+            return z3.And(here, self._case(last, block, names))
         if last.opcode != "br":
             raise Opaque(f"{last.opcode} (line {last.line})")
         test = self.value(last.operands[0], "i1", names)
         return z3.And(here, test if last.labels[0] == block else z3.Not(test))
+
+    def _case(self, last: Instruction, block: str, names: Names) -> Any:
+        """Whether a switch goes to a block: for one of its cases, or for none of the others."""
+        of, *numbers = (self.value(v, last.types[0], names) for v in last.operands)
+        default, *others = last.labels
+        listed = [
+            of == n
+            for n, to in zip(numbers, others, strict=True)
+            if (to == block) != (default == block)
+        ]
+        return z3.Not(z3.Or(*listed)) if default == block else z3.Or(*listed)
 
     # ---- loops
 
@@ -199,7 +214,8 @@ class Execution(Memory):
         with self._counting({**self.counters, self.root.header: z3.IntVal(0)}):
             index = self.size(self.carrying.index) - self.carrying.stride
         access = self.relations.accesses[str(self.carrying.store)]
-        first.append(self._cell(access.base, index, SCALARS[access.type]))
+        cells = self.evolution.cells(access.base, access.type)
+        first.append(self._held(access.base, index, SCALARS[access.type], cells))
         return SCALARS[access.type]
 
     def _left(self, c: _Counted, names: Names, carried: Names) -> Names:

@@ -14,6 +14,7 @@ from functools import partial
 
 import z3
 
+from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.proofs.scalars import FLOATS, Scalars, Term
 from relift.rewrites.checks.smt.goals import EFFORT, Fact, Number, Open, Prover, answer_of
 
@@ -157,6 +158,11 @@ class Equations:
             lambda s: s, "so far, the loop has what the program has of as many elements"
         )
         kind, begin = f.kinds[i], f.first[i]
+        for bits in BITS.values() if kind == "i32" else ():
+            keeps = partial(self._lowest, bits)
+            yield _Relation(
+                keeps, f"so far, the loop has the lowest {bits} bits of what the program has"
+            )
         if kind == "boolean" or (self.scalars.rounded and kind in FLOATS):
             return
         for operator in _OPERATORS:
@@ -166,6 +172,9 @@ class Equations:
 
     def _combined(self, operator: str, begin: Term, kind: str, s: Term) -> Term:
         return self.scalars.applied(operator, [begin, s], [kind, kind], kind)
+
+    def _lowest(self, bits: int, s: Term) -> Term:
+        return s % 2**bits
 
     def _induction(
         self, f: Folded, g: Folded, pairs: tuple[tuple[int, int], ...], relation: _Relation

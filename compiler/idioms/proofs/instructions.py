@@ -9,21 +9,19 @@ from typing import Any, TypeAlias
 
 import z3
 
+from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop, postorder
-from relift.compiler.idioms.facts.evolution import PURE, Quotient, harmless, library_name
+from relift.compiler.idioms.facts.evolution import Quotient, harmless
 from relift.compiler.idioms.facts.llvm.ir import Instruction
-from relift.compiler.idioms.facts.llvm.numbers import literal_of
+from relift.compiler.idioms.facts.llvm.numbers import BITS, literal_of
 from relift.compiler.idioms.facts.names import Counter, Length, bare, is_global, is_value
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import (
-    BINARY,
-    COMPARED,
-    LIBRARY,
-    SCALARS,
-    Opaque,
-)
+from relift.compiler.idioms.facts.values.expressions import SCALARS
+from relift.compiler.idioms.facts.values.narrow import CELLS
+from relift.compiler.idioms.facts.values.terms import Opaque
+from relift.compiler.idioms.proofs.computing import Computing
 from relift.compiler.idioms.proofs.folds import Equations
-from relift.compiler.idioms.proofs.scalars import INTEGERS, Term
+from relift.compiler.idioms.proofs.scalars import Term
 from relift.compiler.idioms.proofs.unchanged import is_one_number
 from relift.rewrites.checks.smt.goals import Number
 from relift.semantics.syntax.sizes import Size
@@ -56,13 +54,19 @@ UNKNOWN_ARRAY = "(an array that is not known)"
 class Target:
     """The array whose cells are followed: the cell that is looked at, and the loops that come to it in one iteration."""
 
-    array: str
+    store: Access
     kind: str
     index: Number
+    cells: str
     moving: Mapping[str, Number]
     """By the block that enters a loop, the iteration that comes to the cell."""
     chosen: bool = False
     """Whether data say which cell a store goes to: any iteration may come to it."""
+
+    @property
+    def array(self) -> str:
+        """The array."""
+        return self.store.base
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class Instructions(ABC):
 
     def __post_init__(self) -> None:
         self.prover, self.scalars = self.equations.prover, self.equations.scalars
+        self.computing = Computing(self.equations)
         self.control, self.evolution = self.relations.control, self.relations.evolution
         self.function = self.relations.function
         accesses = self.relations.accesses.values()
@@ -150,7 +155,10 @@ class Instructions(ABC):
         if type_ in SCALARS:
             if operand in ("undef", "poison", "null"):
                 return self._unknown(type_)
-            return self.scalars.literal(literal_of(operand, SCALARS[type_]), SCALARS[type_])
+            number = literal_of(operand, SCALARS[type_])
+            if type_ in BITS:
+                number = int(number) % 2 ** BITS[type_]
+            return self.scalars.literal(number, SCALARS[type_])
         return self._unknown(type_)
 
     def _of_outside(self, name: str) -> Content:
@@ -169,7 +177,7 @@ class Instructions(ABC):
                 access is not None and not self.evolution.is_written(access.base)
                 and access.index.names() <= self.function.arguments.keys()
             ):  # fmt: skip
-                return self._cell(access.base, self.size(access.index), SCALARS[type_])
+                return self._cell(access.base, self.size(access.index), type_)
         if i is not None and self.evolution.step(name) is not None:
             return self._claimed(name, self.evolution.of(name), {})
         if type_ == "ptr":
@@ -188,7 +196,7 @@ class Instructions(ABC):
             return None
         if not self._is_fixed(access.base):
             return None
-        return self._cell(access.base, self.size(access.index, names), SCALARS[i.type])
+        return self._cell(access.base, self.size(access.index, names), i.type)
 
     def _is_fixed(self, array: str) -> bool:
         return is_global(array) or array in self.function.arguments
@@ -198,8 +206,23 @@ class Instructions(ABC):
             return Address(f"{UNKNOWN_ARRAY} {self.prover.number()}", z3.IntVal(0))
         return self.equations.unknown(SCALARS.get(type_, "i64"))
 
-    def _cell(self, array: str, index: Number, kind: str) -> Term:
-        return self.scalars.cell(array, self.prover.number_of(self.prover.polynomial(index)), kind)
+    def _cell(self, array: str, index: Number, type_: str) -> Term:
+        """What lay in a cell before the loops, as a value of a type."""
+        cells = self.evolution.cells(array, type_)
+        return self._as_value(self._held(array, index, SCALARS[type_], cells), cells)
+
+    def _held(self, array: str, index: Number, kind: str, cells: str) -> Term:
+        """What lay in a cell before the loops."""
+        at = self.prover.number_of(self.prover.polynomial(index))
+        return self.scalars.cell(array, at, kind, cells)
+
+    def _as_value(self, held: Term, cells: str) -> Term:
+        """What lies in a cell as a value, which has no sign where it has few bits."""
+        return self.scalars.kept(held, CELLS[cells]) if cells in CELLS else held
+
+    def _as_held(self, value: Term, cells: str) -> Term:
+        """A value as what lies in a cell."""
+        return self.scalars.ending(value, CELLS[cells]) if cells in CELLS else value
 
     def _claimed(self, name: str, size: Size, names: Mapping[str, Content]) -> Content:
         """What the analysis says of a value that counts."""
@@ -247,8 +270,6 @@ class Instructions(ABC):
             for v, t in zip(i.operands, (*i.types, *[""] * 9), strict=False)
         ]
         match i.opcode:
-            case "sext" | "zext" if i.types[0] in ("i32", "i64") and i.type in ("i32", "i64"):
-                return given[0]
             case "freeze" | "bitcast":
                 return given[0]
             case "getelementptr":
@@ -256,7 +277,11 @@ class Instructions(ABC):
             case "load":
                 return self._load(i, given[0], names)
             case "icmp" | "fcmp":
-                return self._comparison(i, given, reached)
+                if any(isinstance(x, Address) for x in given):
+                    if not all(isinstance(x, Address) for x in given):
+                        return self.equations.unknown("boolean")
+                    given = [_begin(x.array) + x.bytes for x in given if isinstance(x, Address)]
+                return self.computing.comparison(i, given, reached)
             case _ if any(isinstance(x, Address) for x in given):
                 if i.opcode == "select" and not isinstance(given[0], Address):
                     return self._chosen(given[0], given[1], given[2], "ptr")
@@ -264,83 +289,7 @@ class Instructions(ABC):
             case _:
                 if is_one_number(self.relations, self.root, i):
                     return self.scalars.named(i.name, SCALARS[i.type])
-                return self._scalar(i, given)
-
-    def _scalar(self, i: Instruction, given: list[Term]) -> Content:
-        kinds = [SCALARS.get(t, "") for t in i.types] or [SCALARS.get(i.type, "")] * len(given)
-        kind = SCALARS.get(i.type, "")
-        if not kind or not all(kinds[: len(given)]):
-            return self._unknown(i.type)
-        match i.opcode:
-            case "select":
-                return z3.If(*given)
-            case "fneg":
-                return self.scalars.applied("neg", given, [kind], kind)
-            case "shl" if z3.is_int_value(given[1]) and given[1].as_long() < 31:
-                return given[0] * 2 ** given[1].as_long()
-            case "ashr" | "sdiv" | "srem" | "lshr" | "udiv" | "urem" if (
-                kind in INTEGERS and z3.is_int_value(given[1])
-            ):
-                return self._divided(i.opcode, given[0], given[1].as_long(), i.type)
-            case "or" if "disjoint" in i.flags:
-                return given[0] + given[1]
-            case "xor" if (
-                kind != "boolean" and z3.is_int_value(given[1]) and given[1].as_long() == -1
-            ):
-                return -1 - given[0]
-            case "sitofp" | "uitofp" | "zext" | "trunc" | "fpext" | "fptrunc" | "fptosi" if (
-                kind != "boolean"
-            ):
-                return self.scalars.applied(kind, given, [kinds[0]], kind)
-            case "call":
-                return self._called(i, given, kind)
-            case opcode if opcode in BINARY:
-                return self.scalars.applied(BINARY[opcode], given, [kind, kind], kind)
-            case _:
-                return self._unknown(i.type)
-
-    def _divided(self, opcode: str, x: Term, by: int, type_: str) -> Content:
-        """A quotient, towards zero or by a shift down, or the rest; by a number above zero."""
-        if opcode in ("ashr", "lshr"):
-            by = 2**by if 0 <= by < 31 else 0
-        has_no_sign = opcode in ("lshr", "udiv", "urem")
-        if by < 1 or (has_no_sign and not self.prover.holds(x >= 0)):
-            return self._unknown(type_)
-        is_down = has_no_sign or opcode == "ashr"
-        quotient: Any = x / by if is_down else z3.If(x < 0, (x + (by - 1)) / by, x / by)
-        return x - by * quotient if opcode in ("srem", "urem") else quotient
-
-    def _called(self, i: Instruction, given: list[Term], kind: str) -> Content:
-        name = library_name(i.about)
-        plain = name.removeprefix("llvm.")
-        plain = plain if plain in LIBRARY else plain.removesuffix("f")
-        if name not in PURE or plain not in LIBRARY:
-            return self._unknown(i.type)
-        used = given[:1] if plain == "abs" else given[: len(i.operands)]
-        return self.scalars.applied(LIBRARY[plain], used, [kind] * len(used), kind)
-
-    def _comparison(self, i: Instruction, given: list[Content], reached: Any) -> Term:
-        a, b = given[:2]
-        if isinstance(a, Address) or isinstance(b, Address):
-            if not (isinstance(a, Address) and isinstance(b, Address)):
-                return self.equations.unknown("boolean")
-            a, b = _begin(a.array) + a.bytes, _begin(b.array) + b.bytes
-        predicate, kind = i.about.split()[-1], SCALARS.get(i.types[0], "i64")
-        if i.opcode == "icmp":
-            if predicate in ("eq", "ne"):
-                return a == b if predicate == "eq" else a != b
-            if predicate[0] == "u" and "samesign" not in i.about:
-                with self.prover.assuming(reached):
-                    if not self.prover.holds(z3.And(a >= 0, b >= 0)):
-                        return self.equations.unknown("boolean")
-            return self.scalars.applied(COMPARED[predicate[1:]], [a, b], [kind, kind], "boolean")
-        order, plain = predicate[0], predicate[1:]
-        if predicate in ("une", "oeq") or (order == "o" and plain != "ne"):
-            return self.scalars.applied(COMPARED[plain], [a, b], [kind, kind], "boolean")
-        contrary = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}.get(plain)
-        if order != "u" or contrary is None:
-            return self.equations.unknown("boolean")
-        return z3.Not(self.scalars.applied(contrary, [a, b], [kind, kind], "boolean"))
+                return self.computing.of(i, given)
 
     # ---- memory
 

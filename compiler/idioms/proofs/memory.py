@@ -9,7 +9,8 @@ import z3
 
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
-from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque
+from relift.compiler.idioms.facts.values.expressions import SCALARS
+from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.proofs.instructions import (
     BEFORE,
     CELL,
@@ -21,6 +22,7 @@ from relift.compiler.idioms.proofs.instructions import (
     Content,
     Instructions,
     Names,
+    Target,
 )
 from relift.compiler.idioms.proofs.unchanged import is_as_before
 from relift.rewrites.checks.smt.goals import Number
@@ -67,20 +69,28 @@ class Memory(Instructions):
         if at.array.startswith(UNKNOWN_ARRAY):
             return self._unknown(i.type)
         if at.array not in self.written:
-            return self._cell(at.array, index, SCALARS[i.type])
+            return self._cell(at.array, index, i.type)
         target = self.target
-        is_other = target is None or at.array != target.array
+        is_other = target is None or at.array != target.array or self._is_beside(i, target)
         if is_other and is_as_before(self.relations, self.root, i):
-            return self._cell(at.array, index, SCALARS[i.type])
+            return self._cell(at.array, index, i.type)
         if target is None or at.array != target.array or SCALARS[i.type] != target.kind:
+            return self._unknown(i.type)
+        if self.evolution.cells(at.array, i.type) != target.cells:
             return self._unknown(i.type)
         if self.carrying is not None:
             return self._carried_cell(self.carrying, index, i, names)
         if CELL in names and target.chosen:
-            return z3.If(index == target.index, names[CELL], self._unknown(i.type))
+            own = self._as_value(names[CELL], target.cells)
+            return z3.If(index == target.index, own, self._unknown(i.type))
         if CELL in names and self.prover.holds(index == target.index):
-            return names[CELL]
+            return self._as_value(names[CELL], target.cells)
         return self._unknown(i.type)
+
+    def _is_beside(self, i: Instruction, target: Target) -> bool:
+        """Whether an access never comes to a cell that the store goes to that is looked at."""
+        access = self.evolution.accesses.get(i.position)
+        return access is not None and self.evolution.apart(access, target.store)
 
     def _carried_cell(
         self, c: Carrying, index: Number, i: Instruction, names: Mapping[str, Content]
@@ -88,10 +98,15 @@ class Memory(Instructions):
         """The cell that the iteration before stored; or the one that this one will, which is as it was: none came to it."""
         own = self.size(c.index)
         if BEFORE in names and self.prover.holds(index == own - c.stride):
-            return names[BEFORE]
+            return self._as_value(names[BEFORE], self._cells_of(c.store))
         if STORED not in names and self.prover.holds(index == own):
-            return self._cell(self.relations.accesses[str(c.store)].base, index, SCALARS[i.type])
+            return self._cell(self.relations.accesses[str(c.store)].base, index, i.type)
         return self._unknown(i.type)
+
+    def _cells_of(self, store: Instruction) -> str:
+        """What the cells hold that are stored to, where that is of few bits."""
+        access = self.relations.accesses[str(store)]
+        return self.evolution.cells(access.base, access.type)
 
     def _store(self, i: Instruction, names: Names, reached: Any) -> None:
         at = self.value(i.operands[1], "ptr", names)
@@ -102,18 +117,31 @@ class Memory(Instructions):
             return
         if self.carrying is not None and i is self.carrying.store:
             self.equations.holds(reached, f"the store at line {i.line} is made in each iteration")
-            names[STORED] = self.value(i.operands[0], i.types[0], names)
+            names[STORED] = self._as_held(
+                self.value(i.operands[0], i.types[0], names), self.target.cells
+            )
         if CELL not in names:
             return  # an iteration that comes to another cell
         index = self._index(at, i.types[0])
-        if index is None or SCALARS.get(i.types[0]) != self.target.kind:
+        if self._is_beside(i, self.target) and index is not None:
+            self.equations.holds(
+                index != self.target.index, f"the store at line {i.line} goes elsewhere"
+            )
+            return
+        cells = self.evolution.cells(at.array, i.types[0])
+        if (
+            index is None
+            or SCALARS.get(i.types[0]) != self.target.kind
+            or cells != self.target.cells
+        ):
             raise Opaque(f"a store between two cells (line {i.line})")
+        stored = self._as_held(self.value(i.operands[0], i.types[0], names), cells)
         if self.target.chosen:
             here = z3.And(reached, index == self.target.index)
-            names[CELL] = z3.If(here, self.value(i.operands[0], i.types[0], names), names[CELL])
+            names[CELL] = z3.If(here, stored, names[CELL])
             return
         with self.prover.assuming(reached):
             self.equations.holds(
                 index == self.target.index, f"the store at line {i.line} goes to the cell"
             )
-        names[CELL] = z3.If(reached, self.value(i.operands[0], i.types[0], names), names[CELL])
+        names[CELL] = z3.If(reached, stored, names[CELL])

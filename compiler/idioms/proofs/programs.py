@@ -108,15 +108,16 @@ class Programs(Denotation):
                     width = self.prover.size(_cells(element))
                     return Cells(length, lambda i: below(element, at + i * width))
                 case Scalar():
-                    return Known(self.cell(p.value, first + at, t.name))
+                    return Known(self.cell(p.value, first + at, t.name, p.cells))
                 case Tuple() | Vector() | TypeVariable():
                     raise Unsupported(f"an array of {t} in a proof", place="")
 
         return below(p.type, z3.IntVal(0))
 
-    def cell(self, array: str, at: Number, kind: str) -> Term:
+    def cell(self, array: str, at: Number, kind: str, cells: str) -> Term:
         """A cell as it is before the loops, its index in normal form."""
-        return self.scalars.cell(array, self.prover.number_of(self.prover.polynomial(at)), kind)
+        place = self.prover.number_of(self.prover.polynomial(at))
+        return self.scalars.cell(array, place, kind, cells)
 
     def numbers(self, row: Numbers, t: Type) -> Value:
         raise Unsupported("an array that is written out, in a proof", place="")

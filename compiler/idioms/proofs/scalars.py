@@ -13,10 +13,21 @@ from typing import Any, TypeAlias
 
 import z3
 
+from relift.compiler.idioms.facts.values.narrow import CELLS
+
 Term: TypeAlias = Any
 """A term of Z3, which ships no types."""
 
 INTEGERS, FLOATS = ("i32", "i64"), ("f32", "f64")
+
+
+def _ones(x: Term) -> int | None:
+    """A number that is all ones: those, none for the number of which all bits are."""
+    x = z3.simplify(x)
+    ones = x.as_long() if z3.is_int_value(x) else 0
+    return ones if ones > 0 and ones & (ones + 1) == 0 else None
+
+
 _COMPARED = {"gt": ("lt", True), "ge": ("le", True), "lt": ("lt", False), "le": ("le", False)}
 _LEAST, _MOST = z3.Real("-inf"), z3.Real("inf")
 
@@ -26,6 +37,9 @@ class Scalars:
     """The scalars of one proof; `rounded` where floats are not taken for real numbers."""
 
     rounded: bool
+    bounds: list[Any] = field(default_factory=list[Any])
+    """What is known of the cells that were read, where they hold few bits."""
+    _bounded: dict[int, Term] = field(default_factory=dict[int, Term])
     _sorts: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def sort(self, kind: str) -> Any:
@@ -42,9 +56,29 @@ class Scalars:
         """A value that nothing is known of."""
         return z3.Const(name, self.sort(kind))
 
-    def cell(self, array: str, at: Term, kind: str) -> Term:
-        """What lies in a cell of an array before the loops."""
-        return z3.Function(f"cell {array}", z3.IntSort(), self.sort(kind))(at)
+    def cell(self, array: str, at: Term, kind: str, cells: str = "") -> Term:
+        """What lies in a cell of an array before the loops; of few bits, where `cells` names these."""
+        named = f"cell {array} {cells}" if cells else f"cell {array}"
+        found = z3.Function(named, z3.IntSort(), self.sort(kind))(at)
+        if cells in CELLS and found.get_id() not in self._bounded:
+            self._bounded[found.get_id()] = found
+            least, most = CELLS[cells]
+            self.bounds += [found >= least, found <= most]
+        return found
+
+    def kept(self, x: Term, ends: tuple[int, int]) -> Term:
+        """A number between two as the number without sign that has its bits."""
+        least, most = ends
+        return x % (most - least + 1) if least < 0 else x
+
+    def ending(self, x: Term, ends: tuple[int, int]) -> Term:
+        """The number between two that has the bits of a number without sign."""
+        least, most = ends
+        return z3.If(x <= most, x, x - (most - least + 1)) if least < 0 else x
+
+    def signed(self, x: Term, bits: int) -> Term:
+        """A number without sign as the number with one that has its bits."""
+        return z3.If(x < 2 ** (bits - 1), x, x - 2**bits)
 
     def literal(self, value: Any, kind: str) -> Term:
         """A number that is written."""
@@ -79,6 +113,17 @@ class Scalars:
                     "invert": z3.Not,
                 }
                 return by[function](*arguments)
+            case "bitwise_and" | "bitwise_or" | "bitwise_xor" if (
+                kind in INTEGERS and (ones := _ones(rest[0])) is not None
+            ):
+                lowest = a % (ones + 1)
+                return {"bitwise_and": lowest, "bitwise_or": a - lowest + ones}.get(
+                    function, a - 2 * lowest + ones
+                )
+            case "bitwise_xor" if kind in INTEGERS and z3.simplify(rest[0]).eq(z3.IntVal(-1)):
+                return -1 - a
+            case "invert" if kind in INTEGERS:
+                return -1 - a
             case "i32" | "i64" | "f32" | "f64":
                 return self._converted(a, kinds[0], kind)
             case "sub" | "neg" | "add" | "mul":

@@ -14,13 +14,17 @@ _DIVIDES = frozenset(["sdiv", "srem", "udiv", "urem", "ashr", "lshr"])
 
 def is_as_before(relations: Relations, root: Loop, load: Instruction) -> bool:
     """Whether a cell that the nest writes, too, is read in the iteration that does, and before that."""
-    known = relations.evolution.accesses
+    known, known_apart = relations.evolution.accesses, relations.evolution.apart
     read = known.get(load.position)
     inside = (i for block in root.blocks for i in relations.function.blocks[block])
     stores = [known.get(i.position) for i in inside if i.opcode == "store"]
     return read is not None and all(
         s is not None
-        and (s.base != read.base or comes_first(relations, root, read, s, together=False))
+        and (
+            s.base != read.base
+            or known_apart(read, s)
+            or comes_first(relations, root, read, s, together=False)
+        )
         for s in stores
     )
 

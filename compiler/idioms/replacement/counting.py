@@ -47,7 +47,12 @@ def bins_of(idiom: LiftedIdiom) -> Bins | None:
     combined = combination(effect.value, Accumulator(OLD, effect.type))
     others = {p.value for p in lifted.parameters if p.first is not None} - {effect.base}
     data = [e for v in (effect.value, effect.guard, effect.cell) for e in all_of(v)]
-    if combined is None or combined.operator != "add" or _are_gathered(lifted, others):
+    if (
+        combined is None
+        or combined.mask is not None
+        or combined.operator != "add"
+        or _are_gathered(lifted, others)
+    ):
         return None
     guard = effect.guard if combined.condition is None else both(effect.guard, combined.condition)
     if any(isinstance(e, Read) and e.base == effect.base and e != effect.cell for e in data):

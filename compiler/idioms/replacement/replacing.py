@@ -16,7 +16,7 @@ from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.llvm.ir import Extent
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import Opaque
+from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.replacement.blas import routine
@@ -155,6 +155,8 @@ def _shown(idiom: LiftedIdiom, text: str) -> _Shown:
     lifted, extent = idiom.lifted, idiom.extent
     if lifted is None:
         raise Kept(idiom.reason or "there is no program")
+    if lifted.target.cells or any(p.cells for p in lifted.parameters):
+        raise Kept("its cells are narrower than the numbers of kernels")
     if not idiom.evidence.ok and (idiom.evidence.difference or not idiom.proof.ok):
         raise Kept(f"its program is not shown to agree ({idiom.evidence}; {idiom.proof})")
     if extent is None:

@@ -104,15 +104,31 @@ def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Held:
     if isinstance(array, DeviceArray):
         return _resident(array, scalar, name)
     if isinstance(value, int | float) and not isinstance(value, np.generic):
-        array = array.astype(dtype)  # a Python number has no precision of its own
-        if array != value and not math.isnan(value):
-            raise IllTyped(f"{name}: {value!r} is not a value of type {scalar}")
+        array = np.asarray(cell(value, scalar, name))
     if array.dtype != dtype:
         raise IllTyped(
             f"{name}: {scalar} is needed, the argument has dtype {array.dtype}; "
             f"convert it with .astype(np.{dtype.name})"
         )
     return np.ascontiguousarray(array).reshape(-1)
+
+
+def cell(value: float, scalar: Scalar, name: str) -> np.generic[Any]:
+    """A Python number, which has no precision of its own, as a value of a type; raises `IllTyped` where it is none.
+
+    >>> from relift import f32
+    >>> from relift.compiler.running.arrays.buffers import cell
+    >>> cell(2, f32, "x")
+    np.float32(2.0)
+    """
+    found: np.generic[Any] | None
+    try:
+        found = DTYPES[scalar.name].type(value)
+    except OverflowError:
+        found = None
+    if found is None or (found != value and not math.isnan(value)):
+        raise IllTyped(f"{name}: {value!r} is not a value of type {scalar}")
+    return found
 
 
 def _resident(array: DeviceArray, scalar: Scalar, name: str) -> Resident:

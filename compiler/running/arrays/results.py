@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from relift.compiler.devices.naming import Device, label
-from relift.compiler.running.arrays.buffers import Held, Row, components, held, nested
+from relift.compiler.running.arrays.buffers import Held, Row, cell, components, nested
 from relift.compiler.running.arrays.device_array import DeviceArray, Exchanged, Resident, shared
 from relift.semantics.array_exchange import as_given, host_array, leaves, require_cells
 from relift.semantics.domains import DTYPES
@@ -19,7 +19,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import Scalar, Type
 
 if TYPE_CHECKING:
-    from relift.compiler.dialects.backend import Session
+    from relift.compiler.dialects.backend import Repeated
     from relift.compiler.running.launch import Launch, Parameter
 
 
@@ -170,32 +170,28 @@ def call_key(arrays: tuple[Any, ...], out: Any) -> Hashable | None:
 class Again:
     """A call whose arguments have the shapes, the types and the device of a call that was checked: little is left to do."""
 
-    session: Session
-    sizes: Mapping[str, Held]
+    launched: Repeated
+    device: Device
     parameters: Sequence[Parameter]
-    results: Sequence[str]
     cells: Sequence[Cells]
     result_type: Type
 
     def __call__(self, arrays: tuple[Any, ...], out: DeviceArray | None) -> Any:
-        rows = dict(self.sizes)
-        for p, value in zip(self.parameters, arrays, strict=True):
-            rows[p.buffers[0]] = _row(value, p)
+        given = [_given(value, p) for value, p in zip(arrays, self.parameters, strict=True)]
         if out is None:
-            made = self.session.enqueue(rows).values()
-            return nested(_arrays(made, self.cells, self.session.device), self.result_type)
-        if any(row is out.resident for row in rows.values()):
+            made = _arrays(self.launched(given), self.cells, self.device)
+            return next(made) if len(self.cells) == 1 else nested(made, self.result_type)
+        if any(row is out.resident for row in given):
             raise IllTyped(_READ)
-        rows[self.results[0]] = out.resident
-        self.session.enqueue(rows)
+        given.append(out.resident)
+        self.launched(given)
         return out
 
 
-def _row(value: Any, p: Parameter) -> Held:
+def _given(value: Any, p: Parameter) -> Resident | np.generic[Any]:
     if isinstance(value, DeviceArray):
         return value.resident
     if isinstance(value, np.generic):
-        return np.asarray(value).reshape(1)
-    return held(value, p.type, p.name)[
-        0
-    ]  # whether a number of Python's fits is a matter of its value
+        return value
+    assert isinstance(p.type, Scalar), "cannot happen: a number was taken before"
+    return cell(value, p.type, p.name)  # whether it fits is a matter of its value

@@ -73,7 +73,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
 
     Each has to promise more than the program as it is written; one that stores, not less.  Of those that store, also the
-    one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.
+    one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
+    one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
     found: list[Form] = []
@@ -86,7 +87,9 @@ def promising(forms: Sequence[Form]) -> list[Form]:
                 lighter = [f for f in alike if f.least < _LIGHTER * form.least]
                 near = [f for f in lighter if _cost(f) <= min(most * plain, _FAR * best)]
                 found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
-    return found
+    least = min((form.least for form in found if form.stores), default=0.0)
+    bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
+    return found + sorted(bare, key=lambda form: form.least)[:1]
 
 
 def is_near(form: Form, forms: Sequence[Form]) -> bool:

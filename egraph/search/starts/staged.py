@@ -31,14 +31,13 @@ from relift.semantics.syntax.terms import Input, Lambda, Term, Var, free_variabl
 
 @dataclass(frozen=True)
 class Kernel:
-    """What computes one value: its program, and the places in the whole where the value stands.
+    """What computes one value: its program.
 
     `result` is the name by which the programs of other kernels read it; that of the whole has none.
     """
 
     result: str
     program: Program
-    places: tuple[Position, ...]
 
 
 def kernels_of(whole: Program) -> list[Kernel]:
@@ -50,23 +49,21 @@ def kernels_of(whole: Program) -> list[Kernel]:
     ... def total(x: f32[8]):
     ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
     >>> for kernel in kernels_of(total):
-    ...     print(kernel.places, show(kernel.program.body))
-    (('xs', 'xs'),) map(lambda v: v * v, x)
-    ((),) reduce(add, 0.0, total_1)
+    ...     print(kernel.result, show(kernel.program.body))
+    total_1 map(lambda v: v * v, x)
+     reduce(add, 0.0, total_1)
     """
-    values: dict[Term, tuple[Term, list[Position]]] = {}
-    for place, t in positions(whole.body):
+    values: dict[Term, Term] = {}
+    for t, _ in subterms(whole.body):
         if isinstance(t, ToGlobal) and not free_variables(t):
-            _, places = values.setdefault(canonical(t.xs), (t.xs, []))
-            places.append((*place, "xs"))
+            values.setdefault(canonical(t.xs), t.xs)
     taken = {p.name for p in whole.parameters}
     names: dict[Term, str] = {}
     found: list[Kernel] = []
     for key in sorted(values, key=lambda value: sum(1 for _ in subterms(value))):
-        value, places = values[key]
         names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
-        found.append(Kernel(names[key], _program(whole, names[key], value, names), tuple(places)))
-    return [*found, Kernel("", _program(whole, whole.name, whole.body, names), ((),))]
+        found.append(Kernel(names[key], _program(whole, names[key], values[key], names)))
+    return [*found, Kernel("", _program(whole, whole.name, whole.body, names))]
 
 
 def least_of(whole: Program, device: DeviceDescription) -> float:
@@ -92,20 +89,31 @@ def _reading(t: Term, names: Mapping[Term, str]) -> Term:
 def together(
     whole: Derivation, kernels: Sequence[Kernel], found: Sequence[Derivation]
 ) -> Derivation:
-    """The derivation of a whole that goes on with that of each of its kernels, at all of its places."""
-    stored: dict[str, Term] = {}
+    """The derivation of a whole that goes on with that of each of its kernels, at all of its places.
+
+    A kernel is before those whose values it reads: what it does with them, it may do to any of their forms but those
+    with cells that are open, which no rule copies.
+    """
+    values: dict[str, Term] = {}
+    for kernel in kernels:
+        values[kernel.result] = to_global(_filled(kernel.program.body, values))
     t, steps = whole.result, list(whole.steps)
-    for kernel, derivation in zip(kernels, found, strict=True):
+    for kernel, derivation in reversed(list(zip(kernels, found, strict=True))):
         terms = derivation.replay(RULES)
-        for place in kernel.places:
+        for place in _places_of(values[kernel.result], t) if kernel.result else [()]:
             for before, step in zip(terms, derivation.steps, strict=False):
-                moved = _moved(step, before, term_at(t, place), stored)
+                moved = _moved(step, before, term_at(t, place), values)
                 moved = replace(moved, position=(*place, *step.position))
                 t = replayed(moved, t, RULES, whole.policy)
                 steps.append(moved)
-        if kernel.result:
-            stored[kernel.result] = to_global(_filled(derivation.result, stored))
     return replace(whole, steps=tuple(steps), result=t)
+
+
+def _places_of(value: Term, t: Term) -> list[Position]:
+    """Where what a kernel stores is computed."""
+    wanted = canonical(value)
+    stores = ((place, u) for place, u in positions(t) if isinstance(u, ToGlobal))
+    return [(*place, "xs") for place, u in stores if canonical(u) == wanted]
 
 
 def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
@@ -148,6 +156,42 @@ def _filled(t: Term, stored: Mapping[str, Term]) -> Term:
     return map_children(
         t, lambda u: _filled(u, stored), lambda f: Lambda(f.parameters, _filled(f.body, stored))
     )
+
+
+def shape_of(program: Program) -> Term:
+    """What a program computes, whatever its inputs are called: searches of equal shapes come to the same.
+
+    >>> from relift import add, f32, program, reduce
+    >>> from relift.egraph.search.starts.staged import shape_of
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, x)
+    >>> @program
+    ... def whole(y: f32[8]):
+    ...     return reduce(add, 0.0, y)
+    >>> shape_of(total) == shape_of(whole), total.body == whole.body
+    (True, False)
+    """
+    names = {p.name: Input(f"input_{i}", p.type) for i, p in enumerate(program.parameters)}
+    return canonical(_filled(program.body, names))
+
+
+def in_names_of(program: Program, found: Derivation) -> Derivation:
+    """A derivation from a program of the same shape as one from this, whose inputs and variables have other names."""
+    pairs = zip(found.program.parameters, program.parameters, strict=True)
+    names: dict[str, Term] = {theirs.name: ours for theirs, ours in pairs}
+    t, steps = program.body, []
+    for before, step in zip(found.replay(RULES), found.steps, strict=False):
+        moved = _moved(step, before, t, names)
+        t = replayed(moved, t, RULES, found.policy)
+        steps.append(moved)
+    return replace(found, origin=program, steps=tuple(steps), result=t)
+
+
+def body_in_names_of(program: Program, found: Program) -> Program:
+    """A low-level program of one of the same shape as one of this."""
+    pairs = zip(found.parameters, program.parameters, strict=True)
+    return replace(program, body=_filled(found.body, {p.name: q for p, q in pairs}))
 
 
 def choices(found: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:

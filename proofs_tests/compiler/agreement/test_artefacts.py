@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -416,3 +417,33 @@ def test_a_folder_that_is_replaced_keeps_nothing_of_the_old_one(folder: Path) ->
     )
     with pytest.raises(ReliftError, match=r"names no (term|derivation)\."):
         read_saved(folder)
+
+
+def test_what_a_folder_says_is_compared_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By `relift verify`: its steps by the interpreter, and its text on symbols, which may take long."""
+    from relift.cli import main
+    from relift.compiler.agreement import verification
+    from relift.compiler.validation import evidence
+
+    asked: list[str] = []
+
+    def counted(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def counting(*given: Any, **options: Any) -> Any:
+            asked.append(name)
+            return function(*given, **options)
+
+        monkeypatch.setattr(module, name, counting)
+
+    for module in (verification, artefact_checks):
+        counted(module, "confirm")
+    for module in (evidence, artefact_checks):
+        counted(module, "validate")
+    monkeypatch.setattr("sys.argv", ["relift", "verify", str(folder)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code in (0, None), capsys.readouterr().out
+    assert sorted(asked) == ["confirm", "validate"]

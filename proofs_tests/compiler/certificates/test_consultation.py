@@ -20,6 +20,8 @@ from relift.compiler.certificates import consultation
 from relift.compiler.certificates.certificate import Claim
 from relift.compiler.certificates.claims import certificates as certified
 from relift.compiler.certificates.effort import Effort
+from relift.compiler.certificates.flows import Access
+from relift.compiler.certificates.prover import Prover
 from relift.compiler.program import compile_program
 from relift.compiler.running import session as runtime
 from relift.compiler.running.compiled import Compiled
@@ -227,7 +229,8 @@ def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return certified(compiled, **options)
 
     monkeypatch.setattr(f"{consultation.__name__}.certificates", certificates)
-    monkeypatch.setattr(consultation, "_known", {})
+    for kept in ("_known", "_made", "_whole"):
+        monkeypatch.setattr(consultation, kept, {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return found
 
@@ -279,3 +282,40 @@ def test_all_claims_together_have_an_effort() -> None:
     assert 1 <= asked <= 4
     assert set(verdicts[asked:]) == {"unknown"}
     assert "beyond the effort of 60,000 steps" in next(c.detail for c in found.claims if c.detail)
+
+
+def test_what_was_consulted_is_not_asked_again(
+    counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole certificate has the claims that were consulted, as they are; what only a file says is asked again."""
+    asked: list[str] = []
+    bounds = Prover.bounds
+
+    def watched(self: Prover, access: Access) -> Claim:
+        asked.append(str(access))
+        return bounds(self, access)
+
+    monkeypatch.setattr(Prover, "bounds", watched)
+    monkeypatch.setattr(consultation, "DEAR", -1.0)
+    compiled = compile_program(made("saxpy", 7))
+    (known,) = compiled.certificates
+    once = len(asked)
+    (whole,) = consultation.certified(compiled)
+    assert whole.claims[: len(known.claims)] == known.claims
+    assert {c.kind for c in whole.claims} > {c.kind for c in known.claims}
+    assert len(asked) == once > 0
+    for kept in ("_known", "_made", "_whole"):
+        monkeypatch.setattr(consultation, kept, {})
+    assert compiled.certificates  # from the file
+    assert len(asked) == once
+    assert consultation.certified(compiled)[0].ok
+    assert len(asked) == 2 * once
+
+
+def test_what_is_unknown_is_asked_again_with_more_effort(counted: list[str]) -> None:
+    """Where Z3 had too little for what was consulted, the whole certificate may say more."""
+    compiled = compile_program(made("saxpy", 7))
+    (found,) = certified(compiled, effort=Effort(total=-1), written=False)
+    assert {c.verdict for c in found.claims} == {"unknown"}
+    (whole,) = certified(compiled, known=(found,))
+    assert whole.ok

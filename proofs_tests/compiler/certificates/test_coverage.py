@@ -105,6 +105,14 @@ INITIALISED = {
         f"local float t[6]; t[3*({PLACE} / 2) + {PLACE} % 2] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2];",
         True,
     ),
+    "a tile whose rows are padded on the left": (
+        f"local float t[6]; t[3*({PLACE} / 2) + {PLACE} % 2 + 1] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2 + 1];",
+        True,
+    ),
+    "the padding on the left of a tile": (
+        f"local float t[6]; t[3*({PLACE} / 2) + {PLACE} % 2 + 1] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2];",
+        False,
+    ),
     "the padding of a tile": (
         f"local float t[6]; t[3*({PLACE} / 2) + {PLACE} % 2] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2 + 1];",
         False,

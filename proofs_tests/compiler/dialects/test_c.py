@@ -390,6 +390,24 @@ def test_what_was_built_is_kept(
         made_by.built(by, text)
 
 
+def test_a_text_that_takes_too_long_is_built_without_optimisation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """At the first level the compiler has no time left; it is not asked for the levels between."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    driver = tmp_path / "slow"
+    driver.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+        'for last in "$@"; do case "$last" in -O0) exec gcc "$@";; esac; done\n'
+        "while :; do :; done\n"
+    )
+    driver.chmod(0o755)
+    monkeypatch.setattr(made_by, "PATIENCE", 1)
+    slow = Compiler(str(driver), "slow 1.0")
+    assert made_by.built(slow, "int relift_test(void) { return 7; }").relift_test() == 7
+    assert len((tmp_path / "asked").read_text().splitlines()) == 2
+
+
 def test_a_text_that_the_compiler_refuses_is_one_message(by: Compiler) -> None:
     """With its first error, and where the source is kept."""
     with pytest.raises(

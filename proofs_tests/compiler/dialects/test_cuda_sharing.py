@@ -9,7 +9,7 @@ import ctypes
 import gc
 import sys
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -194,6 +194,25 @@ def test_kernels_run_on_tensors_where_they_lie(cuda: Library, kernel: Compiled) 
     assert cuda.streams == {THEIRS}
     assert cuda.memory == {}
     assert x.asked == [THEIRS] * 3
+
+
+@pytest.mark.usefixtures("theirs")
+def test_plain_arrays_are_not_asked_for_more_than_their_cells(
+    monkeypatch: pytest.MonkeyPatch, cuda: Library, kernel: Compiled
+) -> None:
+    """A library may say which arrays are nothing but their cells; others are handed out by DLPack."""
+    plain, other = tensor(), tensor()
+    known = sharing.LIBRARIES["other"]
+    says = lambda _, array: array.cells.dtype if array is plain else None
+    monkeypatch.setitem(sharing.LIBRARIES, "other", replace(known, plain=says))
+
+    for x in (plain, other):
+        assert np.array_equal(kernel(x).cells, 2 * x.cells)
+
+    assert plain.asked == []
+    assert other.asked == [THEIRS]
+    assert cuda.copies == []
+    assert cuda.streams == {THEIRS}
 
 
 @pytest.mark.usefixtures("theirs")

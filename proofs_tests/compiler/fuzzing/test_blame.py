@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relift.compiler.dialects.c.compiler import drivers
 from relift.compiler.fuzzing.judgement.blame import blamed
 from relift.compiler.fuzzing.judgement.containment import Contained, NoResult
 from relift.compiler.fuzzing.judgement.formulation import in_numpy
 from relift.compiler.fuzzing.judgement.judging import Court, Seen
 from relift.compiler.fuzzing.judgement.shrinking import shrunk, weight
-from relift.compiler.fuzzing.programs.cases import Case
+from relift.compiler.fuzzing.programs.cases import NAMED, Case
 from relift.compiler.fuzzing.programs.subjects import Subject, same, subject_of
 from relift.compiler.fuzzing.programs.variants import lowered
 from relift.compiler.program import runs
@@ -120,10 +121,9 @@ def test_a_driver_that_hangs_is_ended() -> None:
 @pytest.mark.parametrize("kind", ["items", "groups", "high"])
 def test_the_formulation_in_numpy_is_the_interpreters(kind: str) -> None:
     """On random programs, some of which it says nothing of."""
-    known: Any = kind
     compared = 0
     for seed in range(12):
-        subject = subject_of(Case(known, seed))
+        subject = subject_of(Case(NAMED[kind], seed))
         if subject is not None:
             with suppress(Unsupported):
                 assert same(in_numpy(subject.here, subject.arguments), subject.value())
@@ -163,6 +163,27 @@ def test_a_text_that_no_device_builds_is_the_compilers_fault() -> None:
     assert blamed(SUBJECT, seen, [right], simulate=False).culprit == "device"
     for device in (refusing, building, right):
         device.end()
+
+
+@dataclass(frozen=True)
+class BeyondC(Subject):
+    """A subject whose text calls what C does not have."""
+
+    def compiled(self) -> Compiled:
+        found = super().compiled()
+        return replace(found, source=found.source.replace("* y[1]", "* cospi(y[1])"))
+
+
+@pytest.mark.skipif(not drivers(), reason="there is no C compiler here")
+def test_a_text_that_relift_does_not_print_is_the_compilers_fault() -> None:
+    """The device never sees it, whatever other devices make of it."""
+    subject, device = BeyondC(SUBJECT.program, {}, SUBJECT.arguments), Contained("C with OpenMP")
+    seen = Court(device, texts=False).seen(subject)
+    assert seen.sight == "not printed", seen.detail
+    assert "cospi" in seen.detail
+    blame = blamed(subject, seen, simulate=False)
+    assert (blame.culprit, blame.name) == ("compiler", "not printed")
+    device.end()
 
 
 @rule()

@@ -58,7 +58,7 @@ def test_what_names_no_program_is_refused() -> None:
 
 def test_high_level_programs_say_nothing_of_who_computes() -> None:
     """And the derivations that lower them replay."""
-    subjects = [s for n in range(6) if (s := subject_of(Case("high", n))) is not None]
+    subjects = [s for n in range(6) if (s := subject_of(Case(NAMED["high"], n))) is not None]
     assert subjects
     for subject in subjects:
         assert subject.derivation is not None

@@ -49,11 +49,26 @@ int check_{n}(struct item *i) {{
 def functions() -> Iterator[tuple[str, str]]:
     """The functions of the fixtures by name, a statement a line."""
     for file in FILES:
-        text = (FOLDER / f"{file}.c").read_text("utf-8")
-        for part in re.split(r"// found: .*\n", text)[1:]:
+        for part, _ in _parts(file)[1:]:
             found = _BEGIN.match(part)
             if found is not None and found[1] in expected(file):
                 yield found[1], spread(part)
+
+
+def _parts(file: str) -> list[tuple[str, str]]:
+    """A file of fixtures: each function that is marked, and what stands between it and the next mark; the head first."""
+    head, *parts = re.split(r"// found: .*\n", (FOLDER / f"{file}.c").read_text("utf-8"))
+    found = [("", head)]
+    for part in parts:
+        is_one_line = part.partition("\n")[0].endswith("}")
+        function, end, rest = part.partition("}\n" if is_one_line else "\n}\n")
+        found.append((function + end, rest))
+    return found
+
+
+def _between() -> str:
+    """What the functions of the fixtures need: headers, structures, globals, functions that they call."""
+    return "".join(rest for file in FILES for _, rest in _parts(file))
 
 
 def spread(text: str) -> str:
@@ -110,9 +125,7 @@ def one_function(least: int) -> str:
 
 def _long(least: int, between: list[str]) -> str:
     head = (
-        "#include <math.h>\n#include <stdarg.h>\n#include <stdatomic.h>\n#include <setjmp.h>\n"
-        "struct item { int kind, weight; };\nint step_of(int);\nvoid record(int);\n"
-        "double A[12][14], B[14][10], C[12][10];\n"
+        f"{_between()}struct item {{ int kind, weight; }};\nint step_of(int);\nvoid record(int);\n"
     )
     parts = [head]
     lines = head.count("\n")

@@ -126,7 +126,7 @@ def test_a_bound_is_not_an_answer() -> None:
     module = compiled("products")
     relations = Relations(module.functions["gemm_ijk"], module)
     with pytest.raises(TooManySteps):
-        list(Solver(relations, most=20).solutions(expanded("GEMM")))
+        list(Solver(relations, most=20).solutions(expanded("GEMM", 3)))
     assert "GEMM" in find(relations, most=20).given_up
 
 

@@ -72,7 +72,15 @@ def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_
         if not idiom.evidence.ok:
             assert idiom.proof.ok
             continue  # among other statements, which the test of those runs
-        shown = evidence(idiom.relations, idiom.found, idiom.lifted, compiled, runs=10, seed=1)
+        shown = evidence(
+            idiom.relations,
+            idiom.found,
+            idiom.lifted,
+            compiled,
+            runs=10,
+            seed=1,
+            others=idiom.others,
+        )
         assert shown.ok, f"{idiom.function}: {shown}"
         # a guard may fail where the C itself would leave its arrays
         assert ctypes.c_long.in_dll(made, f"{name}_refused").value <= shown.outside, idiom.function
@@ -101,7 +109,15 @@ def test_calls_of_a_blas_do_the_same(tmp_path: Path) -> None:
                 idiom.lifted,
                 natural=tuple((size, max(1, least)) for size, least in idiom.lifted.natural),
             )
-            shown = evidence(idiom.relations, idiom.found, own, Replaced(made), runs=10, seed=3)
+            shown = evidence(
+                idiom.relations,
+                idiom.found,
+                own,
+                Replaced(made),
+                runs=10,
+                seed=3,
+                others=idiom.others,
+            )
             assert shown.ok, f"{idiom.function}: {shown}"
             assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
     assert all(met[name] >= least for name, least in ROUTINES.items()), met
@@ -229,7 +245,13 @@ def test_calls_of_opencl_do_the_same(device: tuple[ctypes.CDLL, Replacement]) ->
         assert idiom.lifted is not None
         if idiom.evidence.ok:
             shown = evidence(
-                idiom.relations, idiom.found, idiom.lifted, Replaced(made), runs=8, seed=3
+                idiom.relations,
+                idiom.found,
+                idiom.lifted,
+                Replaced(made),
+                runs=8,
+                seed=3,
+                others=idiom.others,
             )
             assert shown.ok, f"{idiom.function}: {shown}"
         said = (ctypes.c_char * 256).in_dll(made, "relift_opencl_said").value

@@ -275,3 +275,27 @@ def test_a_result_without_cells_needs_no_writes() -> None:
     text = k.source.replace("out_1[", "(void)y[")
     assert text != k.source
     assert meaning_of(Compiled(text, k.plan), none_and_three).verdict != "validated"
+
+
+@typed(x=f32[8, 65])
+def largest(x: Any) -> Any:
+    """The largest absolute value of each row."""
+    return rl.map_glb(0)(
+        lambda r: rl.reduce_seq(lambda a, v: rl.maximum(a, rl.absolute(v)), 0.0, r), x
+    )
+
+
+@pytest.mark.parametrize(("told", "instead"), [("int i = 0", "int i = 1"), ("i < 65", "i < 64")])
+def test_an_element_that_a_maximum_leaves_out_is_shown(told: str, instead: str) -> None:
+    """It is seldom the largest of those that are drawn: inputs fall and rise, too."""
+    k = compile_program(largest)
+    assert told in k.source
+    wrong = replace(k, source=k.source.replace(told, instead))
+    assert meaning_of(wrong, largest).verdict == "refuted"
+
+
+def test_a_launch_without_kernels_is_refuted() -> None:
+    """However large the program is."""
+    k = compile_program(largest)
+    found_of = meaning_of(Compiled(k.source, replace(k.plan, kernels=())), largest)
+    assert "no kernel is run" in found_of.refutations[0]

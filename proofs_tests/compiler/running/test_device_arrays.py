@@ -16,6 +16,10 @@ from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import devices
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import memory
+from relift.semantics.domains import DTYPES
+from relift.semantics.language.coercion import as_term
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import Scalar
 
 n = rl.nat("n")
 DEVICES = [label(d) for d in devices()]
@@ -63,6 +67,56 @@ def test_numbers_that_a_kernel_computed_are_arguments(kernel: Compiled, device: 
     found = kernel(rl.compile(total)(x), x, x)
 
     assert np.array_equal(found.numpy(), XS.sum() * XS + XS)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_call_made_before_takes_numbers_from_anywhere(kernel: Compiled, device: str) -> None:
+    """A number of NumPy, of Python or of a kernel: in the first call and in those like it."""
+    x, y = rl.device_array(XS, device), rl.device_array(YS, device)
+    two, three = (
+        rl.compile(total)(rl.device_array(np.array([1, k], np.float32), device)) for k in (1, 2)
+    )
+
+    for a, wanted in ((two, 2), (three, 3), (2, 2), (3, 3), (np.float32(2), 2), (np.float32(3), 3)):
+        for _ in range(2):
+            assert np.array_equal(kernel(a, x, y).numpy(), wanted * XS + YS)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("t", [rl.f16, rl.f32, rl.f64, rl.i32, rl.i64, rl.boolean], ids=str)
+def test_numbers_of_each_type_arrive(t: Scalar, device: str) -> None:
+    """Also those that are far from what other types hold, and again in a second call."""
+    a, b, c = Input("a", t), Input("b", t), Input("c", rl.boolean[n])
+    body = rl.map_glb(0)(lambda v: rl.select(v, a, b), c)
+    chosen = rl.Program("chosen", (a, b, c), as_term(body))
+    run, dtype = rl.compile(chosen), DTYPES[str(t)].type
+    where = rl.device_array(np.array([True, False]), device)
+
+    for first, second in ((1, 0), (0, 1)) if t is rl.boolean else ((3, -60000), (-60000, 3)):
+        for _ in range(2):
+            assert run(dtype(first), dtype(second), where).numpy().tolist() == [first, second]
+
+
+def test_memory_is_used_again_when_nobody_looks_at_it(kernel: Compiled) -> None:
+    """A call whose result replaces an earlier one takes the memory of one before it."""
+    x, y = rl.device_array(XS), rl.device_array(YS)
+    seen = set()
+    for _ in range(200):
+        result = kernel(np.float32(2), x, y).wait()
+        seen.add(result.resident.buffer.int_ptr)
+
+    assert len(seen) < 200
+
+
+def test_what_somebody_looks_at_is_not_written_anew(kernel: Compiled) -> None:
+    """A NumPy array in the memory of a result outlives it, whatever is computed afterwards."""
+    x, y = rl.device_array(XS), rl.device_array(YS)
+    looked_at = [np.from_dlpack(kernel(np.float32(k), x, y)) for k in range(100)]
+    for _ in range(100):
+        kernel(np.float32(-1), x, y).wait()
+
+    for k, cells in enumerate(looked_at):
+        assert np.array_equal(cells, k * XS + YS)
 
 
 def test_tuples_of_arrays_lie_on_a_device() -> None:

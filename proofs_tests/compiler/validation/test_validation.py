@@ -270,3 +270,31 @@ def test_two_functions_in_c_of_one_name_are_two() -> None:
     head, body = k.source.split("kernel void", 1)
     swapped = re.sub(r"\bturns\w*", lambda m: names[m.group() == names[0]], body)
     assert validate(f"{head}kernel void{swapped}", k.plan, both).verdict == "refuted"
+
+
+@typed(x=f32[8])
+def roots(x: Any) -> Any:
+    """One over the root of one more than the square."""
+    return rl.map_glb(0)(lambda v: rl.rsqrt(v * v + 1.0), x)
+
+
+@pytest.mark.parametrize(
+    ("told", "as_well", "verdict"),
+    [
+        ("rsqrt(", "rsqrt(", "shown"),
+        ("rsqrt(", "1.0f / sqrt(", "shown"),
+        ("rsqrt(", "sqrt(", "refuted"),
+        ("(v * v)", "(v + v)", "refuted"),
+        ("(v * v) + 1.0f", "1.0f + (v * v)", "shown"),
+        ("(v * v) + 1.0f", "(v + 1.0f) * v", "refuted"),
+        ("const float v = x[glb_0];", "float v;", "refuted"),
+    ],
+)
+def test_equal_texts_of_a_root_are_equal(told: str, as_well: str, verdict: str) -> None:
+    """`rsqrt` is one over `sqrt`, and a sum of two has no order; what is another value is refuted, in both ways."""
+    k = compile_program(roots)
+    assert told in k.source
+    text = k.source.replace(told, as_well)
+    assert validate(text, k.plan, roots).verdict == verdict
+    by_meaning = meaning_of(Compiled(text, k.plan), roots).verdict
+    assert by_meaning == ("validated" if verdict == "shown" else verdict)

@@ -19,6 +19,7 @@ from relift.semantics.indices.functions import shift
 from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import VOCABULARY
+from relift.semantics.notation.parser import parse_term
 from relift.semantics.syntax.terms import BinaryOperator, Input
 from relift.semantics.syntax.types import Type, boolean, f32, i32, i64, nat, tup
 
@@ -103,6 +104,25 @@ def test_a_neutral_element_that_is_nearly_one_is_refuted(neutral: float) -> None
 def test_what_relift_declares_of_its_own_operators_holds(name: str, element: Type) -> None:
     """`require_laws` does not test these again."""
     assert check_laws(VOCABULARY[name], element, examples=60) is None
+
+
+@pytest.mark.parametrize("extreme", [rl.minimum, rl.maximum])
+def test_what_relift_declares_of_the_extremes_holds_of_floats_only(
+    extreme: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The infinities are no whole numbers: `require_laws` tests what is declared of those, and of floats not again."""
+    assert check_laws(extreme.operator, f32, examples=60) is None
+    xs, ns = Input("xs", f32[4]), Input("ns", i32[4])
+    tested: list[Type] = []
+
+    def watched(operator: BinaryOperator, of: Type, **_: Any) -> None:
+        tested.append(of)
+
+    monkeypatch.setattr("relift.rewrites.checks.laws.check_laws", watched)
+    require_laws(parse_term(f"reduce({extreme.__name__}, 0.0, xs)", xs=xs))
+    assert tested == []
+    require_laws(parse_term(f"reduce({extreme.__name__}, 0, ns)", ns=ns))
+    assert tested == [i32]
 
 
 def test_an_operator_that_leaves_the_rationals_is_granted_its_rounding() -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 
 from proofs_tests.nests import Manner, manners, written
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import refusal
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 
 SMALL = Tiles(8, 8, 4, 1, 1)
 PLAIN = Manner(
@@ -39,3 +43,32 @@ def test_every_manner_of_writing_a_nest_is_tiled(manner: Manner) -> None:
     assert refusal(low) is None
     inputs = whole_inputs(source, seed=0)
     np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
+
+
+@example(PLAIN)
+@example(replace(PLAIN, after="all", apart=True))
+@example(replace(PLAIN, before_first="scaled", before_second="shifted", second_across=False))
+@example(replace(PLAIN, folds="of folds", first_across=True, swapped=True, after="bias"))
+@example(replace(PLAIN, turned=True, after="cells"))
+@given(manners())
+@settings(max_examples=3, deadline=None, derandomize=True)
+def test_folds_in_parts_mean_the_same(manner: Manner) -> None:
+    """Each half of the folds has tiles of its own, in whatever manner the nest is written; one in one more map is refused."""
+    source = written(manner)
+    tactic = folds_in_parts(2, tile_for_groups(SMALL))
+    if manner.batch:
+        with pytest.raises(NoMatch, match="a nest that stands by itself"):
+            derive(source, tactic)
+        return
+    found = derive(source, tactic)
+    require_standing(found, RULES)
+    found.replay(RULES)
+    low = replace(source, body=found.result)
+    assert refusal(low) is None
+    inputs = whole_inputs(source, seed=0)
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
+
+
+def test_parts_that_do_not_divide_the_folds_are_refused() -> None:
+    with pytest.raises(NoMatch, match="5 parts do not divide folds of"):
+        derive(written(PLAIN), folds_in_parts(5, tile_for_groups(SMALL)))

@@ -89,6 +89,19 @@ def test_two_kernels_compute_what_one_does(program: Program) -> None:
     np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
 
 
+@pytest.mark.parametrize(
+    ("program", "sizes", "loops"), [(rows, {"n": 4, "m": 256}, 1), (rows, {"n": 4, "m": 512}, 2)]
+)
+def test_few_partial_results_are_read_at_once(
+    program: Program, sizes: Mapping[str, int], loops: int
+) -> None:
+    """Up to 64 of them: more are folded in a loop."""
+    found = derive(program, partial_results(sizes["m"] // 4), sizes)
+    source = program.at(sizes)
+    kernel = rl.compile(Program(program.name, source.parameters, found.result))
+    assert kernel.source.count("for (") == loops
+
+
 @pytest.mark.parametrize("blocks", [3, 16])
 def test_blocks_that_do_not_divide_the_folds_are_refused(blocks: int) -> None:
     """Nor is a block for each element one."""

@@ -66,6 +66,13 @@ def of_kept(a: rl.f32[b, n, m], kept: rl.i32[b, n, m]):
     return rl.map(lambda t: rl.map(of_a_row, rl.zip(t[0], t[1])), rl.zip(a, kept))
 
 
+@rl.program
+def named(x: rl.f32[n, m], scale: rl.f32):
+    """Rows without their mean, to which the program gives a name: it is more than a fold."""
+    mean = lambda row: rl.reduce(rl.add, 0.0, row) * scale
+    return rl.map(lambda row: rl.let(lambda mu: rl.map(lambda v: v - mu, row), mean(row)), x)
+
+
 def numpys_softmax(a: Any) -> Any:
     powers = np.exp(a - a.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
@@ -99,6 +106,8 @@ def test_what_no_group_shares_is_left_to_others() -> None:
         derive(variance, rows_by_groups(2, 8, 4, ROOM), {"b": 2, "n": 3, "m": 7})
     with pytest.raises(NoMatch):
         derive(doubled, rows_by_groups(1, 8, 4, ROOM), {"n": 3, "m": 64})
+    with pytest.raises(NoMatch):
+        derive(named, rows_by_groups(1, 8, 4, ROOM), {"n": 3, "m": 64})
 
 
 def test_rows_that_are_folded_twice_are_read_at_the_speed_of_memory() -> None:

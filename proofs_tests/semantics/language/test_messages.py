@@ -157,9 +157,9 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "a part of an array is not written [i:j]; take(j - i, drop(i, xs)) is it",
     ),
     "from the end": (lambda: xs[-2], "an index counts from the start; for -2 write n - 2"),
-    "size in arithmetic": (
-        lambda: rl.map(lambda x: x * n, xs),
-        "mul works on scalars: the size n is not a term: sizes are known to types and patterns only",
+    "size among truth values": (
+        lambda: rl.map(lambda x: (x < 0.0) & n, xs),
+        "bitwise_and: boolean and i32 do not mix; both sides need one type",
     ),
     "function uncalled": (
         lambda: rl.map(lambda x: rl.sqrt, xs),

@@ -36,7 +36,7 @@ from relift.rewrites.checks.rocq.installed import (
 from relift.rewrites.checks.rocq.library import library_parts, uncommented
 from relift.rewrites.checks.rocq.statements import Provable, proposition
 from relift.rewrites.checks.verdicts import Direction, Status, TierResult
-from relift.rewrites.ledger.book import load, recorded_proof
+from relift.rewrites.ledger.book import is_recorded, load, recorded_proof
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.patterns import PATTERNS
@@ -196,9 +196,7 @@ class Stated:
                     total[direction] = names
                     break
                 stopped = found[claim.name].status == "unfinished"
-                if stopped and (
-                    _shown_whole(self.rule) or not recorded_proof(self.rule).startswith("PROVED")
-                ):
+                if stopped and (_shown_whole(self.rule) or not is_recorded(self.rule)):
                     # what it shows may be more than the next, where no ledger says which one holds
                     return replace(found[claim.name], seconds=seconds)
             else:
@@ -410,11 +408,7 @@ def tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
 def _shown_whole(rule: Provable) -> bool:
     """Whether the ledger has a proof of the equality and of definedness in both directions, whatever is total."""
     entry = load().get(rule.name)
-    return (
-        entry is not None
-        and not any(entry.total.values())
-        and recorded_proof(rule).startswith("PROVED")
-    )
+    return entry is not None and not any(entry.total.values()) and is_recorded(rule)
 
 
 def _failure(claim: Claim, output: str) -> str:

@@ -16,15 +16,16 @@ from relift.rewrites.checks.rocq.definedness import Domains
 from relift.rewrites.checks.rocq.text import Side, Statement
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Values
 from relift.semantics.indices.functions import IndexExpression, IndexFunction
+from relift.semantics.interpreter import operator_lambda
 from relift.semantics.syntax.signatures import Kind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
+    BinaryOperator,
     Call,
     Combine,
     Get,
     Input,
-    Lambda,
     Literal,
     MakeTuple,
     Metavariable,
@@ -172,6 +173,14 @@ class ProgramDomains(Domains):
         return f"(Z.of_nat {self.writer.size(n)})"
 
 
+def _plain(operator: BinaryOperator, left: Term, right: Term, t: Combine) -> Term:
+    """An operator that is a function of the table, applied, as that function: a text says the same of both."""
+    f = operator_lambda(operator, left.type)
+    if isinstance(f.body, Apply) and f.body.arguments == f.parameters:
+        return Apply(f.body.function, (left, right), t.type)
+    return t
+
+
 @dataclass
 class ProgramSide(Side):
     """Writes a program; `bound` are the names that some of its variables have, `primed` the inputs as second ones."""
@@ -193,6 +202,8 @@ class ProgramSide(Side):
                 return self.bound.get(name) or self.writer.names.of("variable", name)
             case Input():
                 return self.writer.input(t) + "'" * self.primed
+            case Combine(BinaryOperator() as operator, left, right):
+                return super().term(_plain(operator, left, right, t))
             case (
                 Literal()
                 | Apply()
@@ -204,12 +215,6 @@ class ProgramSide(Side):
                 | Pattern()
             ):
                 return super().term(t)
-
-    def lambda_(self, f: Lambda) -> str:
-        """A function, whose parameters hide variables of their names."""
-        hidden = {x.name for x in f.parameters}
-        inner = {name: text for name, text in self.bound.items() if name not in hidden}
-        return ProgramSide.of(self.writer, inner, primed=self.primed).function(f)
 
     def stays_natural(self, body: IndexExpression, length: Size) -> bool:
         numbers = {name: Size.of(values[0]) for name, values in self.writer.sizes.values.items()}

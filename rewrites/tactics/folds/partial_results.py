@@ -18,6 +18,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
@@ -54,7 +55,7 @@ def partial_results(blocks: int) -> Tactic:
         else:
             at = apply("map_fusion", "backward", parts=partial)(at, here)
             at = inside("xs")(_PARTIAL)(at, here)
-        return then(IN_ORDER, topdown(apply("map_to_glb", d=0)))(at, place)
+        return then(IN_ORDER, topdown(EACH_RESULT))(at, place)
 
     return tactic
 
@@ -91,3 +92,6 @@ _RULES = ("map_fusion", "zip_map_left", "zip_map_right", "reduce_to_seq", "reduc
 
 IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in _RULES))))
 """Each fold by one work-item, which computes each of its elements when it needs it, and what is done with the result."""
+
+EACH_RESULT = then(apply("map_to_glb", d=0), inside("f")(short_folds()))
+"""A work-item for each result, which reads what it folds at once, where that is not much."""

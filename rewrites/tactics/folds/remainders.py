@@ -25,7 +25,7 @@ from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Ve
 
 
 def fold_with_rest(block: int) -> Tactic:
-    """The outermost fold as one of as many elements as `block` divides, and one of the rest.
+    """The outermost fold as one of as many elements as `block` divides, and one of the rest; and so every other fold.
 
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.folds.remainders import fold_with_rest
@@ -35,7 +35,8 @@ def fold_with_rest(block: int) -> Tactic:
     ('concat_take_drop', 96)
     """
     apart = then(inside("xs")(_split(block)), apply("reduce_concat"))
-    return then(topdown(_where(Reduce, apart)), _pushed())
+    each = topdown(_where(Reduce, apart))
+    return then(each, repeat(each), _pushed())
 
 
 def map_with_rest(block: int) -> Tactic:

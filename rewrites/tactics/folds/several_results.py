@@ -28,6 +28,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.folds.in_vectors import by_vectors
 from relift.rewrites.tactics.folds.partial_results import (
+    EACH_RESULT,
     ELEMENTS_IN_CHUNKS,
     IN_ORDER,
     STORED_ACROSS,
@@ -99,7 +100,7 @@ def several_results(own: int, chunks: int, width: int) -> Tactic:
             at = stored(then(blocks, apply("store_global")))(at, here)
             return rows_by_groups(1, _MEMBERS, width, _LOCAL_BYTES)(at, here)
         at = stored(then(blocks, STORED_ACROSS))(at, here)
-        return then(IN_ORDER, topdown(apply("map_to_glb", d=0)))(at, place)
+        return then(IN_ORDER, topdown(EACH_RESULT))(at, place)
 
     return tactic
 

@@ -147,6 +147,8 @@ def _lowered(members: int, width: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):
             return then(shared_out(members), _IN_ORDER, apply("store_local"))(at, place)
+        if not isinstance(term_at(at.term, place), Reduce):
+            raise NoMatch("what has a name is neither a fold nor a map")
         length = _length(term_at(at.term, (*place, "xs")))
         lanes = width if length % width == 0 else 1
         main = length - length % (members * lanes)

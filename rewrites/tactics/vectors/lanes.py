@@ -121,7 +121,7 @@ def chunks_in_lanes(width: int, vectors: int) -> Tactic:
         at = then(maps_together(), attempt(fuse()))(at, place)
         if depth_of(term_at(at.term, place)) != 1:
             raise NoMatch("chunks are of one map")
-        at = _in_vectors(width)(at, place)
+        at = in_vectors(width)(at, place)
         items = apply("map_to_glb", d=0)
         chunks = then(
             apply("split_join", m=vectors),
@@ -144,7 +144,7 @@ def columns_in_lanes(width: int) -> Tactic:
     >>> [step.rule for step in found.steps][-2:]
     ['store_private', 'map_to_glb']
     """
-    vector = then(_in_vectors(width), inside("vs")(UNROLLED))
+    vector = then(in_vectors(width), inside("vs")(UNROLLED))
     columns = then(copy(apply("map_to_seq"), rest=then(apply("insert_copy"), vector)))
     staged = then(
         apply("transpose_transpose", "backward"),
@@ -156,7 +156,7 @@ def columns_in_lanes(width: int) -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or depth_of(t) != 1 or len(dimensions(t.xs.type)[0]) != 2:
             raise NoMatch("columns are those of an array of rows")
-        group = then(_in_vectors(width), inside("vs")(apply("map_to_seq")))
+        group = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
         chunk = then(group, inside("vs", "xs", "xs")(staged))
         return then(
             apply("split_join", m=width),
@@ -178,7 +178,7 @@ def tiles_in_lanes(side: int, down: int) -> Tactic:
     >>> [step.rule for step in found.steps][2:5]
     ['tile_map', 'split_join', 'vectorize_map']
     """
-    cells = then(_in_vectors(side), inside("vs")(apply("map_to_seq")))
+    cells = then(in_vectors(side), inside("vs")(apply("map_to_seq")))
     tile = then(inside("f")(cells), apply("map_to_seq"))
     groups = then(
         apply("split_join", m=down),
@@ -263,7 +263,7 @@ def lanes(width: int) -> Tactic:
         whole = n // width * width
         if whole < 2 * width:
             return apply("map_to_seq")(at, place)
-        vectors = then(_in_vectors(width), inside("vs")(apply("map_to_seq")))
+        vectors = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
         if whole == n:
             return vectors(at, place)
         return then(
@@ -276,7 +276,7 @@ def lanes(width: int) -> Tactic:
     return tactic
 
 
-def _in_vectors(width: int) -> Tactic:
+def in_vectors(width: int) -> Tactic:
     """A map whose function is computed in lanes."""
     return then(inside("f")(short_folds()), apply("vectorize_map", w=width))
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
 
+from relift.compiler.running.arrays.device_array import DeviceArray, is_resident
+from relift.compiler.running.arrays.results import Again, call_key, returned, taken
 from relift.files import user_cache, write_text
 from relift.semantics.array_exchange import host_arguments, leaves
 from relift.semantics.errors import ReliftError
@@ -39,33 +41,29 @@ class Jitted:
     _kernels: dict[tuple[str, tuple[tuple[str, int], ...]], Compiled] = field(
         default_factory=dict, repr=False
     )
-    _calls: dict[Hashable, Compiled] = field(default_factory=dict, repr=False)
+    _calls: dict[Hashable, Again] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on the device of `target`, or where arrays lie, after a search where none was made at these sizes; arrays
         are taken, given and left where they lie as by `Compiled`."""
-        from relift.compiler.running.arrays.device_array import is_resident
-        from relift.compiler.running.arrays.results import call_key, returned, taken
-
         key = call_key(arrays, out)
         if key is not None and (before := self._calls.get(key)) is not None:
-            return before(*arrays, out=out)
+            return before(arrays, out)
         here, there = taken(self.program, arrays, out)
         if here is not arrays or there is not out:
             found = self(*here, out=there)
             return returned(found, arrays) if out is None else out
         kernel = self.kernel(*arrays)
-        if key is not None and is_resident(arrays):
-            self._calls[key] = kernel
-        return kernel(*arrays, device=None if is_resident(arrays) else self.target, out=out)
+        result = kernel(*arrays, device=None if is_resident(arrays) else self.target, out=out)
+        if key is not None and (again := kernel.again(key)) is not None:
+            self._calls[key] = again
+        return result
 
     def kernel(self, *arrays: Any) -> Compiled:
         """The kernels for arrays of these shapes, for the device on which they lie, else that of `target`."""
         from relift.compiler.devices.naming import label
         from relift.compiler.devices.survey import find_device
-        from relift.compiler.running.arrays.device_array import DeviceArray, is_resident
-        from relift.compiler.running.arrays.results import taken
 
         arrays, _ = taken(self.program, arrays, None)
         placed = [a for a in leaves(arrays) if isinstance(a, DeviceArray)]

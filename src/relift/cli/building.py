@@ -25,8 +25,11 @@ from relift.cli.output import print_json, progress_of
 from relift.cli.searching import search_or_refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from relift.compiler.certificates.certificate import Certificate
     from relift.compiler.running.compiled import Compiled
+    from relift.compiler.validation.validate import Report
     from relift.semantics.language.programs import Program
 
 
@@ -155,12 +158,19 @@ def say_unknown(compiled: Compiled) -> None:
         print(line, file=sys.stderr)
 
 
-def certificates_of(kernel: Compiled, program: Program) -> tuple[Certificate, ...]:
-    """The certificates of a kernel, with what its text shows on symbols where that is not too much."""
-    from relift.compiler.certificates.claims import certificates
+def certificates_of(
+    kernel: Compiled, program: Program, values: Sequence[Report] | None = None
+) -> tuple[Certificate, ...]:
+    """The certificates of a kernel, with what its text shows on symbols where that is not too much.
+
+    `values`: what it shows, where that is known already.
+    """
+    from relift.compiler.certificates.consultation import certified
     from relift.compiler.meaning.evidence import meaning_of, with_meaning
+    from relift.compiler.meaning.witness import on_inputs
     from relift.compiler.validation.evidence import reports_of, with_values
 
-    proved = certificates(kernel)
-    certified = with_values(proved, reports_of(kernel, program))
-    return with_meaning(certified, meaning_of(kernel, program, proved))
+    proved = certified(kernel)
+    reports = reports_of(kernel, program, witness=on_inputs) if values is None else values
+    shown = with_values(proved, reports)
+    return with_meaning(shown, meaning_of(kernel, program, proved))

@@ -323,7 +323,7 @@ def _verify_saved(
     task: _Task, saved: Saved, reference: Program | None
 ) -> tuple[str, list[_Tested]]:
     """The kernel of a folder, with the name of its program."""
-    from relift.compiler.agreement.artefacts import require_program, verify_saved
+    from relift.compiler.agreement.artefacts import require_program, values_of, verify_saved
     from relift.semantics.syntax.binding import tidy
 
     _require_policy(saved, task.float_policy)
@@ -333,8 +333,9 @@ def _verify_saved(
         judge = reference.at(saved.derivation.sizes)
         require_program(saved, judge)
     with progress_of("comparing") as report:
-        checks = list(verify_saved(saved, task.devices, report, judge))
-    certified = _certified(saved.kernel, saved.derivation)
+        values = values_of(saved)
+        checks = list(verify_saved(saved, task.devices, report, judge, values))
+    certified = certificates_of(saved.kernel, saved.low, [values])
     assumed = saved.derivation.assumed
     tested = _Tested(tidy(saved.derivation.result), certified, checks, assumed)
     return saved.derivation.origin.name, [tested]

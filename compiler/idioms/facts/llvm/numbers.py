@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 
+BITS = {"i8": 8, "i16": 16}
+"""The types of LLVM that are narrower than the whole numbers of programs."""
+
 
 def literal_of(text: str, kind: str) -> float | int | bool:
     """The number that a constant is: floats stand in digits or as the bits of a double.

@@ -34,6 +34,7 @@ _VALUES = frozenset("%@-0123456789")
 """How a value begins that is no word."""
 _NAMED = re.compile(rf"({_NAME}) = ")
 _TO = re.compile(rf"label ({_NAME})")
+_CASE = re.compile(r"\w+ (-?\d+|true|false), label")
 _CALLED = re.compile(rf"(.*?)({_NAME}|asm .*?)\((.*)\)[^()]*$")
 _FLAGS = frozenset(
     [
@@ -60,6 +61,8 @@ _FLAGS = frozenset(
         "notail",
     ]
 )
+_TRUTH = ("!{i8 0, i8 2}",)
+"""What is said of a load that gives 0 or 1."""
 _LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?")
 
 
@@ -210,7 +213,9 @@ class _Reader:
 
     def _variable(self, record: str, block: str, *, is_declared: bool) -> None:
         """What is said of a variable: a value that it gets, or where it lies, which is an array's value."""
-        typed, note, expression, *_ = parts(record)
+        typed, note, expression, *place = parts(record)
+        if any("inlinedAt" in self.notes.get(at[1:], "") for at in place):
+            return  # a variable of another function
         value = _typed(typed)[1]
         about = self.notes.get(note[1:], "")
         name = re.search(r'name: "([^"]*)"', about)
@@ -245,6 +250,8 @@ class _Reader:
         opcode = words.pop(0)
         while words and words[0] in _FLAGS:
             flags.add(words.pop(0))
+        if opcode == "load" and self.notes.get(attached.get("range", "")) in _TRUTH:
+            flags.add("truth")
         found = self._read(opcode, " ".join(words))
         operands = tuple(map(self._operand, found.operands)) if "(" in text else found.operands
         self.position += 1
@@ -316,10 +323,10 @@ class _Reader:
                     tuple(v for v, _ in found),
                     labels=tuple(b for _, b in found),
                 )
-            case "br" | "switch":
-                labels = tuple(_TO.findall(rest))
-                condition = () if rest.startswith("label") else (_typed(parts(rest)[0])[1],)
-                return Instruction("", opcode, "void", condition, labels=labels)
+            case "br":
+                return _branch(rest)
+            case "switch":
+                return _switch(rest)
             case "call":
                 return _call(rest)
             case "getelementptr":
@@ -351,6 +358,19 @@ class _Reader:
 def _array_phi(rest: str) -> tuple[str, str, str]:
     type_, value = _typed(rest)
     return type_, " ", value.lstrip("[")
+
+
+def _branch(rest: str) -> Instruction:
+    condition = () if rest.startswith("label") else (_typed(parts(rest)[0])[1],)
+    return Instruction("", "br", "void", condition, labels=tuple(_TO.findall(rest)))
+
+
+def _switch(rest: str) -> Instruction:
+    """A switch: what decides, then the numbers of its cases; where it goes for none of them, then where for each."""
+    type_, value = _typed(rest.partition(",")[0])
+    operands = (value, *_CASE.findall(rest))
+    labels = tuple(_TO.findall(rest))
+    return Instruction("", "switch", "void", operands, (type_,) * len(operands), labels=labels)
 
 
 def _call(rest: str) -> Instruction:

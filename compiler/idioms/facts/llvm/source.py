@@ -1,7 +1,8 @@
 """C as LLVM's graph: a compiler makes bitcode without optimising it, llvmlite brings all to one form.
 
 So the version of the compiler matters little: values in registers, one latch and one entry a loop, a name for each value;
-nothing is unrolled, rotated, hoisted or turned into vectors, by whichever clang it comes.
+nothing is unrolled, rotated, hoisted or turned into vectors, by whichever clang it comes.  Functions of the file alone that have no loops
+stand where they are called.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
@@ -105,8 +107,10 @@ def normal_form(code: bytes) -> str:
         found = llvm.parse_bitcode(code)
     except RuntimeError as error:
         raise Uncompilable(f"llvmlite does not read the compiler's bitcode: {error}") from None
+    _mark_small(found)
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
     passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
@@ -116,3 +120,36 @@ def normal_form(code: bytes) -> str:
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     passes.run(found, llvm.create_pass_builder(machine, options))
     return str(found)
+
+
+MOST_BLOCKS = 40
+"""A function of more blocks stays a function."""
+
+
+def _mark_small(module: Any) -> None:
+    """Have the functions that only the file can call, and that have no loops, put where they are called."""
+    known = {f.name: f for f in module.functions if not f.is_declaration}
+    for f in known.values():
+        if f.linkage.name in ("internal", "private") and not _is_kept(f, known, ()):
+            f.add_function_attribute("alwaysinline")
+
+
+def _is_kept(f: Any, known: dict[str, Any], above: tuple[str, ...]) -> bool:
+    """Whether a function has a loop, calls itself, or is asked not to be put elsewhere."""
+    blocks = list(f.blocks)
+    if f.name in above or len(blocks) > MOST_BLOCKS or b"noinline" in b" ".join(f.attributes):
+        return True
+    place = {str(b.name): n for n, b in enumerate(blocks)}
+    for number, block in enumerate(blocks):
+        for i in block.instructions:
+            operands = list(i.operands)
+            if i.opcode in ("br", "switch") and any(
+                place.get(str(o.name), number + 1) <= number for o in operands
+            ):
+                return True
+            if i.opcode in ("indirectbr", "callbr", "invoke", "va_arg"):
+                return True
+            called = known.get(str(operands[-1].name)) if i.opcode == "call" and operands else None
+            if called is not None and _is_kept(called, known, (*above, f.name)):
+                return True
+    return False

@@ -5,16 +5,17 @@ An expression stands where the iterations of the loops around it are given: read
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from relift.compiler.idioms.facts.accesses import Accesses
 from relift.compiler.idioms.facts.control import Control, Loop
-from relift.compiler.idioms.facts.evolution import PURE, library_name
-from relift.compiler.idioms.facts.llvm.ir import FLOATS, INTEGERS, Instruction
-from relift.compiler.idioms.facts.llvm.numbers import literal_of
-from relift.compiler.idioms.facts.names import Counter, bare, is_constant
+from relift.compiler.idioms.facts.llvm.ir import Instruction
+from relift.compiler.idioms.facts.llvm.numbers import BITS, literal_of
+from relift.compiler.idioms.facts.names import Counter, is_constant
+from relift.compiler.idioms.facts.values.narrow import as_value, fits, kept
+from relift.compiler.idioms.facts.values.operations import as_index, called, operation
 from relift.compiler.idioms.facts.values.terms import (
     FALSE,
     TRUE,
@@ -24,6 +25,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Expression,
     Fold,
     Index,
+    Opaque,
     Read,
     Value,
     both,
@@ -33,25 +35,10 @@ from relift.compiler.idioms.facts.values.terms import (
 )
 from relift.semantics.syntax.sizes import Size
 
-SCALARS = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i1": "boolean"}
-BINARY = {
-    "add": "add", "fadd": "add", "sub": "sub", "fsub": "sub", "mul": "mul", "fmul": "mul", "fdiv": "div",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+SCALARS = {
+    "float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i1": "boolean", "i8": "i32", "i16": "i32",
 }  # fmt: skip
-_SHIFTS = frozenset(["ashr", "lshr"])
-_SIGNED = frozenset(["ashr", "sdiv", "srem"])
-COMPARED = {
-    "eq": "equal", "ne": "not_equal", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
-}  # fmt: skip
-LIBRARY = {
-    "fabs": "absolute", "abs": "absolute", "labs": "absolute", "sqrt": "sqrt", "exp": "exp", "log": "log",
-    "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "pow": "power", "floor": "floor", "ceil": "ceil",
-    "hypot": "hypot", "fma": "fma", "smax": "maximum", "smin": "minimum",
-}  # fmt: skip
-
-
-class Opaque(Exception):
-    """A value that is no expression, and why."""
+"""What values of LLVM's types are in programs; those of few bits are numbers without sign."""
 
 
 @dataclass
@@ -60,7 +47,7 @@ class Expressions:
 
     evolution: Accesses
     root: Loop
-    carried: dict[str, Accumulator] = field(default_factory=dict[str, Accumulator])
+    carried: dict[str, Expression] = field(default_factory=dict[str, "Expression"])
     _memo: dict[str, Expression] = field(default_factory=dict[str, "Expression"])
 
     @property
@@ -92,13 +79,14 @@ class Expressions:
             return Value(value, kind)
         if value in ("undef", "poison"):
             raise Opaque("a value that is not initialised")
-        return Constant(literal_of(value, kind), kind)
+        found = Constant(literal_of(value, kind), kind)
+        return kept(found, BITS[type_]) if type_ in BITS else found
 
     def _of(self, i: Instruction) -> Expression:
         kind = self.scalar(i.type, i)
         if i.block not in self.root.blocks and i.opcode != "phi":
             return self._first_cell(i, kind) or Value(i.name, kind)
-        if kind in ("i32", "i64"):
+        if i.type in ("i32", "i64"):
             size = self.evolution.of(i.name)
             if size.constant is not None:
                 return Constant(size.constant, kind)
@@ -117,110 +105,32 @@ class Expressions:
             return None
         if not access.index.names() <= self.evolution.function.arguments.keys():
             return None
-        return Read(access.base, access.index, (), kind, i.position)
+        cells = self.evolution.cells(access.base, i.type)
+        read = Read(access.base, access.index, (), kind, i.position, cells)
+        return as_value(read, cells, BITS.get(i.type, 0))
 
     def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
         return isinstance(name, Counter) or self.evolution.invariant(Size.atom(name), self.root)
 
     def _computed(self, i: Instruction, kind: str) -> Expression:
-        if i.opcode in INTEGERS or i.opcode in FLOATS:
-            if i.opcode not in BINARY:
-                return self._divided(i, kind)
-            a, b = (self.of(v, i.type) for v in i.operands)
-            if i.opcode == "xor" and kind == "boolean":
-                return negation(a) if b == TRUE else Apply("not_equal", (a, b), kind)
-            if kind == "boolean" and i.opcode in ("and", "or"):
-                return both(a, b) if i.opcode == "and" else either(a, b)
-            return Apply(BINARY[i.opcode], (a, b), kind)
-        match i.opcode:
-            case "load":
-                return self._load(i, kind)
-            case "icmp" | "fcmp":
-                return self._comparison(i)
-            case "select":
-                c, a, b = (
-                    self.of(v, t) for v, t in zip(i.operands, ("i1", i.type, i.type), strict=True)
-                )
-                if kind == "boolean":
-                    return either(both(c, a), both(negation(c), b))
-                return select(c, a, b)
-            case "fneg":
-                return Apply("neg", (self.of(i.operands[0], i.type),), kind)
-            case "sext" | "sitofp" | "fpext" | "fptrunc" | "trunc" | "zext" | "uitofp" | "fptosi":
-                return self._converted(i, kind)
-            case "call":
-                return self._call(i, kind)
-            case "freeze":
-                return self.of(i.operands[0], i.type)
-            case _:
-                raise Opaque(f"{i.opcode} (line {i.line})")
+        if i.opcode == "load":
+            return self._load(i, kind)
+        if i.opcode == "call":
+            called(i)
+        types = ("i1", i.type, i.type) if i.opcode == "select" else i.types
+        given = [
+            self.of(v, t or i.type) for v, t in zip_longest(i.operands, types[: len(i.operands)])
+        ]
+        if i.opcode in ("zext", "uitofp") and "nneg" not in i.flags and given[0].type != "boolean":
+            self._is_not_negative(i, given[0])
+        return operation(i, given, kind)
 
-    def _divided(self, i: Instruction, kind: str) -> Expression:
-        """A quotient or a rest by a number that is known, as whole numbers rounded down; raises `Opaque`."""
-        by = int(i.operands[1]) if re.match(r"\d+$", i.operands[1]) else 0
-        by = 2**by if i.opcode in _SHIFTS and by < 31 else by
-        x = self.of(i.operands[0], i.type)
-        counts = isinstance(x, Index) and all(
-            c > 0 and all(isinstance(a, Counter) for a, _ in m) for m, c in x.size.terms.items()
-        )
-        if by < 1 or kind not in ("i32", "i64") or not (counts or i.opcode in _SIGNED):
-            raise Opaque(f"{i.opcode} (line {i.line})")
-        divisor, most = Constant(by, kind), Constant(by - 1, kind)
-        if i.opcode not in ("ashr", "lshr") and not counts:  # C rounds towards zero
-            is_negative = Apply("lt", (x, Constant(0, kind)), "boolean")
-            up = select(is_negative, Apply("add", (x, most), kind), x)
-        else:
-            up = x
-        quotient = Apply("floor_divide", (up, divisor), kind)
-        if i.opcode not in ("srem", "urem"):
-            return quotient
-        return Apply("sub", (x, Apply("mul", (quotient, divisor), kind)), kind)
-
-    def _converted(self, i: Instruction, kind: str) -> Expression:
-        before = self.scalar(i.types[0], i)
-        inner = self.of(i.operands[0], i.types[0])
-        if before == "boolean":
-            if i.opcode not in ("zext", "uitofp"):
-                raise Opaque(f"{i.opcode} of a truth value (line {i.line})")
-            one: float | int = 1.0 if kind in ("f32", "f64") else 1
-            return select(inner, Constant(one, kind), Constant(one - one, kind))
-        if i.opcode in ("zext", "uitofp") and "nneg" not in i.flags:
-            self.evolution.wraps[i.name] = (
-                f"{self.evolution.spelled(i.operands[0])} (line {i.line}) is not negative"
-            )
-        return Apply(kind, (inner,), kind)
-
-    def _comparison(self, i: Instruction) -> Expression:
-        predicate = i.about.split()[-1]
-        a, b = (self.of(v, i.types[0]) for v in i.operands)
-        if i.opcode == "icmp":
-            if predicate in ("eq", "ne"):
-                return Apply(COMPARED[predicate], (a, b), "boolean")
-            if predicate[0] == "u" and "samesign" not in i.about:
-                raise Opaque(f"an unsigned comparison (line {i.line})")
-            return Apply(COMPARED[predicate[1:]], (a, b), "boolean")
-        order, kind = predicate[0], predicate[1:]
-        if predicate in ("une", "oeq") or (order == "o" and kind != "ne"):
-            return Apply(COMPARED[kind], (a, b), "boolean")
-        if order == "u" and kind in ("lt", "le", "gt", "ge"):  # not the ordered contrary
-            contrary = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[kind]
-            return negation(Apply(COMPARED[contrary], (a, b), "boolean"))
-        raise Opaque(f"the comparison {predicate} (line {i.line})")
-
-    def _call(self, i: Instruction, kind: str) -> Expression:
-        name = library_name(i.about)
-        if name not in PURE:
-            raise Opaque(f"a call of {bare(i.about)} (line {i.line})")
-        plain = name.removeprefix("llvm.")
-        plain = plain if plain in LIBRARY else plain.removesuffix("f")
-        if plain == "fmuladd":
-            a, b, c = (self.of(v, i.type) for v in i.operands)
-            return Apply("add", (Apply("mul", (a, b), kind), c), kind)
-        if plain not in LIBRARY:
-            raise Opaque(f"a call of {name} (line {i.line})")
-        used = i.operands[:1] if plain == "abs" else i.operands
-        return Apply(LIBRARY[plain], tuple(self.of(v, i.type) for v in used), kind)
+    def _is_not_negative(self, i: Instruction, before: Expression) -> None:
+        """That a number stands for itself where it is read without a sign."""
+        if i.types[0] not in BITS and not fits(before, 0, 2**63):
+            said = self.evolution.spelled(i.operands[0])
+            self.evolution.wraps[i.name] = f"{said} (line {i.line}) is not negative"
 
     def _load(self, i: Instruction, kind: str) -> Expression:
         return self._read(self.evolution.of(i.operands[0]), i, kind)
@@ -238,7 +148,11 @@ class Expressions:
         access = self.evolution.at(address, i)
         if access is None or not self.plain(access.base):
             raise Opaque(f"a load from an address that is not understood (line {i.line})")
-        return Read(access.base, access.index, self.atoms(access.index), kind, i.position)
+        read = Read(
+            access.base, access.index, self.atoms(access.index), kind, i.position,
+            self.evolution.cells(access.base, i.type),
+        )  # fmt: skip
+        return as_value(read, read.cells, BITS.get(i.type, 0))
 
     def _chosen(self, address: Size, pointer: Instruction, i: Instruction, kind: str) -> Expression:
         """A load from one of several addresses: one of several loads."""
@@ -266,7 +180,9 @@ class Expressions:
     def atoms(self, index: Size) -> tuple[tuple[str, Expression], ...]:
         """The atoms of an index that change with the loops and are no counters."""
         return tuple(
-            (name, self.of(name)) for name in sorted(index.names()) if not self.plain(name)
+            (name, as_index(self.of(name)))
+            for name in sorted(index.names())
+            if not self.plain(name)
         )
 
     # ---- phis
@@ -407,10 +323,24 @@ class Paths:
         leaves = loop is not None and any(label not in loop.blocks for label in last.labels)
         if len(last.labels) == 1 or leaves:  # the iteration is one that is run
             return here
+        if last.opcode == "switch":
+            return both(here, self._case(last, block))
         if last.opcode != "br":
             raise Opaque(f"{last.opcode} (line {last.line})")
         condition = self.of.of(last.operands[0], "i1")
         return both(here, condition if last.labels[0] == block else negation(condition))
+
+    def _case(self, last: Instruction, block: str) -> Expression:
+        """Whether a switch goes to a block: for one of its cases, or for none of the others."""
+        of, kind = self.of.of(last.operands[0], last.types[0]), last.types[0]
+        default, *others = last.labels
+        to = zip(last.operands[1:], others, strict=True)
+        found: Expression = FALSE
+        for number, label in to:
+            if (label == block) != (default == block):
+                here = Apply("equal", (of, self.of.of(number, kind)), "boolean")
+                found = either(found, here)
+        return negation(found) if default == block else found
 
 
 def line_of(evolution: Accesses, loop: Loop) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from relift.compiler.idioms.facts.values.narrow import interval
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -13,14 +14,19 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Read,
     all_of,
-    below,
     both,
+    constant,
     negation,
     select,
 )
 
 NEUTRAL = {"add": 0, "mul": 1, "bitwise_or": 0, "bitwise_xor": 0, "bitwise_and": -1}
 OPERATORS = ("add", "mul", "minimum", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")
+SATURATING = "saturating"
+"""The name of what stops at a bound: it is done in turn."""
+_CONTRARY = {
+    "lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "equal": "not_equal", "not_equal": "equal",
+}  # fmt: skip
 _LESS = {"lt": True, "le": True, "gt": False, "ge": False}
 
 
@@ -31,6 +37,8 @@ class Combination:
     operator: str
     element: Expression
     condition: Expression | None = None
+    mask: int | None = None
+    """Where only the lowest bits of the result count: all of these."""
 
 
 def combination(update: Expression, accumulator: Expression) -> Combination | None:
@@ -53,6 +61,10 @@ def combination(update: Expression, accumulator: Expression) -> Combination | No
         return _selected(condition, yes, no, accumulator)
     if len(update.arguments) != 2:
         return None
+    if update.function == "bitwise_and" and (cut := _cut(update, accumulator)) is not None:
+        return cut
+    if update.function in ("minimum", "maximum") and (bound := _saturating(update, accumulator)):
+        return bound
     left, right = update.arguments
     if update.function == "sub" and not depends(right, accumulator):
         return _chain("add", left, Apply("neg", (right,), right.type), accumulator)
@@ -63,6 +75,46 @@ def combination(update: Expression, accumulator: Expression) -> Combination | No
     return None if depends(left, accumulator) else _chain(update.function, right, left, accumulator)
 
 
+def _cut(update: Apply, accumulator: Expression) -> Combination | None:
+    """A sum or a product of which the lowest bits are kept: those of the whole sum, however often it is cut."""
+    inner, mask = update.arguments
+    ones = int(mask.value) if isinstance(mask, Constant) else 0
+    if ones < 1 or ones & (ones + 1) or not depends(inner, accumulator):
+        return None
+    found = combination(_uncut(inner, ones), accumulator)
+    if found is None or found.operator not in ("add", "mul") or found.condition is not None:
+        return None
+    return replace(found, mask=ones)
+
+
+def _uncut(e: Expression, ones: int) -> Expression:
+    """A sum or a product without what keeps these bits, and perhaps more, of its parts."""
+    if not isinstance(e, Apply):
+        return e
+    if e.function in ("add", "sub", "mul", "neg"):
+        return replace(e, arguments=tuple(_uncut(a, ones) for a in e.arguments))
+    if e.function == "bitwise_and" and isinstance(e.arguments[1], Constant):
+        mask = int(e.arguments[1].value)
+        if mask >= ones and mask & (mask + 1) == 0:
+            return _uncut(e.arguments[0], ones)
+    return e
+
+
+def _saturating(update: Apply, accumulator: Expression) -> Combination | None:
+    """A sum that stops at a bound, of steps that all lead towards it."""
+    inner, bound = update.arguments
+    if not isinstance(bound, Constant) or not isinstance(inner, Apply):
+        return None
+    found = combination(inner, accumulator)
+    if found is None or found.operator != "add" or found.condition is not None:
+        return None
+    step = interval(found.element)
+    towards = update.function == "minimum"
+    if step is None or (step[0] < 0 if towards else step[1] > 0):
+        return None
+    return Combination(SATURATING, update)
+
+
 def _nested(update: Fold, accumulator: Expression) -> Combination | None:
     """A fold inside that goes on with the accumulator: the same operator all the way."""
     if len(update.names) != 1 or update.starts != (accumulator,):
@@ -70,7 +122,7 @@ def _nested(update: Fold, accumulator: Expression) -> Combination | None:
     if depends(replace(update, starts=(Constant(0, update.type),)), accumulator):
         return None
     inner = combination(update.updates[0], Accumulator(update.name, update.type))
-    if inner is None:
+    if inner is None or inner.mask is not None:
         return None
     start = neutral(inner.operator, update.type)
     return None if start is None else Combination(inner.operator, replace(update, starts=(start,)))
@@ -78,6 +130,8 @@ def _nested(update: Fold, accumulator: Expression) -> Combination | None:
 
 def neutral(operator: str, kind: str) -> Constant | None:
     """What combined with any value leaves it, where there is such a number of the type."""
+    if operator == SATURATING:
+        return None
     if operator in NEUTRAL:
         return constant(NEUTRAL[operator], kind) if kind != "boolean" else None
     if kind in ("f32", "f64"):
@@ -100,7 +154,7 @@ def _chain(
     if rest == accumulator:
         return Combination(operator, element)
     inner = combination(rest, accumulator)
-    if inner is None or inner.operator != operator or inner.condition is not None:
+    if inner is None or inner.operator != operator or inner.condition is not None or inner.mask:
         return None
     return Combination(operator, Apply(operator, (inner.element, element), element.type))
 
@@ -109,20 +163,56 @@ def _selected(
     condition: Expression, yes: Expression, no: Expression, accumulator: Expression
 ) -> Combination | None:
     if depends(condition, accumulator):
-        return _extremum(condition, yes, no, accumulator)
+        stops = _stopping(condition, yes, no, accumulator)
+        return stops or _extremum(condition, yes, no, accumulator)
     if no == accumulator or yes == accumulator:
         inner = combination(yes if no == accumulator else no, accumulator)
         if inner is None:
             return None
         holds = condition if no == accumulator else negation(condition)
         more = holds if inner.condition is None else both(holds, inner.condition)
-        return Combination(inner.operator, inner.element, more)
+        return Combination(inner.operator, inner.element, more, inner.mask)
     first, second = combination(yes, accumulator), combination(no, accumulator)
     if first is None or second is None or first.operator != second.operator:
         return None
-    if first.condition is not None or second.condition is not None:
+    if first.condition is not None or second.condition is not None or first.mask != second.mask:
         return None
-    return Combination(first.operator, select(condition, first.element, second.element))
+    if first.operator == SATURATING:
+        return None
+    element = select(condition, first.element, second.element)
+    return Combination(first.operator, element, mask=first.mask)
+
+
+def _stopping(
+    condition: Expression, yes: Expression, no: Expression, accumulator: Expression
+) -> Combination | None:
+    """`acc < bound ? acc + step : acc`, where step and bound are numbers: one function, however often it is used.
+
+    A further condition that does not ask for the accumulator selects when.
+    """
+    if isinstance(condition, Apply) and condition.function == "bitwise_xor":
+        condition, yes, no = negation(condition), no, yes
+    if yes == accumulator:
+        contrary = _CONTRARY.get(condition.function if isinstance(condition, Apply) else "")
+        if contrary is None or not isinstance(condition, Apply):
+            return None
+        condition, yes, no = replace(condition, function=contrary), no, yes
+    if no != accumulator or not isinstance(condition, Apply):
+        return None
+    if condition.function == "bitwise_and" and condition.type == "boolean":
+        for test, guard in (condition.arguments, condition.arguments[::-1]):
+            inner = None if depends(guard, accumulator) else _stopping(test, yes, no, accumulator)
+            if inner is not None and inner.condition is None:
+                return replace(inner, condition=guard)
+        return None
+    left, bound = condition.arguments if len(condition.arguments) == 2 else (None, None)
+    step = combination(yes, accumulator)
+    if left != accumulator or not isinstance(bound, Constant) or step is None:
+        return None
+    if condition.function not in _CONTRARY or step.operator != "add" or step.condition is not None:
+        return None
+    is_one = isinstance(step.element, Constant)
+    return Combination(SATURATING, select(condition, yes, no)) if is_one else None
 
 
 def _extremum(
@@ -136,6 +226,11 @@ def _extremum(
                 if inner is not None and inner.condition is None:
                     return Combination(inner.operator, inner.element, guard)
         return None
+    if isinstance(condition, Apply) and condition.function == "not_equal":
+        if condition.arguments != (accumulator, accumulator):
+            return None
+        found = combination(no, accumulator)  # what is no number makes way
+        return found if found is not None and found.element == yes else None
     contrary = isinstance(condition, Apply) and condition.function == "bitwise_xor"
     if contrary:
         return _extremum(negation(condition), no, yes, accumulator)
@@ -157,17 +252,26 @@ def _extremum(
 
 def replaced(e: Expression, old: Expression, new: Expression) -> Expression:
     """An expression with another one for all occurrences of a part."""
-    if e == old:
-        return new
-    if not below(e):
-        return e
+    return _replaced(e, old, new, {})
+
+
+def _replaced(
+    e: Expression, old: Expression, new: Expression, done: dict[int, Expression]
+) -> Expression:
+    """The same, where what several parts share is done once."""
+    if id(e) not in done:
+        done[id(e)] = new if e == old else _with_parts(e, old, new, done)
+    return done[id(e)]
+
+
+def _with_parts(
+    e: Expression, old: Expression, new: Expression, done: dict[int, Expression]
+) -> Expression:
     if isinstance(e, Apply):
-        return replace(e, arguments=tuple(replaced(a, old, new) for a in e.arguments))
-    if isinstance(e, Read):
-        return replace(e, computed=tuple((n, replaced(a, old, new)) for n, a in e.computed))
+        parts = tuple(_replaced(a, old, new, done) for a in e.arguments)
+        same = all(a is b for a, b in zip(parts, e.arguments, strict=True))
+        return e if same else replace(e, arguments=parts)
+    if isinstance(e, Read) and e.computed:
+        found = tuple((n, _replaced(a, old, new, done)) for n, a in e.computed)
+        return replace(e, computed=found)
     return e
-
-
-def constant(value: float, kind: str) -> Constant:
-    """A number of a type."""
-    return Constant(float(value) if kind in ("f32", "f64") else int(value), kind)

@@ -10,6 +10,10 @@ from relift.compiler.idioms.facts.names import Counter
 from relift.semantics.syntax.sizes import Size
 
 
+class Opaque(Exception):
+    """A value that is no expression, and why."""
+
+
 @dataclass(frozen=True)
 class Constant:
     """A number."""
@@ -43,6 +47,8 @@ class Read:
     computed: tuple[tuple[str, Expression], ...]
     type: str
     position: int = field(compare=False, default=0)
+    cells: str = ""
+    """What lies in memory, where that is narrower than the numbers of programs."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,20 @@ def below(e: Expression) -> tuple[Expression, ...]:
 
 
 def all_of(e: Expression) -> Iterator[Expression]:
-    """An expression and all inside of it."""
-    yield e
-    for inner in below(e):
-        yield from all_of(inner)
+    """An expression and all inside of it; what several parts share comes once."""
+    met: set[int] = set()
+    stack = [e]
+    while stack:
+        at = stack.pop()
+        if id(at) not in met:
+            met.add(id(at))
+            yield at
+            stack += reversed(below(at))
+
+
+def constant(value: float, kind: str) -> Constant:
+    """A number of a type."""
+    return Constant(float(value) if kind in ("f32", "f64") else int(value), kind)
 
 
 def select(condition: Expression, yes: Expression, no: Expression) -> Expression:
@@ -116,11 +132,18 @@ def select(condition: Expression, yes: Expression, no: Expression) -> Expression
         return yes
     if condition == FALSE:
         return no
-    if yes.type == "boolean" and yes == TRUE and no == FALSE:
-        return condition
+    if yes.type == "boolean" and {yes, no} & {TRUE, FALSE}:
+        return _truth(condition, yes, no)
     if negation := _inverse(condition):
         return select(negation, no, yes)
     return Apply("select", (condition, yes, no), yes.type)
+
+
+def _truth(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    """One of two truth values, of which one is known."""
+    if yes in (TRUE, FALSE):
+        return either(condition, no) if yes == TRUE else both(negation(condition), no)
+    return either(negation(condition), yes) if no == TRUE else both(condition, yes)
 
 
 def _inverse(e: Expression) -> Expression | None:

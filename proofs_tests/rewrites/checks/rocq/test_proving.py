@@ -341,7 +341,7 @@ def test_what_was_proved_once_gets_more_time(monkeypatch: pytest.MonkeyPatch) ->
     claim = stated("join_split").equal
     monkeypatch.setattr(proving, "_busy", lambda: False)
     assert proving.tried_again([claim]) == [(claim, SECONDS * KNOWN_FACTOR)]
-    monkeypatch.setattr(proving, "recorded_proof", lambda _: "UNPROVED with a prover")
+    monkeypatch.setattr(proving, "is_recorded", lambda _: False)
     assert proving.tried_again([claim]) == []
     monkeypatch.setattr(proving, "_busy", lambda: True)
     assert proving.tried_again([claim]) == [(claim, SECONDS * BUSY_FACTOR)]
@@ -351,9 +351,8 @@ def test_a_statement_that_was_not_finished_is_not_replaced_by_a_weaker_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of two claims of definedness the second says less; it is no answer where the first has none yet."""
-    monkeypatch.setattr(
-        proving, "recorded_proof", lambda _: ""
-    )  # nothing says that the second is what holds
+    # nothing says that the second is what holds
+    monkeypatch.setattr(proving, "is_recorded", lambda _: False)
     claims = stated("take_map")
     said = {c.name: TierResult("4b", "kernel", "proved", "", 0.1) for c in claims.claims}
     tried = [attempts for attempts in claims.kept.values() if len(attempts) > 1]

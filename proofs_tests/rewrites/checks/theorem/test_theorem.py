@@ -143,6 +143,20 @@ def test_a_theorem_is_the_same_for_a_derivation_that_was_read_from_a_file() -> N
     assert stated[0] == stated[1]
 
 
+@rl.program
+def largest(x: rl.f32[n]) -> Any:
+    """The largest absolute value: `maximum` as a function and as an operator."""
+    return rl.reduce(rl.maximum, 0.0, rl.map(lambda v: rl.maximum(v, -v), x))
+
+
+def test_a_function_that_is_an_operator_too_is_stated_alike() -> None:
+    """A text calls both by one name, so what was read from a file has operators only."""
+    written = derived(largest, 24, [("reduce_to_seq", (), "forward", {})])
+    read = from_json(json.loads(json.dumps(to_json(written))), RULES)
+    assert read.program.body != written.program.body
+    assert general_theorem(read, RULES).result == general_theorem(written, RULES).result
+
+
 def _named_apart(t: Any) -> Any:
     """A term whose variables have other numbers in their names."""
     names = {x.name: f"{x.name}_{i}" for i, (x, _) in enumerate(subterms(t)) if isinstance(x, Var)}

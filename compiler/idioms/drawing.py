@@ -1,0 +1,305 @@
+"""Drawn inputs: sizes, then numbers and arrays that fit them, near to what a program compares with and divides by.
+
+Arrays lie between cells that neither the C nor the program may touch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.idioms.execution import Case
+from relift.compiler.idioms.facts.evolution import Quotient
+from relift.compiler.idioms.facts.llvm.numbers import BITS
+from relift.compiler.idioms.facts.names import Length
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.values.narrow import CELLS
+from relift.compiler.idioms.finding import Found
+from relift.compiler.idioms.lifting.programs import Lifted, Parameter
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Apply, Literal, distinct
+from relift.semantics.syntax.types import Array, Scalar, Type, dimensions
+
+GUARD = 256
+"""Cells on each side of an array that must stay as they are."""
+_HOSTILE = (math.nan, math.inf, -math.inf, -0.0, 1e30, -1e30, 1e-40, 16777217.0)
+"""What is drawn, now and then, where hostile inputs are asked for."""
+DTYPES = {
+    "f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "boolean": np.bool_,
+    "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "truth": np.uint8,
+}  # fmt: skip
+"""What NumPy calls the types of programs, and those of cells that are narrower."""
+
+
+class NotRun(Exception):
+    """Why a function is not run."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the same loop does beside: another find, and its program."""
+
+    found: Found
+    lifted: Lifted
+
+
+def drawn(
+    relations: Relations,
+    lifted: Lifted,
+    random: Random,
+    refused: int,
+    others: Sequence[Beside] = (),
+) -> Case:
+    """Sizes, then values and arrays that fit them; and room for what the loop does beside; raises `NotRun`."""
+    length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
+    if near := [int(k) for k in _edges(lifted) if 0 < k < 300]:
+        length = random.choice((length, random.choice(near) + random.randint(0, 3)))
+    for most in (7, 7, 7, 7, 5, 3, 2, 1, 1):
+        sizes = _sizes(lifted, length, most, random)
+        values: dict[str, Any] = {v: size.evaluate(sizes) for v, size in lifted.values.items()}
+        if _fit(lifted, sizes, values):
+            break
+    else:
+        raise NotRun("the rows are shorter than what is used of them")
+    _rounded_sizes(lifted, values, sizes, random)
+    if relations.evolution.wraps:  # read without a sign, a negative number is a very large one
+        values = {v: abs(x) if isinstance(x, int) else x for v, x in values.items()}
+    case = Case(values, sizes=sizes)
+    few = random.choice((1, 2, 4, length))
+    edges, asks_for_nan = _edges(lifted), _asks_for_nan(lifted)
+    for p in lifted.parameters:
+        if isinstance(p.type, Scalar) and p.value not in values:
+            values[p.value] = _number(p.type, random, few)
+    for value, type_ in relations.function.arguments.items():
+        if value not in values and type_ in ("i32", "i64"):
+            values[value] = random.randint(1, 5)
+        elif value not in values and type_ in ("float", "double"):
+            values[value] = _number(None, random, few)
+        if type_ in BITS or type_ == "i1":
+            values[value] = int(values.get(value, few)) % 2 ** BITS.get(type_, 1)
+    for p in lifted.parameters:
+        if p.first is not None:
+            _place(case, p, random, few)
+            room = case.rooms[p.value]
+            _draw_edges(room, edges, p.cells, random)
+            if asks_for_nan and room.dtype.kind == "f" and random.random() < 0.3:
+                room[random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))] = math.nan
+            if relations.evolution.wraps and room.dtype.kind == "i":
+                np.absolute(room, out=room)
+    target = lifted.target.value
+    if target not in case.rooms and relations.function.type_of(target) == "ptr":
+        _place_target(case, lifted, random)
+    for other in others:
+        _place_beside(case, other.lifted, relations, random)
+    return case
+
+
+def _place_beside(case: Case, other: Lifted, relations: Relations, random: Random) -> None:
+    """Room for another program's arrays, by the numbers that are drawn; raises `NotRun`."""
+    there = replace(case, sizes=_sizes_beside(case, other, random))  # the same rooms
+    for p in other.parameters:
+        if p.first is not None and p.value not in case.rooms:
+            _place(there, p, random, few=1)
+    target = other.target.value
+    if target not in case.rooms and relations.function.type_of(target) == "ptr":
+        _place_target(there, other, random)
+
+
+def _sizes_beside(case: Case, other: Lifted, random: Random) -> dict[str, int]:
+    """The sizes of another program; raises `NotRun`."""
+    sizes: dict[str, int] = {}
+    for name, meaning in other.sizes.items():
+        if any(isinstance(n, Length) for n in meaning.names()):
+            known = (
+                case.rooms[n.array]
+                for n in meaning.names()
+                if isinstance(n, Length) and n.array in case.rooms
+            )
+            sizes[name] = max(
+                (len(room) - 2 * GUARD for room in known), default=random.randint(1, 12)
+            )
+        elif meaning.names() <= case.values.keys() and not any(map(_is_quotient, meaning.atoms())):
+            sizes[name] = meaning.evaluate(case.values)
+        else:
+            raise NotRun("what the loop stores elsewhere is not drawn")
+    if any(n < 0 for n in sizes.values()):
+        raise NotRun("what the loop stores elsewhere has no length")
+    return sizes
+
+
+def left_beside(case: Case, others: Sequence[Beside], random: Random) -> Iterator[tuple[str, int]]:
+    """The cells that the loop writes beside: the array, and where in its room."""
+    for other in others:
+        target = other.lifted.target
+        sizes = _sizes_beside(case, other.lifted, random)
+        if target.value in case.rooms:
+            shape = [n.evaluate(sizes) for n in dimensions(other.lifted.program.body.type)[0]]
+            strides = [s.evaluate(case.values) for s in target.strides]
+            origin = case.firsts[target.value] + target.first.evaluate(case.values)
+            for place in np.ndindex(*shape):
+                yield target.value, origin + sum(i * s for i, s in zip(place, strides, strict=True))
+
+
+def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, int]:
+    """A number for each size."""
+    sizes: dict[str, int] = {}
+    for name in lifted.sizes:
+        small = random.choice([k for k in (1, 1, 2, 3, 4, 5, 7) if k <= most])
+        if (
+            most == 7 and random.random() < 0.06
+        ):  # a row or two more than what the program divides by
+            small = random.choice(
+                [small, *(int(k) + random.randint(0, 2) for k in _edges(lifted) if 0 < k < 64)]
+            )
+        sizes[name] = length if name.startswith("len") else small
+        if random.random() < 0.08 and not name.startswith("len"):
+            sizes[name] = 0
+    for size, least in lifted.natural:
+        for name in (n for n, m in lifted.sizes.items() if m == size):
+            sizes[name] = max(sizes[name], least)
+    return sizes
+
+
+def _fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bool:
+    """Give the sizes that follow from others their numbers; false where one would be below zero."""
+    for name, meaning in lifted.sizes.items():
+        if meaning.names() <= values.keys() and not any(map(_is_quotient, meaning.atoms())):
+            sizes[name] = meaning.evaluate(values)
+    return all(n >= 0 for n in sizes.values())
+
+
+def _edges(lifted: Lifted) -> list[float]:
+    """The numbers that a program says, but for the smallest and for those that are only very large."""
+    said = (t.value for t in distinct(lifted.program.body) if isinstance(t, Literal))
+    return sorted({v for v in said if type(v) is not bool and 2 < abs(v) < 1e6})
+
+
+def _draw_edges(room: Any, edges: Sequence[float], cells: str, random: Random) -> None:
+    """A few cells become what the program compares with and divides by, or what stands beside that."""
+    if not edges or random.random() < 0.7:
+        return
+    least, most = CELLS.get(cells, (-(2**31), 2**31 - 1))
+    for _ in range(random.randint(1, 3)):
+        at = random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))
+        edge = random.choice(edges)
+        if room.dtype.kind == "f":
+            room[at] = edge + random.choice((-1, -0.5, 0, 0.5, 1))
+            continue
+        beside = (
+            edge + random.randint(-1, 2) if random.random() < 0.6 else edge * random.randint(-7, 2)
+        )
+        room[at] = min(max(int(beside), least), most)
+
+
+def _asks_for_nan(lifted: Lifted) -> bool:
+    """Whether a program asks whether something is a number."""
+    return any(
+        isinstance(t, Apply) and t.function == "not_equal" and t.arguments[0] == t.arguments[1]
+        for t in distinct(lifted.program.body)
+    )
+
+
+def _is_quotient(atom: object) -> bool:
+    return isinstance(atom, Quotient)
+
+
+def make_hostile(case: Case, random: Random) -> None:
+    """A few cells of arrays of floats become what programs are seldom tried on."""
+    for room in case.rooms.values():
+        if room.dtype.kind == "f" and random.random() < 0.5:
+            for _ in range(random.randint(1, 6)):
+                room[random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))] = random.choice(
+                    _HOSTILE
+                )
+
+
+def rounded(size: Size) -> set[str]:
+    """The values of the function inside of the quotients of a size."""
+    return {n for a in size.atoms() if isinstance(a, Quotient) for n in a.of.names()}
+
+
+def _rounded_sizes(
+    lifted: Lifted, values: dict[str, Any], sizes: dict[str, int], random: Random
+) -> None:
+    """Sizes that are quotients: of values that are drawn first."""
+    for name, meaning in lifted.sizes.items():
+        quotients = [a for a in meaning.atoms() if isinstance(a, Quotient)]
+        if not quotients:
+            continue
+        least = max((k for size, k in lifted.natural if size == meaning), default=0)
+        for value in sorted(rounded(meaning)):
+            values.setdefault(value, random.randint(least * quotients[0].by, 12))
+        by_atom = {str(q): -(-q.of.evaluate(values) // q.by) for q in quotients}
+        plain = Size(
+            {tuple((str(a), p) for a, p in monomial): c for monomial, c in meaning.terms.items()}
+        )
+        sizes[name] = max(least, plain.evaluate({**values, **by_atom}))
+
+
+def _number(type_: Type | None, random: Random, few: int) -> Any:
+    if isinstance(type_, Scalar) and not type_.is_float:
+        if random.random() < 0.01:  # far enough for quotients and rests below zero
+            return random.randint(-40, 40)
+        return (
+            random.randint(0, max(0, few - 1)) if random.random() < 0.9 else random.randint(-3, few)
+        )
+    return random.choice(
+        (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, random.uniform(0, 3), random.uniform(-2, 2))
+    )
+
+
+def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
+    """An array with drawn cells, and with cells around it."""
+    assert p.first is not None, "cannot happen: it is an array"
+    cells, scalar = cells_of(p.type, case.sizes)
+    drawn = [_number(scalar, random, few) for _ in range(cells + 2 * GUARD)]
+    if not scalar.is_float and random.random() < 0.5:
+        drawn[GUARD : GUARD + cells] = sorted(drawn[GUARD : GUARD + cells])
+    if scalar.is_float and random.random() < 0.5:
+        drawn = [abs(x) for x in drawn]
+    if p.cells in CELLS:
+        _draw_narrow(drawn, p.cells, random)
+    case.rooms[p.value] = np.array(drawn, DTYPES[p.cells or scalar.name])
+    case.firsts[p.value] = GUARD - p.first.evaluate(case.values)
+
+
+def _draw_narrow(drawn: list[Any], cells: str, random: Random) -> None:
+    """Bring numbers between the ends of what cells of few bits hold, now and then near to these."""
+    least, most = CELLS[cells]
+    near = random.random() < 0.3
+    for at, x in enumerate(drawn):
+        if near and random.random() < 0.5:
+            drawn[at] = random.choice((least, least + 1, most - 1, most))
+        else:
+            drawn[at] = least + (x - least) % (most - least + 1)
+
+
+def _place_target(case: Case, lifted: Lifted, random: Random) -> None:
+    """Room for what is written: as far as the strides go."""
+    result = lifted.program.body.type
+    scalar = result
+    reach = 0
+    for stride in lifted.target.strides:
+        assert isinstance(scalar, Array), "cannot happen: there is a stride for each dimension"
+        reach += abs(stride.evaluate(case.values)) * max(0, scalar.length.evaluate(case.sizes))
+        scalar = scalar.element
+    assert isinstance(scalar, Scalar), "cannot happen: there is a stride for each dimension"
+    first = lifted.target.first.evaluate(case.values)
+    case.rooms[lifted.target.value] = np.zeros(
+        2 * (reach + abs(first) + GUARD), DTYPES[lifted.target.cells or scalar.name]
+    )
+    case.rooms[lifted.target.value][:] = [
+        random.random() * 9 for _ in case.rooms[lifted.target.value]
+    ]
+    case.firsts[lifted.target.value] = reach + abs(first) + GUARD - first
+
+
+def cells_of(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
+    lengths, element = dimensions(type_)
+    assert isinstance(element, Scalar), "cannot happen: arrays of scalars are lifted"
+    return max(0, math.prod(n.evaluate(sizes) for n in lengths)), element

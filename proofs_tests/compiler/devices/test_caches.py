@@ -1,0 +1,35 @@
+"""The nearest cache: read as the system describes it, or left to the preset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relift.compiler.devices.caches import NearestCache, nearest_cache
+
+
+def describe(folder: Path, **said: str) -> None:
+    folder.mkdir()
+    for name, text in said.items():
+        (folder / name).write_text(f"{text}\n")
+
+
+def test_the_data_cache_of_the_first_level_is_the_nearest(tmp_path: Path) -> None:
+    """Neither the one for instructions nor one further away."""
+    describe(
+        tmp_path / "index0", level="1", type="Instruction", size="64K", ways_of_associativity="4"
+    )
+    describe(
+        tmp_path / "index1", level="2", type="Unified", size="2048K", ways_of_associativity="16"
+    )
+    describe(tmp_path / "index2", level="1", type="Data", size="48K", ways_of_associativity="12")
+    assert nearest_cache(tmp_path) == NearestCache(48 * 1024, 12)
+
+
+@pytest.mark.parametrize("ways", ["0", None])
+def test_what_the_system_leaves_out_is_not_known(tmp_path: Path, ways: str | None) -> None:
+    """Virtual machines say nothing of ways, or none."""
+    said = {} if ways is None else {"ways_of_associativity": ways}
+    describe(tmp_path / "index0", level="1", type="Data", size="48K", **said)
+    assert nearest_cache(tmp_path) is None

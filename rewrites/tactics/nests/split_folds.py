@@ -1,0 +1,107 @@
+"""Tactics for nests of long folds with few results: each fold in parts, which different groups of a GPU have.
+
+    map (\\x. map (\\y. fold z g (zip x y)) ys) xs
+        =  map (\\cs. map (reduce z) (transpose cs)) (transpose parts)
+    parts  =  map (\\p. map (\\x. map (\\y. fold z g (zip x y)) (snd p)) (fst p)) (zip (chunks of xs) (chunks of ys))
+
+The parts are a nest in one more map, whatever then cuts it into tiles, and are stored; a second kernel folds those of
+each result, and goes on with what is done with it.  So a device has enough to do also where the results are fewer than
+it computes at once.  Source: CUTLASS and cuBLAS, split-K; the interchanges are LIFT's.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
+from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
+from relift.rewrites.tactics.nests.dimensions import nest_at, nested
+from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at, prologues_stored
+from relift.rewrites.tactics.vectors.lanes import in_vectors
+from relift.semantics.syntax.binding import Position
+
+
+def folds_in_parts(parts: int, tactic: Tactic) -> Tactic:
+    """A nest whose folds are made of so many parts, all of which a tactic computes, as a nest in one more map.
+
+    Raises `NoMatch` where the parts do not divide the folds, the nest is in one more map already, or its folds are by
+    no operator.
+
+    >>> from relift.rewrites.tactics.nests.split_folds import folds_in_parts
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive, skip
+    >>> found = derive(load_program("examples/matmul.py"), folds_in_parts(2, skip), {"n": 4, "m": 6, "k": 8})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("partial", "map_inter", "store"))]
+    ['partial_reduce_chunks', 'map_interchange_zip_inside', 'map_interchange_zip_inside', 'store_global']
+    """
+
+    def split(at: Rewriting, place: Position) -> Rewriting:
+        at = nested()(at, place)
+        nest = nest_at(at, place)
+        if nest.around:
+            raise NoMatch("only the folds of a nest that stands by itself are made of parts")
+        steps = nest.lengths[2]
+        if not steps or steps % parts:
+            raise NoMatch(f"{parts} parts do not divide folds of {steps} steps")
+        here = (*place, *nest.place)
+        at = normal_form()(at, here)
+        table = (*here, *parts_at(at, here).folds)
+        at = then(prologues_stored(), _parts_outside(steps // parts))(at, table)
+        stored = then(tactic, apply("store_global"))
+        at = inside(*_PARTS)(stored)(at, table)
+        return then(IN_ORDER, _each_result)(at, here)
+
+    return split
+
+
+_PARTS: Position = ("xs", "xss")
+"""From a table of folds of parts to the parts."""
+
+
+def _parts_outside(steps: int) -> Tactic:
+    """The folds of a table in normal form are made of parts of so many steps, of which there is a table each."""
+    by_an_operator = then(
+        apply("reduce_map_fusion", "backward", parts={"g": ("f", "right")}),
+        apply("reduce_to_seq", "backward"),
+        apply("partial_reduce_chunks", m=steps),
+    )
+    of_chunks = then(
+        ELEMENTS_IN_CHUNKS,
+        inside("xs")(apply("split_zip")),
+        apply("map_fusion"),
+    )
+    columns = then(
+        inside("f")(then(by_an_operator, inside("xs")(of_chunks))),
+        apply("map_fusion", "backward", parts={"g": ("f", "xs", "xs", "ys")}),
+        apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+        inside("xs")(_interchanged),
+    )
+    return then(
+        inside("f")(columns),
+        apply("map_fusion", "backward", parts={"g": ("f", "xs", "xss")}),
+        inside("xs")(
+            then(
+                apply("map_fusion", "backward", parts={"g": ("f", "xs", "ys")}),
+                _interchanged,
+            )
+        ),
+    )
+
+
+_WIDTH = 4
+"""Lanes of a vector of results: 16 bytes, the widest access of a GPU."""
+
+_interchanged = then(
+    inside("f")(then(inside("xs")(apply("zip_swap")), apply("map_fusion"))),
+    apply("map_interchange_zip_inside"),
+)
+"""Rows that one array is zipped with, each column of which meets one element of it."""
+
+
+_each_result = first(
+    then(
+        inside("f")(then(in_vectors(_WIDTH), inside("vs")(apply("map_to_glb", d=0)))),
+        apply("map_to_glb", d=1),
+    ),
+    then(inside("f")(EACH_RESULT), apply("map_to_glb", d=1)),
+)
+"""A work-item for a vector of results, or for each, which reads their parts at once; neighbours are side by side."""
