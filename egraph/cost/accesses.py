@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from relift.egraph.cost.kernel import bytes_of
@@ -52,6 +52,10 @@ _STREAMED = 0.5
 
 A product of 1024^3 in blocks of two rows by four vectors of eight lanes takes 1.3 to 2 times as long as in four rows by two:
 both start six loads for eight multiply-adds, the latter half as many of vectors, and a CPU with AVX2 is sent one in a cycle."""
+_STRIP, _FOLLOWED = 25.0, 32
+"""What each part of a row costs that is read, where a loop goes down so many rows or more: nothing fetches the next one ahead.
+
+The columns of a matrix of 4096 x 4096 are summed in 5.4, 4.1, 3.3 and 2.9 ms in strips of 1, 2, 4 and 8 lines, on two cores."""
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
 # answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
@@ -92,6 +96,7 @@ class Accesses:
         self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
         self._storing = False
         self._walks: dict[Index, _Walk] = {}
+        self._strips: dict[str, float] = {}
 
     def stored(self, name: str, t: Type, space: Space = "global") -> View:
         """A new memory for a value of a type."""
@@ -137,6 +142,7 @@ class Accesses:
                 again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
                 self.meter.stream(self._streamed(memory, offset))
+                self.meter.counted.streamed += self._in_strips(memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
                 for atom in variables_of(offset):
@@ -239,13 +245,9 @@ class Accesses:
         if not turn or _stride(offset, scope.lane) != 1:
             return 0.0
         walk = self._walks.setdefault(scope.loop, _Walk())
-        steps = [
-            [k * stride for k in range(int(n))]
-            for i, n in scope.unrolled
-            if (stride := _stride(offset, i)) is not None
-        ]
         first = _somewhere(offset)
-        rows = walk.begin(memory.name, (first + sum(each) for each in product(*steps)))
+        turns = sorted(self._turns_written_out(offset))
+        rows = walk.begin(memory.name, (first + each for each in turns))
         cells = min(float(abs(turn)), scope.width) * _length(scope.loop)
         walk.bytes += rows * cells * memory.scalar.bytes
         walk.owed += rows * max(1.0, scope.width / self.meter.device.vector_width)
@@ -253,6 +255,33 @@ class Accesses:
             return 0.0
         owed, walk.owed = walk.owed, 0.0
         return _STREAMED * owed / prod(n for _, n in scope.unrolled)
+
+    def _in_strips(self, memory: Memory, offset: Index) -> float:
+        """Cycles for the rows of a memory that are read a part at a time: once for all, as what is read again is near."""
+        scope = self.meter.scope
+        if self.meter.on_gpu or self._storing or memory.space != "global":
+            return 0.0
+        if scope.loop is None or scope.lane is None or _length(scope.loop) < _FOLLOWED:
+            return 0.0
+        turn = abs(_stride(offset, scope.loop) or 0)
+        together = sorted(self._turns_written_out(offset))
+        rows = 1 + sum(1 for a, b in pairwise(together) if b - a >= _PAGE)
+        part = len(together) * scope.width / rows
+        if turn <= part or _stride(offset, scope.lane) != 1:
+            return 0.0
+        cycles = _STRIP * min(1.0, turn / _PAGE) * float(memory.cells.constant or 0) / part
+        before = self._strips.get(memory.name, 0.0)
+        self._strips[memory.name] = max(cycles, before)
+        return max(cycles - before, 0.0)
+
+    def _turns_written_out(self, offset: Index) -> set[int]:
+        """Where the turns of the loops that are written out access a memory, from where the first of them does."""
+        steps = [
+            [k * stride for k in range(int(n))]
+            for i, n in self.meter.scope.unrolled
+            if (stride := _stride(offset, i)) is not None
+        ]
+        return {sum(each) for each in product(*steps)}
 
     def _step(self, offset: Index) -> int | None:
         """How far an access is from the one before: in what is written out, in a loop, or by the work-item before.

@@ -52,9 +52,12 @@ EQUIVALENT = {
 
 
 def equivalent(fault: Planted, source: str) -> bool:
-    """Whether a fault changes nothing: it is listed, or makes groups smaller of which no kernel knows."""
+    """Whether a fault changes nothing: it is listed, makes groups smaller of which no kernel knows, or swaps factors."""
     if fault.kind == "launch: smaller groups":
         return "get_local_id" not in source and "get_group_id" not in source
+    if fault.kind == "launch: arguments swapped":
+        first = fault.launch.kernels[0]
+        return first.name == "dot_1" and first.arguments[:2] == ("y", "x")
     return fault.where in EQUIVALENT
 
 

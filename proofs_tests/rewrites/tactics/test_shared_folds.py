@@ -14,6 +14,8 @@ import relift as rl
 from proofs_tests.command_line import ROOT
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
+from relift.device import CPU
+from relift.egraph.cost.model import estimate
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -122,6 +124,23 @@ def test_what_is_read_across_a_border_is_left_alone() -> None:
     for tactic in (blocks_of_folds(4, WIDTH), blocks_across_results(1, WIDTH)):
         with pytest.raises(NoMatch):
             derive(program, tactic, {"h": 32, "w": 32, "r": 1})
+
+
+def memory_of_strips(rows: int, columns: int, vectors: int) -> float:
+    """Seconds that memory is estimated to take for the weighted sum of each column, in strips of some vectors."""
+    program = products(columns=True, shared_first=False, epilogue=False, batch=False)
+    sizes = {"n": columns, "m": rows}
+    strips = derive(program, blocks_across_results(vectors, 16), sizes, "reassociate")
+    return estimate(replace(program.at(sizes), body=strips.result), CPU).memory
+
+
+def test_wide_strips_are_estimated_to_come_from_memory_faster() -> None:
+    """The parts of a row that are read together are fetched together; little of it is seen in short strips, and where a page has many rows."""
+    one, two, four = (memory_of_strips(4096, 4096, vectors) for vectors in (1, 2, 4))
+    assert one > 1.3 * two
+    assert two > 1.2 * four
+    assert memory_of_strips(16, 4096, 1) == memory_of_strips(16, 4096, 4)
+    assert memory_of_strips(4096, 64, 1) < 1.1 * memory_of_strips(4096, 64, 4)
 
 
 @pytest.mark.parametrize(
