@@ -37,7 +37,8 @@ KINDS: tuple[Kind, ...] = (
 class Claim:
     """One statement about a kernel, and what became of it.
 
-    `detail` is a model, why nothing is known, or of what is only `shown` the sizes at which it is.
+    `detail` is a model, why nothing is known, or of what is only `shown` the sizes at which it is; `reads` and
+    `writes` are the arrays whose accesses it is about.
     """
 
     kind: Kind
@@ -45,6 +46,8 @@ class Claim:
     verdict: Verdict
     detail: str
     seconds: float
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
     def row(self) -> tuple[str, str, str, str]:
         """The columns of a table: kind, subject, verdict, seconds."""

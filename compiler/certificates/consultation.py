@@ -178,6 +178,10 @@ def _read(key: str) -> tuple[Certificate, ...] | None:
 
 def _certificates(data: Sequence[dict[str, Any]]) -> tuple[Certificate, ...]:
     return tuple(
-        Certificate(c["kernel"], c["sizes"], tuple(Claim(**claim) for claim in c["claims"]))
+        Certificate(c["kernel"], c["sizes"], tuple(_claim(claim) for claim in c["claims"]))
         for c in data
     )
+
+
+def _claim(data: dict[str, Any]) -> Claim:
+    return Claim(**data | {"reads": tuple(data["reads"]), "writes": tuple(data["writes"])})

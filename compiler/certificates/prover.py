@@ -52,7 +52,8 @@ class Prover:
             wrong["an index overflows at "] = z3.Or(
                 [z3.Or(t < -largest, t > largest) for t in one.terms]
             )
-        return self.claim("bounds", str(access), wrong, one, sure=access.sure)
+        found = self.claim("bounds", str(access), wrong, one, sure=access.sure)
+        return _about(found, [access])
 
     # ---- races
 
@@ -103,7 +104,8 @@ class Prover:
         different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
         subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
         sure = pair.sure if pair is not None else _surely(*left, *right)
-        return self.claim("races", subject, {"": z3.And(different, *both)}, one, other, sure=sure)
+        found = self.claim("races", subject, {"": z3.And(different, *both)}, one, other, sure=sure)
+        return _about(found, [*left, *right])
 
     # ---- barriers
 
@@ -218,6 +220,15 @@ def _bundled(accesses: Sequence[Access]) -> list[tuple[Access, ...]]:
 def _surely(*accesses: Access) -> bool:
     """Whether all are made, and to all lanes of their elements."""
     return all(a.sure and not a.partial for a in accesses)
+
+
+def _about(claim: Claim, accesses: Sequence[Access]) -> Claim:
+    """The claim, with the arrays of the accesses that it is about."""
+    reads, writes = (
+        tuple(dict.fromkeys(a.array.name for a in accesses if a.kind == kind))
+        for kind in ("read", "write")
+    )
+    return replace(claim, reads=reads, writes=writes)
 
 
 def _together(bundle: Sequence[Access]) -> str:

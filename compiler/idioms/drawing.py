@@ -156,8 +156,9 @@ def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, 
             small = random.choice(
                 [small, *(int(k) + random.randint(0, 2) for k in _edges(lifted) if 0 < k < 64)]
             )
-        sizes[name] = length if name.startswith("len") else small
-        if random.random() < 0.08 and not name.startswith("len"):
+        unsaid = any(isinstance(part, Length) for part in lifted.sizes[name].names())
+        sizes[name] = length if unsaid else small
+        if random.random() < 0.08 and not unsaid:
             sizes[name] = 0
     for size, least in lifted.natural:
         for name in (n for n, m in lifted.sizes.items() if m == size):

@@ -94,7 +94,7 @@ def evidence(
     done = refused = outside = 0
     while done < runs:
         case = drawn(relations, lifted, random, refused, others)
-        if hostile and not any("NaN" in c for c in lifted.conditions):
+        if hostile and not lifted.asks("not a number"):
             make_hostile(case, random)
         given = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
         difference = None

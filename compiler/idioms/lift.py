@@ -107,7 +107,7 @@ class LiftedIdiom:
         lengths = tuple(f"{least} <= {self._in_c(str(size))}" for size, least in known.natural)
         everywhere = (f"all its cells are there: {said}" for said in self.under_conditions)
         wraps = sorted(self.relations.evolution.wraps.values())
-        return (*lengths, *known.conditions, *self._beside(), *everywhere, *wraps)
+        return (*lengths, *(c.text for c in known.conditions), *self._beside(), *everywhere, *wraps)
 
     def _beside(self) -> Iterator[str]:
         """That what the loop writes to other arrays is not what is read or written here."""

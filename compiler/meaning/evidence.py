@@ -268,7 +268,7 @@ def _read_in_bounds(claim: Claim, finding: Finding) -> bool:
     return (
         claim.kind == "bounds"
         and claim.verdict == "unknown"
-        and claim.subject.startswith("read ")
+        and not claim.writes
         and claim.detail == "the index depends on data"
         and finding.verdict == "validated"
         and not finding.strays

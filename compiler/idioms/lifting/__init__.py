@@ -6,5 +6,6 @@ layouts     arrays as dimensions by the strides of their accesses; the cells of 
 arrays      the type of each array, and which cells each read reaches
 elements    what a loop goes through: arrays zipped, windows for cells that stand near each other
 scalars     expressions as terms
+conditions  what stays to be asked for, by what it is about
 programs    the program of an effect, in one normal form, with the conditions that stay
 """

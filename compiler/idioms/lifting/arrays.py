@@ -9,6 +9,7 @@ from typing import Any
 from relift.compiler.idioms.facts.names import Counter, Length
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.terms import Expression, Fold, Opaque, Read, Value, all_of
+from relift.compiler.idioms.lifting.conditions import About, LiftingCondition
 from relift.compiler.idioms.lifting.effects import Turn
 from relift.compiler.idioms.lifting.layouts import (
     Shape,
@@ -55,7 +56,7 @@ class Arrays:
     sizes: Sizes = field(default_factory=Sizes)
     bases: dict[str, Base] = field(default_factory=dict[str, Base])
     scalars: dict[str, Input] = field(default_factory=dict[str, Input])
-    conditions: list[str] = field(default_factory=list[str])
+    conditions: list[LiftingCondition] = field(default_factory=list[LiftingCondition])
     names: dict[str, str] = field(default_factory=dict[str, str])
     floor: int = 0
     """How often every loop runs at least, where the sizes of arrays are not ordered otherwise."""
@@ -181,9 +182,10 @@ class Arrays:
             found[value] = name
         return found
 
-    def condition(self, text: str) -> None:
-        if text not in self.conditions:
-            self.conditions.append(text)
+    def condition(self, about: About, text: str) -> None:
+        condition = LiftingCondition(about, text)
+        if condition not in self.conditions:
+            self.conditions.append(condition)
 
     def spelled(self, value: str) -> str:
         return self.relations.evolution.spelled(value)

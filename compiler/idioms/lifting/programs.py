@@ -25,6 +25,7 @@ from relift.compiler.idioms.facts.values.terms import (
     select,
 )
 from relift.compiler.idioms.lifting.arrays import Base, NotOrdered, stride_of
+from relift.compiler.idioms.lifting.conditions import About, LiftingCondition
 from relift.compiler.idioms.lifting.effects import Cells, Effect, Result, Running, Turn, Updates
 from relift.compiler.idioms.lifting.elements import Elements
 from relift.compiler.idioms.lifting.layouts import Shape, Walk, mapped, shape_of, walks
@@ -37,8 +38,6 @@ from relift.semantics.language.tracing import scope
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Apply, Input, distinct
 from relift.semantics.syntax.types import INTEGERS, SCALARS, Array, Scalar, Type
-
-RISES = "the bounds of rows rise, and stay inside the arrays"
 
 
 @dataclass(frozen=True)
@@ -75,10 +74,14 @@ class Lifted:
     values: Mapping[str, Size]
     """What values of the function are, over sizes."""
     target: Target
-    conditions: tuple[str, ...]
+    conditions: tuple[LiftingCondition, ...]
     reads: tuple[str, ...]
     natural: tuple[tuple[Size, int], ...]
     """What must be at least so much: lengths of loops and rows."""
+
+    def asks(self, about: About) -> bool:
+        """Whether a condition about something stays."""
+        return any(condition.about == about for condition in self.conditions)
 
 
 def lifted(effect: Effect, relations: Relations, name: str) -> Lifted:
@@ -133,14 +136,15 @@ class _Lifting(Elements):
         strides = [stride_of(effect.index, t.counter) for t in effect.turns]
         shape = shape_of(strides)
         if strides and shape.strides[-1].constant is None:
-            self.condition(f"{self.said(shape.strides[-1])} is not 0")
+            self.condition("strides", f"{self.said(shape.strides[-1])} is not 0")
         found = walks(effect.index, [t.counter for t in effect.turns], shape)
         trips: dict[str, Size] = {t.counter: t.trips for t in effect.turns}
         for high, low, w in zip(shape.strides, shape.strides[1:], found[1:], strict=False):
             reach = sum((trips[c] for c, _ in w.moves), Size.of(0)) * low
             if high != reach and not (high - reach).surely_at_least(0) and w.moves:
-                self.conditions.append(
-                    f"rows do not overlap: {self.said(reach)} <= {self.said(high)}"
+                self.condition(
+                    "rows that overlap",
+                    f"rows do not overlap: {self.said(reach)} <= {self.said(high)}",
                 )
         return shape, found
 
@@ -168,7 +172,7 @@ class _Lifting(Elements):
             xs, bind = self.elements(first.counter, everything, scope)
             return rl.reduce_seq(lambda acc, x: level(rest, acc, bind(x)), h, xs)
 
-        self.conditions.append(f"every index is one of {self.spelled(effect.base)}")
+        self.condition("indices", f"every index is one of {self.spelled(effect.base)}")
         return self._finished(
             level(effect.turns, old, self._scope()),
             Target(effect.base, Size.of(0), (Size.of(1),), effect.cell.cells),
@@ -221,7 +225,7 @@ class _Lifting(Elements):
         if not base.gathered:
             return self.view(r, ())
         computed = {n: term_of(e, scope) for n, e in r.computed}
-        self.condition(f"every index into {self.spelled(r.base)} is one of its cells")
+        self.condition("indices", f"every index into {self.spelled(r.base)} is one of its cells")
         return rl.at_runtime_unsafe(integer(r.index, scope, computed), base.term)
 
     def _mapped(self, counters: Sequence[str], value: Expression, scope: Scope) -> Any:
@@ -282,7 +286,7 @@ class _Lifting(Elements):
             inner = scope.with_(counters={counter: i}, accumulators={fold.name: acc})
             return term_of(fold.updates[0], inner)
 
-        self.condition(RISES)
+        self.condition("rows that rise", "the bounds of rows rise, and stay inside the arrays")
         counts = rl.generate(array.length, lambda i: i)
         start = term_of(fold.starts[0], scope)
         return rl.reduce_while(step, lambda acc, i: i < length, start, counts)[1]
@@ -292,9 +296,9 @@ class _Lifting(Elements):
     def _of_operator(self, operator: str, kind: str) -> None:
         floats = kind in ("f32", "f64")
         if floats and operator in ("add", "mul"):
-            self.condition("sums and products of floats may be regrouped")
+            self.condition("regrouping", "sums and products of floats may be regrouped")
         if floats and operator in ("minimum", "maximum"):
-            self.condition("nothing that is compared is NaN")
+            self.condition("not a number", "nothing that is compared is NaN")
 
     def _of_conversions(self, term: Any) -> None:
         for t in distinct(term):
@@ -302,7 +306,8 @@ class _Lifting(Elements):
                 before = t.arguments[0].type
                 if isinstance(before, Scalar) and before.is_float:
                     self.condition(
-                        "no float that becomes a whole number is NaN or too large for it"
+                        "not a number",
+                        "no float that becomes a whole number is NaN or too large for it",
                     )
 
     def _finished(self, body: Any, target: Target) -> Lifted:
@@ -334,7 +339,7 @@ class _Lifting(Elements):
     def _alias(self, a: str, b: str) -> None:
         if is_global(a) and is_global(b):
             return
-        self.condition(f"{self.spelled(a)} and {self.spelled(b)} do not overlap")
+        self.condition("aliases", f"{self.spelled(a)} and {self.spelled(b)} do not overlap")
 
 
 def _row_of(base: Base) -> Size:

@@ -15,7 +15,7 @@ from relift.compiler.idioms.facts.values.expressions import SCALARS
 from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.layouts import absolute
-from relift.compiler.idioms.lifting.programs import RISES, Lifted
+from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.execution import Execution
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.instructions import CELL, Carrying, Target
@@ -75,7 +75,7 @@ class _Proving:
         self.prover, self.rounded = Prover(), rounded
         self.equations = Equations(self.prover, Scalars(rounded, self.prover.bounds))
         self.execution = Execution(relations, found.loop, self.equations, None)
-        self.execution.rises = RISES in lifted.conditions
+        self.execution.rises = lifted.asks("rows that rise")
         self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})
         for size, least in lifted.natural:
             self.prover.given.append(self._size(size) >= least)
@@ -196,13 +196,9 @@ class _Proving:
             size = self._size(absolute(stride))
             said = self.relations.evolution.spelled
             fact = size >= reach
-            if not self.prover.holds(fact) and not self._is_condition():
+            if not self.prover.holds(fact) and not self.lifted.asks("rows that overlap"):
                 raise Opaque(f"rows of {said(self.lifted.target.value)} may overlap")
             reach = size * self.prover.size(n)
-
-    def _is_condition(self) -> bool:
-        """Whether it is among the conditions that stay that rows are apart."""
-        return any(c.startswith("rows do not overlap") for c in self.lifted.conditions)
 
 
 def _rank(stride: Size) -> tuple[int, int]:

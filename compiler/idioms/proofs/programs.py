@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from relift.compiler.idioms.lifting.programs import RISES, Lifted
+from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.scalars import Term
 from relift.rewrites.checks.smt.denotation import (
@@ -154,7 +154,7 @@ class Programs(Denotation):
         if {acc.name, i.name} & free_variables(end):
             raise Unsupported("a fold that data end, in a proof", place="")
         n = self.scalar(self.of(end, names))
-        if RISES not in self.lifted.conditions:
+        if not self.lifted.asks("rows that rise"):
             raise Unsupported("a fold that may end early, in a proof", place="")
         xs, step = self.of(t.xs, names), self.function(t.f, names)
         init = self.of(t.init, names)

@@ -309,7 +309,7 @@ def _guarded(
 
 def _require_same_of_nan(idiom: LiftedIdiom, lifted: Lifted) -> None:
     """Raise `Kept` where a program compares as C does but for NaN, and is not shown to do so to the last bit."""
-    if any("is NaN" in c for c in lifted.conditions) and not idiom.proof.rounded:
+    if lifted.asks("not a number") and not idiom.proof.rounded:
         raise Kept("what is compared may be NaN, which a kernel may take otherwise")
 
 

@@ -34,6 +34,7 @@ from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns.opencl import Store
 from relift.semantics.syntax.binding import term_at
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array
@@ -366,7 +367,7 @@ def copies(
     steps: list[Step] = []
     for want in wanted:
         position, stored = want.position, term_at(t, want.position)
-        if want.rule.startswith("store_") and is_layout(stored):
+        if isinstance(rules[want.rule].right, Store) and is_layout(stored):
             inner = stored.type
             while isinstance(inner, Array):
                 t, substitution = apply_rule(rules["insert_copy"], t, position, policy=policy)

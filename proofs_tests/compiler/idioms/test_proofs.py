@@ -10,7 +10,6 @@ import relift as rl
 from proofs_tests.compiler.idioms.checks import FILES, lifted
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.lift import LiftedIdiom
-from relift.compiler.idioms.lifting.programs import RISES
 from relift.compiler.idioms.proofs.equality import proof
 
 OPEN = {"scattered_rows": "two dimensions of which it is not known which is the larger"}
@@ -91,8 +90,8 @@ def test_a_row_that_may_end_before_it_begins_is_not_proved() -> None:
     """What is shown of rows rests on the condition that their bounds rise: without it there is no proof."""
     right = found("products", "csr")
     assert right.lifted is not None
-    assert RISES in right.lifted.conditions
-    less = tuple(c for c in right.lifted.conditions if c != RISES)
+    assert right.lifted.asks("rows that rise")
+    less = tuple(c for c in right.lifted.conditions if c.about != "rows that rise")
     assert not proof(right.relations, right.found, replace(right.lifted, conditions=less)).ok
 
 

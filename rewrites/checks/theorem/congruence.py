@@ -89,10 +89,11 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A lemma of the proof, with all of its text."""
+    """A lemma of the proof, with all of its text; `rule` is the one that it states on symbols, if any."""
 
     name: str
     text: str
+    rule: str = ""
 
 
 Lemmas: TypeAlias = dict[str, Lemma]
@@ -159,7 +160,7 @@ class Shared:
         """A rule or congruence lemma in its flat form, which is proved when it is first asked for."""
         if name not in self._flat:
             self._flat[name] = found = flat(rule())
-            self.lemmas[found.name] = Lemma(found.name, found.text)
+            self.lemmas[found.name] = Lemma(found.name, found.text, found.rule.name)
         return self._flat[name]
 
 

@@ -313,8 +313,8 @@ def _stages(new: Sequence[Lemma]) -> list[list[list[Lemma]]]:
         return []
     if sum(len(lemma.text) for lemma in new) <= TOGETHER:
         return [[list(new)]]
-    rules = [lemma for lemma in new if lemma.name.startswith("flat_")]
-    others = [lemma for lemma in new if not lemma.name.startswith("flat_")]
+    rules = [lemma for lemma in new if lemma.rule]
+    others = [lemma for lemma in new if not lemma.rule]
     stages = [_halves(rules), [others]]
     return [stage for batches in stages if (stage := [batch for batch in batches if batch])]
 
@@ -360,8 +360,8 @@ def _described(lemma: Lemma, theorem: Theorem) -> str:
     numbers = [i for i, (name, _) in enumerate(theorem.steps, 1) if name == lemma.name]
     if numbers:
         return f"step {numbers[0]} by {theorem.steps[numbers[0] - 1][1]}"
-    if lemma.name.startswith("flat_"):
-        return f"the rule {lemma.name[5:].rpartition('_')[0]}"
+    if lemma.rule:
+        return f"the rule {lemma.rule}"
     return "the composition" if lemma.name == theorem.composition.name else "a subterm"
 
 

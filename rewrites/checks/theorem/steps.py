@@ -12,6 +12,7 @@ from relift.rewrites.conditions import Condition, IndexCondition
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
+from relift.semantics.patterns import Splat
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.substitution import Substitution
@@ -19,7 +20,6 @@ from relift.semantics.syntax.terms import (
     Input,
     Lambda,
     Operator,
-    Pattern,
     Term,
     Var,
     Vectorized,
@@ -163,8 +163,6 @@ class _Applied:
 
 def _lane(t: Term) -> Term:
     """The value of each lane of a vector that has the same in all."""
-    if isinstance(t, Pattern) and t.rocq.startswith("repeat "):
-        (name,) = t.signature.term_fields
-        found: Term = getattr(t, name)
-        return found
+    if isinstance(t, Splat):
+        return t.x
     raise Unsupported(f"a neutral vector {t} that is no one value in all lanes", place="")
