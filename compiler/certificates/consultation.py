@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -184,4 +184,5 @@ def _certificates(data: Sequence[dict[str, Any]]) -> tuple[Certificate, ...]:
 
 
 def _claim(data: dict[str, Any]) -> Claim:
-    return Claim(**data | {"reads": tuple(data["reads"]), "writes": tuple(data["writes"])})
+    found = Claim(**data)
+    return replace(found, reads=tuple(found.reads), writes=tuple(found.writes))

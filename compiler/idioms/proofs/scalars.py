@@ -59,7 +59,7 @@ class Scalars:
     def cell(self, array: str, at: Term, kind: str, cells: str = "") -> Term:
         """What lies in a cell of an array before the loops; of few bits, where `cells` names these."""
         named = f"cell {array} {cells}" if cells else f"cell {array}"
-        found = z3.Function(named, z3.IntSort(), self.sort(kind))(at)
+        found: Term = z3.Function(named, z3.IntSort(), self.sort(kind))(at)
         if cells in CELLS and found.get_id() not in self._bounded:
             self._bounded[found.get_id()] = found
             least, most = CELLS[cells]
