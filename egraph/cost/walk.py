@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeGuard
+
 from relift.device import DeviceDescription
 from relift.egraph.cost.accesses import Accesses
 from relift.egraph.cost.kernel import Kernel
@@ -50,6 +53,7 @@ from relift.semantics.patterns import (
 )
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.syntax import terms
+from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -204,7 +208,7 @@ class Walk:
                 self._meter.counted.has_lanes = True
                 with self._meter.lanes(lanes.width) as i:
                     self._accesses.touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
-            case ToGlobal(xs) if self._meter.scope.host or not terms.free_variables(t):
+            case ToGlobal(xs) if self._meter.scope.host or _is_stored(t):
                 return self._buffer(xs, environment)
             case Store(xs) if holds_array(t.type):
                 return self._stored(t, xs, environment)
@@ -212,12 +216,30 @@ class Walk:
                 touch(x)
             case Splat(_, x):
                 touch(x)
+            case terms.Pattern() if any(_is_stored(u) for u, _ in terms.subterms(t)):
+                return self._view(*self._with_buffers(t, environment))
             case (
                 terms.Var() | terms.Input() | terms.MakeTuple() | terms.Get()
                 | terms.Metavariable() | terms.Pattern()
             ):  # fmt: skip
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
+
+    def _with_buffers(
+        self, t: terms.Term, environment: Environment
+    ) -> tuple[terms.Term, Environment]:
+        """A term that moves what kernels of their own compute, in which these results are inputs."""
+        inputs = dict(environment.inputs)
+
+        def read(u: terms.Term) -> terms.Term:
+            if not _is_stored(u):
+                return map_children(u, read, lambda f: terms.Lambda(f.parameters, read(f.body)))
+            buffer = self._buffer(u.xs, environment)
+            name = next((n for n, v in inputs.items() if v is buffer), f"buffer {len(inputs)}")
+            inputs[name] = buffer
+            return terms.Input(name, u.type)
+
+        return read(t), replace(environment, inputs=inputs)
 
     def _stored(self, t: Store, xs: terms.Term, environment: Environment) -> View:
         """An array that the kernel itself holds, written where it stands."""
@@ -332,3 +354,8 @@ def _registers(t: Type) -> View:
             return ArrayView(n, lambda i: _registers(element))
         case TypeVariable():
             raise AssertionError(f"cannot happen: a register of type {t}")
+
+
+def _is_stored(t: terms.Term) -> TypeGuard[Store]:
+    """Whether a kernel of its own computes a term."""
+    return isinstance(t, ToGlobal) and not terms.free_variables(t)

@@ -415,3 +415,27 @@ def test_a_group_starts_no_more_work_items_than_it_has() -> None:
     by_items = cost(GPU, lambda x: rl.map_glb(1)(rl.map_glb(0)(each), x), x=rows)
     assert by_groups.memory == by_items.memory
     assert by_groups.seconds < 0.8 * by_items.seconds
+
+
+def test_what_a_kernel_computes_may_be_moved_by_another_beside_what_it_reads() -> None:
+    """Rows are zipped with what is stored: it is computed once, by a kernel before, wherever it is read."""
+
+    def beside(a: Any, x: Any) -> Any:
+        stored = rl.to_global(rl.map_glb(0)(lambda v: v * v, x))
+        rows = rl.map(lambda row: rl.zip(row, stored), a)
+
+        def sum_of(row: Any) -> Any:
+            return rl.reduce_seq(lambda acc, p: acc + p[0] * p[1], 0.0, row)
+
+        return rl.map_glb(0)(sum_of, rows)
+
+    def apart(a: Any, x: Any) -> Any:
+        stored = rl.to_global(rl.map_glb(0)(lambda v: v * v, x))
+
+        def sum_of(row: Any) -> Any:
+            return rl.reduce_seq(lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(row, stored))
+
+        return rl.map_glb(0)(sum_of, a)
+
+    inputs = {"a": f32[64, 256], "x": f32[256]}
+    assert cost(CPU, beside, **inputs) == cost(CPU, apart, **inputs)
