@@ -8,6 +8,7 @@ import pickle
 import signal
 import warnings
 from collections.abc import Callable
+from typing import IO
 
 from relift.compiler.idioms.evidence import Evidence
 
@@ -25,7 +26,7 @@ def contained(work: Callable[[], Evidence]) -> Evidence:
         status = 1
         try:
             with os.fdopen(writing, "wb") as out:
-                pickle.dump(work(), out)
+                _compare(work, out)
             status = 0
         finally:
             os._exit(status)
@@ -33,10 +34,20 @@ def contained(work: Callable[[], Evidence]) -> Evidence:
     with os.fdopen(reading, "rb") as said:
         found = said.read()
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if ended == 0:
+    if found:
         shown: Evidence = pickle.loads(found)  # what this process's own child has written
         return shown
     return Evidence(skipped=f"the C ended its process on drawn inputs ({_ending(ended)})")
+
+
+def _compare(work: Callable[[], Evidence], out: IO[bytes]) -> None:
+    """Write what a run shows; where it is not the C that fails, that is said before it is raised."""
+    try:
+        pickle.dump(work(), out)
+    except Exception as error:
+        said = f"the comparison failed: {type(error).__name__}: {error}"
+        pickle.dump(Evidence(skipped=said), out)
+        raise
 
 
 def _ending(status: int) -> str:

@@ -66,10 +66,11 @@ def drawn(
             break
     else:
         raise NotRun("the rows are shorter than what is used of them")
-    _rounded_sizes(lifted, values, sizes, random)
+    ends: dict[str, tuple[str, int]] = {}
+    _rounded_sizes(lifted, values, sizes, ends, random)
     if relations.evolution.wraps:  # read without a sign, a negative number is a very large one
         values = {v: abs(x) if isinstance(x, int) else x for v, x in values.items()}
-    case = Case(values, sizes=sizes)
+    case = Case(values, sizes=sizes, ends=ends)
     few = random.choice((1, 2, 4, length))
     edges, asks_for_nan = _edges(lifted), _asks_for_nan(lifted)
     for p in lifted.parameters:
@@ -139,8 +140,8 @@ def left_beside(case: Case, others: Sequence[Beside], random: Random) -> Iterato
         sizes = _sizes_beside(case, other.lifted, random)
         if target.value in case.rooms:
             shape = [n.evaluate(sizes) for n in dimensions(other.lifted.program.body.type)[0]]
-            strides = [s.evaluate(case.values) for s in target.strides]
-            origin = case.firsts[target.value] + target.first.evaluate(case.values)
+            strides = list(map(case.number, target.strides))
+            origin = case.firsts[target.value] + case.number(target.first)
             for place in np.ndindex(*shape):
                 yield target.value, origin + sum(i * s for i, s in zip(place, strides, strict=True))
 
@@ -219,27 +220,54 @@ def make_hostile(case: Case, random: Random) -> None:
                 )
 
 
-def rounded(size: Size) -> set[str]:
-    """The values of the function inside of the quotients of a size."""
-    return {n for a in size.atoms() if isinstance(a, Quotient) for n in a.of.names()}
+def rounded(size: Size, lifted: Lifted) -> set[str]:
+    """The values of the function inside of the quotients of a size, but for addresses one of which lies in an array of the other."""
+    found = [a for a in size.atoms() if isinstance(a, Quotient)]
+    return {n for a in found for n in a.of.names() - {*(beyond(a, lifted) or ())[:2]}}
 
 
 def _rounded_sizes(
-    lifted: Lifted, values: dict[str, Any], sizes: dict[str, int], random: Random
+    lifted: Lifted,
+    values: dict[str, Any],
+    sizes: dict[str, int],
+    ends: dict[str, tuple[str, int]],
+    random: Random,
 ) -> None:
-    """Sizes that are quotients: of values that are drawn first."""
+    """Sizes that are quotients: of values that are drawn first, or of how far addresses lie apart."""
+    between: dict[Quotient, int] = {}
     for name, meaning in lifted.sizes.items():
         quotients = [a for a in meaning.atoms() if isinstance(a, Quotient)]
         if not quotients:
             continue
         least = max((k for size, k in lifted.natural if size == meaning), default=0)
-        for value in sorted(rounded(meaning)):
-            values.setdefault(value, random.randint(least * quotients[0].by, 12))
-        by_atom = {str(q): -(-q.of.evaluate(values) // q.by) for q in quotients}
-        plain = Size(
-            {tuple((str(a), p) for a, p in monomial): c for monomial, c in meaning.terms.items()}
-        )
-        sizes[name] = max(least, plain.evaluate({**values, **by_atom}))
+        for q in quotients:
+            if (other := beyond(q, lifted)) is not None and q not in between:
+                between[q] = least + random.randint(0, 12)
+                value, base, sign = other
+                rest = q.of - sign * (Size.atom(value) - Size.atom(base))
+                further = sign * (between[q] * q.by - rest.evaluate(values))
+                ends[value] = base, further
+            elif other is None:
+                for value in sorted(q.of.names()):
+                    values.setdefault(value, random.randint(least * q.by, 12))
+        by_atom = {
+            str(q): between[q] if q in between else -(-q.of.evaluate(values) // q.by)
+            for q in quotients
+        }
+        values.update(by_atom)
+        sizes[name] = max(least, Case(values).number(meaning))
+
+
+def beyond(q: Quotient, lifted: Lifted) -> tuple[str, str, int] | None:
+    """Of a quotient of the distance of two addresses: the one of no array, that of an array, the sign of the first."""
+    arrays = {p.value for p in lifted.parameters if p.first is not None} | {lifted.target.value}
+    for base in sorted(q.of.names() & arrays):
+        for other in sorted(q.of.names() - arrays):
+            for sign in (1, -1):
+                rest = q.of - sign * (Size.atom(other) - Size.atom(base))
+                if not rest.names() & {base, other}:
+                    return other, base, sign
+    return None
 
 
 def _number(type_: Type | None, random: Random, few: int) -> Any:
@@ -266,7 +294,7 @@ def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
     if p.cells in CELLS:
         _draw_narrow(drawn, p.cells, random)
     case.rooms[p.value] = np.array(drawn, DTYPES[p.cells or scalar.name])
-    case.firsts[p.value] = GUARD - p.first.evaluate(case.values)
+    case.firsts[p.value] = GUARD - case.number(p.first)
 
 
 def _draw_narrow(drawn: list[Any], cells: str, random: Random) -> None:
@@ -287,10 +315,10 @@ def _place_target(case: Case, lifted: Lifted, random: Random) -> None:
     reach = 0
     for stride in lifted.target.strides:
         assert isinstance(scalar, Array), "cannot happen: there is a stride for each dimension"
-        reach += abs(stride.evaluate(case.values)) * max(0, scalar.length.evaluate(case.sizes))
+        reach += abs(case.number(stride)) * max(0, scalar.length.evaluate(case.sizes))
         scalar = scalar.element
     assert isinstance(scalar, Scalar), "cannot happen: there is a stride for each dimension"
-    first = lifted.target.first.evaluate(case.values)
+    first = case.number(lifted.target.first)
     case.rooms[lifted.target.value] = np.zeros(
         2 * (reach + abs(first) + GUARD), DTYPES[lifted.target.cells or scalar.name]
     )

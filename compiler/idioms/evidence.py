@@ -93,7 +93,10 @@ def evidence(
     random = Random(f"{relations.function.name} {found.result} {seed}")
     done = refused = outside = 0
     while done < runs:
-        case = drawn(relations, lifted, random, refused, others)
+        try:
+            case = drawn(relations, lifted, random, refused, others)
+        except NotRun as reason:
+            return Evidence(done, skipped=str(reason))
         if hostile and not lifted.asks("not a number"):
             make_hostile(case, random)
         given = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
@@ -208,7 +211,7 @@ def _require_plain(
     if any(
         function.arguments.get(n) == "ptr"
         for m in lifted.sizes.values()
-        for n in m.names() | rounded(m)
+        for n in m.names() | rounded(m, lifted)
     ):
         raise NotRun("a length is a difference of addresses")
     inner = [v for v in needed - known if v != found.result]
@@ -300,8 +303,8 @@ def _compared(
     target = lifted.target
     spelled = relations.evolution.spelled(target.value)
     cells = before[target.value].copy()
-    origin = case.firsts[target.value] + target.first.evaluate(case.values)
-    strides = [s.evaluate(case.values) for s in target.strides]
+    origin = case.firsts[target.value] + case.number(target.first)
+    strides = list(map(case.number, target.strides))
     expected = np.asarray(expected).astype(cells.dtype)
     allowed = np.zeros(cells.shape)
     places = [

@@ -11,6 +11,7 @@ import numpy as np
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
 from relift.compiler.idioms.facts.names import bare, is_global
+from relift.semantics.syntax.sizes import Monomial, Size
 
 KINDS = {
     "i1": ctypes.c_bool,
@@ -55,6 +56,15 @@ class Case:
     """By base, the array with the cells around it."""
     firsts: dict[str, int] = field(default_factory=dict[str, int])
     sizes: dict[str, int] = field(default_factory=dict[str, int])
+    ends: dict[str, tuple[str, int]] = field(default_factory=dict[str, "tuple[str, int]"])
+    """Addresses that lie in arrays of others: the base, and how many bytes further."""
+
+    def number(self, size: Size) -> int:
+        """What a size is, whose quotients are among the values by what they are called."""
+        terms: dict[Monomial, int] = {
+            tuple((str(a), p) for a, p in monomial): c for monomial, c in size.terms.items()
+        }
+        return Size(terms).evaluate(self.values)
 
 
 def called(function: Function, module: Module, compiled: Compiled, case: Case) -> Any:
@@ -64,10 +74,10 @@ def called(function: Function, module: Module, compiled: Compiled, case: Case) -
     for value, type_ in function.arguments.items():
         if type_ == "ptr":
             kinds.append(ctypes.c_void_p)
-            room = case.rooms.get(value)
-            arguments.append(
-                None if room is None else room.ctypes.data + case.firsts[value] * room.itemsize
-            )
+            base, further = case.ends.get(value, (value, 0))
+            room = case.rooms.get(base)
+            first = 0 if room is None else case.firsts[base] * room.itemsize
+            arguments.append(None if room is None else room.ctypes.data + first + further)
         else:
             kinds.append(KINDS[type_])
             arguments.append(case.values[value])

@@ -46,6 +46,7 @@ IDIOMS = (
     *(Idiom("memory-reduction", "MemoryReduction", "store", depth=n) for n in (3, 2, 1)),
     *(Idiom("map", "Map", "write.store", depth=n) for n in (4, 3, 2, 1)),
     Idiom("argmin", "ArgReduction", "place"),
+    Idiom("argmin", "PlaceReduction", "place"),
     Idiom("dot", "DotProduct", "accumulator"),
     Idiom("reduction", "ScalarReduction", "accumulator"),
 )

@@ -31,6 +31,7 @@ from relift.compiler.idioms.drawing import Beside
 from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.evolution import exact_quotients
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import Uncompilable, bitcode, normal_form
@@ -105,9 +106,21 @@ class LiftedIdiom:
             return ()
         known = self.lifted
         lengths = tuple(f"{least} <= {self._in_c(str(size))}" for size, least in known.natural)
+        whole = (
+            f"nothing is left over in {self._in_c(str(q))}"
+            for size in known.sizes.values()
+            for q in exact_quotients(size)
+        )
         everywhere = (f"all its cells are there: {said}" for said in self.under_conditions)
         wraps = sorted(self.relations.evolution.wraps.values())
-        return (*lengths, *(c.text for c in known.conditions), *self._beside(), *everywhere, *wraps)
+        return (
+            *lengths,
+            *dict.fromkeys(whole),
+            *(c.text for c in known.conditions),
+            *self._beside(),
+            *everywhere,
+            *wraps,
+        )
 
     def _beside(self) -> Iterator[str]:
         """That what the loop writes to other arrays is not what is read or written here."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from relift.semantics.domains import Numeric, Value
+from relift.semantics.errors import Undefined
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.types import FLOATS, Scalar, Type
 
@@ -91,6 +92,10 @@ def _applied(name: str, plain: Callable[..., Value], arguments: tuple[Value, ...
         _require_apart(a, rest[0])
         return value
     if name in ("floor", "ceil") or not isinstance(value, np.floating):
+        if not math.isfinite(float(a.value)):
+            if not isinstance(value, np.floating):
+                raise Undefined(f"{name}: {a.value} is no whole number")
+            return exact(value)
         if a.bound and abs(float(a.value) - round(float(a.value))) <= a.bound:
             raise Ambiguous(name)
         return exact(value) if isinstance(value, np.floating) else value

@@ -32,13 +32,21 @@ PURE = frozenset(["llvm.fabs", "llvm.sqrt", "llvm.exp", "llvm.log", "llvm.sin", 
 
 @dataclass(frozen=True)
 class Quotient:
-    """The atom `ceil(of / by)`."""
+    """The atom `ceil(of / by)`; `exact` where a loop would not end if something were left over."""
 
     of: Size
     by: int
+    exact: bool = False
 
     def __str__(self) -> str:
+        if self.exact:
+            return f"(({self.of})/{self.by})"
         return f"ceil(({self.of})/{self.by})"
+
+
+def exact_quotients(size: Size) -> Iterator[Quotient]:
+    """The quotients of a size of which nothing must be left over."""
+    return (a for a in size.atoms() if isinstance(a, Quotient) and a.exact)
 
 
 def library_name(callee: str) -> str:
@@ -280,7 +288,11 @@ class Evolution:
         step = linear[0].constant
         if step is None or step == 0:
             return None
-        return trips(predicate, linear[1], step, right)
+        found = trips(predicate, linear[1], step, right)
+        if found is None and predicate == "ne" and self.base(linear[1]) and self.base(right):
+            way = right - linear[1] if step > 0 else linear[1] - right
+            return Size.atom(Quotient(way, abs(step), exact=True))  # one array, and whole cells
+        return found
 
     # ---- what changes
 

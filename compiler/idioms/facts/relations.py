@@ -17,6 +17,7 @@ from relift.compiler.idioms.facts.structure import Asked, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
 from relift.compiler.idioms.facts.values.folds import combination, replaced
 from relift.compiler.idioms.facts.values.narrow import as_value
+from relift.compiler.idioms.facts.values.places import takes_place
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Expression,
@@ -93,6 +94,7 @@ class Relations(Memory):
             "same array": self.same_arrays,
             "carried": self.carried,
             "folds": lambda: ((u, a) for u, a, _ in self.folds),
+            "places": self.places,
             "belongs": lambda: ((n, self.begin(loop)) for n, i in self.instructions.items() if (loop := self.control.loop_of.get(i.block))),
             "alone": self.alone,
             "independent": self.independent,
@@ -155,6 +157,17 @@ class Relations(Memory):
             if access.is_store:
                 found += self._of_memory(access)
         return found
+
+    def places(self) -> Iterator[Row]:
+        """The updates of places in arrays that the loop does not write: what is computed, and the place before."""
+        for phi, _, update, begin in self.carried():
+            loop = self.loop_at(begin)
+            e = self._expression(update, loop, phi)
+            if e is None or not takes_place(e, Accumulator(phi, e.type)):
+                continue
+            written = {a.base for _, a in self.accesses_of(loop) if a.is_store}
+            if not any(isinstance(r, Read) and r.base in written for r in all_of(e)):
+                yield update, phi
 
     def _expression(self, value: str, loop: Loop, phi: str | None) -> Expression | None:
         try:

@@ -44,6 +44,9 @@ class Base:
     gathered: bool = False
     term: Any = None
     shift: Size = field(default_factory=lambda: Size.of(0))
+    """The first row that is reached."""
+    offset: Size = field(default_factory=lambda: Size.of(0))
+    """How many cells before the first row the array begins, in values of the function."""
     windows: dict[Read, list[Window]] = field(default_factory=dict[Read, "list[Window]"])
 
 
@@ -129,6 +132,19 @@ class Arrays:
         base.shape = shape_of([stride_of(r.index, c) for r in reads for c in counters[r]])
         for r in reads:
             base.walks[r] = walks(r.index, counters[r], base.shape)
+        self._begin_alike(base, base.shape)
+
+    def _begin_alike(self, base: Base, shape: Shape) -> None:
+        """Where all reads begin as far into rows of a few cells, that is where the array begins: `x[n - 2 * i]`."""
+        for d, length in enumerate(shape.lengths(), start=1):
+            firsts = {_varying(found[d].first) for found in base.walks.values()}
+            if length.constant is None or len(firsts) != 1 or firsts == {Size.of(0)}:
+                continue
+            [far] = firsts
+            base.offset = base.offset + far * shape.strides[d]
+            for r, found in base.walks.items():
+                here = replace(found[d], first=found[d].first - far)
+                base.walks[r] = (*found[:d], here, *found[d + 1 :])
 
     def _is_affine(self, r: Read) -> bool:
         own = r.index.names() & self.counters
@@ -192,6 +208,11 @@ class Arrays:
 
     def said(self, size: Size) -> str:
         return str(size.substitute({n: Size.atom(self.spelled(n)) for n in size.names()}))
+
+
+def _varying(size: Size) -> Size:
+    """A polynomial without its constant."""
+    return Size({monomial: c for monomial, c in size.terms.items() if monomial})
 
 
 def stride_of(index: Size, counter: str) -> Size:

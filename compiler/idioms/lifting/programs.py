@@ -314,7 +314,10 @@ class _Lifting(Elements):
         term = as_term(body)
         self._of_conversions(term)
         arrays = [
-            Parameter(self.names[n], n, b.term.type, self.sizes.back(b.shift) * _row_of(b), b.cells)
+            Parameter(
+                self.names[n], n, b.term.type,
+                self.sizes.back(b.shift) * _row_of(b) + b.offset, b.cells,
+            )
             for n, b in self.bases.items()
         ]  # fmt: skip
         fixed = [Parameter(i.name, v, i.type) for v, i in self.scalars.items()]

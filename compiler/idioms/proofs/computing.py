@@ -157,7 +157,7 @@ class Computing:
                 return a == b if predicate == "eq" else a != b
             if i.types[0] in BITS and predicate[0] == "s":
                 a, b = (self.scalars.signed(x, BITS[i.types[0]]) for x in (a, b))
-            if predicate[0] == "u" and not has_same_sign(i) and i.types[0] not in BITS:
+            if predicate[0] == "u" and not has_same_sign(i) and i.types[0] not in (*BITS, "ptr"):
                 with self.prover.assuming(reached):
                     if not self.prover.holds(z3.And(a >= 0, b >= 0)):
                         return self.equations.unknown("boolean")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import z3
@@ -19,11 +20,12 @@ from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.execution import Execution
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.instructions import CELL, Carrying, Target
-from relift.compiler.idioms.proofs.programs import Programs
+from relift.compiler.idioms.proofs.programs import Programs, is_cut
 from relift.compiler.idioms.proofs.scalars import Scalars
 from relift.rewrites.checks.smt.goals import Number, Open, Prover
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import distinct
 from relift.semantics.syntax.types import dimensions
 
 
@@ -57,9 +59,10 @@ class Proof:
 def proof(relations: Relations, found: Found, lifted: Lifted) -> Proof:
     """A proof for a find of affine loops: first with floats as they are rounded, then with real numbers."""
     said = ""
-    for rounded in (True, False):
+    widths = (False, True) if any(map(is_cut, distinct(lifted.program.body))) else (False,)
+    for rounded, wide in product((True, False), widths):
         try:
-            return _Proving(relations, found, lifted, rounded).proof()
+            return _Proving(relations, found, lifted, rounded, wide).proof()
         except Open as error:
             said = str(error)
         except Opaque as reason:
@@ -70,7 +73,9 @@ def proof(relations: Relations, found: Found, lifted: Lifted) -> Proof:
 
 
 class _Proving:
-    def __init__(self, relations: Relations, found: Found, lifted: Lifted, rounded: bool) -> None:
+    def __init__(
+        self, relations: Relations, found: Found, lifted: Lifted, rounded: bool, wide: bool
+    ) -> None:
         self.relations, self.found, self.lifted = relations, found, lifted
         self.prover, self.rounded = Prover(), rounded
         self.equations = Equations(self.prover, Scalars(rounded, self.prover.bounds))
@@ -79,7 +84,7 @@ class _Proving:
         self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})
         for size, least in lifted.natural:
             self.prover.given.append(self._size(size) >= least)
-        self.programs = Programs(lifted, self.equations, self._size)
+        self.programs = Programs(lifted, self.equations, self._size, wide)
 
     def _size(self, size: Size) -> Number:
         return self.execution.size(size)

@@ -174,7 +174,7 @@ class Equations:
         return self.scalars.applied(operator, [begin, s], [kind, kind], kind)
 
     def _lowest(self, bits: int, s: Term) -> Term:
-        return s % 2**bits
+        return s % 2**bits if s.sort() == z3.IntSort() else s
 
     def _induction(
         self, f: Folded, g: Folded, pairs: tuple[tuple[int, int], ...], relation: _Relation

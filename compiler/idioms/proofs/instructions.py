@@ -126,6 +126,10 @@ class Instructions(ABC):
         return total
 
     def _atom(self, atom: Any, names: Mapping[str, Content]) -> Number:
+        if isinstance(atom, Quotient) and atom.exact:
+            of = self.size(atom.of, names)
+            self.prover.given.append(of % atom.by == 0)
+            return of / atom.by
         if isinstance(atom, Quotient):
             return -((-self.size(atom.of, names)) / atom.by)
         if isinstance(atom, Counter):

@@ -26,8 +26,10 @@ from relift.rewrites.checks.smt.index_functions import WrittenFunctions
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operator_lambda
-from relift.semantics.patterns.lookups import ScatterIndices
+from relift.semantics.patterns.algorithmic import Repeat
+from relift.semantics.patterns.lookups import AtRuntimeUnsafe, ScatterIndices
 from relift.semantics.patterns.sequential import ReduceWhile
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -38,6 +40,7 @@ from relift.semantics.syntax.terms import (
     free_variables,
 )
 from relift.semantics.syntax.types import (
+    SCALARS,
     Array,
     Scalar,
     Tuple,
@@ -52,9 +55,9 @@ class Programs(Denotation):
     """The values of the terms of one program; arrays are those of the function that it was lifted from."""
 
     def __init__(
-        self, lifted: Lifted, equations: Equations, size: Callable[[Size], Number]
+        self, lifted: Lifted, equations: Equations, size: Callable[[Size], Number], wide: bool
     ) -> None:
-        self.lifted, self.equations, self.size = lifted, equations, size
+        self.lifted, self.equations, self.size, self.wide = lifted, equations, size, wide
         self.prover, self.scalars = equations.prover, equations.scalars
         self.index_functions = WrittenFunctions(self.prover)
         self.parameters = {p.name: p for p in lifted.parameters}
@@ -131,15 +134,37 @@ class Programs(Denotation):
     def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
         if isinstance(t, ScatterIndices):
             return self._scattered(t, names)
+        if isinstance(t, AtRuntimeUnsafe):
+            return at(self.of(t.xs, names), self.place(t.index, names))
         return self._while(t, names) if isinstance(t, ReduceWhile) else super().pattern(t, names)
+
+    def place(self, index: terms.Term, names: Mapping[str, Value]) -> Number:
+        """The cell that an index leads to, a condition being that it is one.
+
+        With `wide`, what was cut to 32 bits stands for itself: the index is below 2 ** 31, and has the same lowest bits.
+        """
+        if not isinstance(index, Apply) or not self.wide:
+            return self.scalar(self.of(index, names))
+        if is_cut(index):
+            return self.scalar(self.of(index.arguments[0], names))
+        match index.function, index.arguments:
+            case "select", (condition, yes, no):
+                chosen = (self.place(x, names) for x in (yes, no))
+                return z3.If(self.scalar(self.of(condition, names)), *chosen)
+            case "add" | "sub" | "mul", (a, b):
+                x, y = self.place(a, names), self.place(b, names)
+                return {"add": x + y, "sub": x - y, "mul": x * y}[index.function]
+            case _:
+                return self.scalar(self.of(index, names))
 
     def _scattered(self, t: ScatterIndices, names: Mapping[str, Value]) -> Value:
         """An array of which one cell, that data choose, is another."""
-        ids, xs, into = (self.of(u, names) for u in (t.ids, t.xs, t.into))
+        xs, into = (self.of(u, names) for u in (t.xs, t.into))
         of = t.ids.type
         if not isinstance(of, Array) or of.length != 1 or not isinstance(into, Cells):
             raise Unsupported("several cells that are written together, in a proof", place="")
-        place, value = self.scalar(at(ids, z3.IntVal(0))), at(xs, z3.IntVal(0))
+        assert isinstance(t.ids, Repeat), "cannot happen: one cell is an array of one index"
+        place, value = self.place(t.ids.x, names), at(xs, z3.IntVal(0))
         self.places.append(place)
         return Cells(into.length, lambda i: Choice(i == place, value, into.at(i)))
 
@@ -245,3 +270,8 @@ class Programs(Denotation):
 def _cells(t: Type) -> Size:
     """How many scalars an element has."""
     return math.prod(dimensions(t)[0], start=Size.of(1))
+
+
+def is_cut(t: terms.Term) -> bool:
+    """Whether a term is a whole number of 64 bits of which 32 are kept."""
+    return isinstance(t, Apply) and t.function == "i32" and t.arguments[0].type == SCALARS["i64"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relift.compiler.idioms.facts.evolution import exact_quotients
 from relift.compiler.idioms.lifting.programs import Lifted, Parameter
 from relift.compiler.idioms.replacement.inspecting import Inspection
 from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, is_length, polynomial
@@ -62,6 +63,10 @@ class Guarded:
                 checks.append(too_large)
                 continue
             least = max((k for size, k in lifted.natural if size == meaning), default=0)
+            lines += [
+                self.refuse(f"({polynomial(q.of, in_sizes=False)}) % {q.by} != 0")
+                for q in exact_quotients(meaning)
+            ]
             lines.append(f"  const long long size_{n} = {polynomial(meaning, in_sizes=False)};")
             lines.append(self.refuse(f"size_{n} < {max(0, least)} || {too_large}"))
         if self.inspected is not None:

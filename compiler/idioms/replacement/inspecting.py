@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from relift.compiler.idioms.facts.names import Counter, Length
+from relift.compiler.idioms.facts.values.places import reads_of
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -120,7 +121,7 @@ class _Inspecting:
                 yield from self.read(inner, met)
             yield self.head(e.counter, e.trips, dict(e.computed))
             self.depth += 1
-            yield from self.reads(e.updates)
+            yield from self.reads(reads_of(e))
             self.depth -= 1
             yield "  " * self.depth + "}"
             return

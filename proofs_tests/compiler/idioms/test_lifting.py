@@ -14,7 +14,8 @@ import relift as rl
 from proofs_tests.command_line import command, relift
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import mutants
-from relift.compiler.idioms.evidence import evidence
+from relift.compiler.idioms.containing import contained
+from relift.compiler.idioms.evidence import Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.llvm.source import bitcode
 from relift.compiler.idioms.lift import LiftedIdiom
@@ -163,6 +164,22 @@ def test_c_that_crashes_on_drawn_inputs_is_said() -> None:
     (found,) = rl.lift(text, runs=3).idioms
     assert "the C ended its process on drawn inputs (SIG" in str(found.evidence)
     assert found.proof.ok
+
+
+def test_a_comparison_that_fails_is_not_laid_to_the_c() -> None:
+    """What Relift itself does wrong while it compares is said as that, and the rest is looked at."""
+
+    def fails() -> Evidence:
+        raise OverflowError("too large")
+
+    assert contained(fails).skipped == "the comparison failed: OverflowError: too large"
+
+
+def test_no_comparison_of_the_fixtures_fails() -> None:
+    """Whatever is drawn, each program is compared, or it is the C that cannot be run."""
+    said = [str(i.evidence) for file in FILES for i in lifted(file).idioms]
+
+    assert not [x for x in said if "the comparison failed" in x]
 
 
 def test_a_cell_that_is_stored_twice_holds_what_is_stored_last() -> None:

@@ -58,7 +58,9 @@ class Replaced(Compiled):
         return int(ctypes.addressof(ctypes.c_char.in_dll(self.found, name)))
 
 
-@pytest.mark.parametrize(("file", "least"), [("reductions", 38), ("maps", 25), ("products", 20)])
+@pytest.mark.parametrize(
+    ("file", "least"), [("reductions", 38), ("maps", 25), ("products", 20), ("walks", 17)]
+)
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
     """Each function with a call in the place of its loop agrees with the program, and no guard failed."""
     source = FOLDER / f"{file}.c"

@@ -3,4 +3,5 @@
 terms         what an expression is
 expressions   a value as one, with control flow as selection and loops as folds
 folds         which updates are order-independent
+places        which keep the place of the least or greatest cell
 """

@@ -85,7 +85,7 @@ class Expressions:
     def _of(self, i: Instruction) -> Expression:
         kind = self.scalar(i.type, i)
         if i.block not in self.root.blocks and i.opcode != "phi":
-            return self._first_cell(i, kind) or Value(i.name, kind)
+            return self._first_cell(i, kind) or self._of_arguments(i, kind) or Value(i.name, kind)
         if i.type in ("i32", "i64"):
             size = self.evolution.of(i.name)
             if size.constant is not None:
@@ -108,6 +108,15 @@ class Expressions:
         cells = self.evolution.cells(access.base, i.type)
         read = Read(access.base, access.index, (), kind, i.position, cells)
         return as_value(read, cells, BITS.get(i.type, 0))
+
+    def _of_arguments(self, i: Instruction, kind: str) -> Index | None:
+        """A whole number that is computed before the loop, of arguments of the function only."""
+        if i.type not in ("i32", "i64"):
+            return None
+        size = self.evolution.of(i.name)
+        return (
+            Index(size, kind) if size.names() <= self.evolution.function.arguments.keys() else None
+        )
 
     def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
