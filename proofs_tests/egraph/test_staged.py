@@ -34,8 +34,8 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, Term, subterms
-from relift.semantics.syntax.types import f32
+from relift.semantics.syntax.terms import Input, MakeTuple, Term, subterms
+from relift.semantics.syntax.types import Vector, f32
 
 CHAINS = ["atax", "gemver", "gesummv", "three_products", "let_array", "normalised", "prefix_blocks"]
 
@@ -149,9 +149,37 @@ def test_several_results_have_a_kernel_each() -> None:
         return rl.map(dot, rows)
 
     bicg = Program("bicg", (a, p, r), as_term((products(a, p), products(rl.transpose(a), r))))
-    task = Proposals(bicg, {}, GPU)
-    (form,) = promising(task.forms())
-    assert len(kernels_of(replace(task.source, body=form.parted.result))) == 3
+    for device in (CPU, GPU):
+        task = Proposals(bicg, {}, device)
+        last = promising(task.forms())[-1]
+        kernels = kernels_of(replace(task.source, body=last.parted.result))
+        assert [(kernel.result, kernel.place) for kernel in kernels] == [
+            ("", ("parts.0",)),
+            ("", ("parts.1",)),
+        ]
+
+
+def test_the_kernels_of_several_results_are_put_together() -> None:
+    """Products with the rows and with the columns, as a tuple: each has vectors, and the derivation replays."""
+    a, x = Input("a", f32[Size.of(1024), Size.of(1024)]), Input("x", f32[Size.of(1024)])
+
+    def products(rows: Term) -> Any:
+        def dot(row: Term) -> Any:
+            return rl.reduce(rl.add, 0.0, rl.map(lambda q: q[0] * q[1], rl.zip(row, x)))
+
+        return rl.map(dot, rows)
+
+    both = Program("both", (a, x), as_term((products(a), products(rl.transpose(a)))))
+    found = optimize(both, {}, CPU)
+    assert isinstance(found.term.body, MakeTuple)
+    for part in found.term.body.parts:
+        assert any(isinstance(u.type, Vector) for u, _ in subterms(part))
+    assert alpha_equal(found.derivation.replay(RULES)[-1], found.term.body)
+    inputs = random_inputs(both, 2)
+    for result, rows in zip(
+        compile_program(found.term)(*inputs), (inputs[0], inputs[0].T), strict=True
+    ):
+        np.testing.assert_allclose(result, rows @ inputs[1], rtol=1e-3, atol=1e-3)
 
 
 def test_a_table_that_two_kernels_read_is_computed_by_both() -> None:

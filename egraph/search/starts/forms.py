@@ -23,7 +23,7 @@ from relift.rewrites.tactics.sharing import (
     unrolled,
 )
 from relift.rewrites.tactics.spelled_out import raised
-from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.terms import MakeTuple, Term
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
@@ -75,6 +75,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     Each has to promise more than the program as it is written; one that stores, not less.  Of those that store, also the
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
+    And the program as it is written where it has several results: each is a kernel.
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
     found: list[Form] = []
@@ -89,7 +90,10 @@ def promising(forms: Sequence[Form]) -> list[Form]:
                 found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
     least = min((form.least for form in found if form.stores), default=0.0)
     bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
-    return found + sorted(bare, key=lambda form: form.least)[:1]
+    found += sorted(bare, key=lambda form: form.least)[:1]
+    if isinstance(forms[0].parted.result, MakeTuple) and all(form.stores for form in found):
+        found.append(forms[0])
+    return found
 
 
 def is_near(form: Form, forms: Sequence[Form]) -> bool:

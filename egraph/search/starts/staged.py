@@ -14,6 +14,7 @@ from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
+from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import to_global
 from relift.semantics.patterns import ToGlobal
@@ -26,18 +27,31 @@ from relift.semantics.syntax.binding import (
     substitute,
     term_at,
 )
-from relift.semantics.syntax.terms import Input, Lambda, Term, Var, free_variables, subterms, unused
+from relift.semantics.syntax.terms import (
+    Input,
+    Lambda,
+    MakeTuple,
+    Term,
+    Var,
+    free_variables,
+    inside,
+    subterms,
+    unused,
+)
+from relift.semantics.syntax.types import Tuple
 
 
 @dataclass(frozen=True)
 class Kernel:
     """What computes one value: its program.
 
-    `result` is the name by which the programs of other kernels read it; that of the whole has none.
+    `result` is the name by which the programs of other kernels read it; that of the whole, or of each of its results,
+    has none, and `place` says where it stands.
     """
 
     result: str
     program: Program
+    place: Position = ()
 
 
 def kernels_of(whole: Program) -> list[Kernel]:
@@ -63,7 +77,18 @@ def kernels_of(whole: Program) -> list[Kernel]:
     for key in sorted(values, key=lambda value: sum(1 for _ in subterms(value))):
         names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
         found.append(Kernel(names[key], _program(whole, names[key], values[key], names)))
-    return [*found, Kernel("", _program(whole, whole.name, whole.body, names))]
+    return [*found, *_results(whole, names)]
+
+
+def _results(whole: Program, names: Mapping[Term, str]) -> Iterator[Kernel]:
+    """What computes the result; where that is several, what computes each."""
+    parts = [(place, t) for place, t, _ in inside(whole.body)]
+    read = [_reading(t, names) for _, t in parts]
+    if isinstance(whole.body, MakeTuple) and not any(map(is_layout, read)):
+        for place, t in parts:
+            yield Kernel("", _program(whole, whole.name, t, names), (place,))
+    else:
+        yield Kernel("", _program(whole, whole.name, whole.body, names))
 
 
 def least_of(whole: Program, device: DeviceDescription) -> float:
@@ -96,11 +121,12 @@ def together(
     """
     values: dict[str, Term] = {}
     for kernel in kernels:
-        values[kernel.result] = to_global(_filled(kernel.program.body, values))
+        if kernel.result:
+            values[kernel.result] = to_global(_filled(kernel.program.body, values))
     t, steps = whole.result, list(whole.steps)
     for kernel, derivation in reversed(list(zip(kernels, found, strict=True))):
         terms = derivation.replay(RULES)
-        for place in _places_of(values[kernel.result], t) if kernel.result else [()]:
+        for place in _places_of(values[kernel.result], t) if kernel.result else [kernel.place]:
             for before, step in zip(terms, derivation.steps, strict=False):
                 moved = _moved(step, before, term_at(t, place), values)
                 moved = replace(moved, position=(*place, *step.position))
@@ -119,10 +145,16 @@ def _places_of(value: Term, t: Term) -> list[Position]:
 def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
     """The whole, with this term for each of its kernels."""
     stored: dict[str, Term] = {}
+    results: list[Term] = []
     for kernel, t in zip(kernels, found, strict=True):
         body = _filled(t, stored)
-        stored[kernel.result] = to_global(body) if kernel.result else body
-    return stored[""]
+        if kernel.result:
+            stored[kernel.result] = to_global(body)
+        else:
+            results.append(body)
+    if not kernels[-1].place:
+        return results[0]
+    return MakeTuple(tuple(results), Tuple(tuple(t.type for t in results)))
 
 
 def _moved(step: Step, before: Term, here: Term, stored: Mapping[str, Term]) -> Step:
