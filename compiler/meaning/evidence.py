@@ -30,7 +30,7 @@ from relift.compiler.text.tree import Source
 from relift.compiler.validation.evidence import ENOUGH, reports_of
 from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report
-from relift.rewrites.checks.random.exact_inputs import index_bounds
+from relift.rewrites.checks.random.exact_inputs import indexed_lengths
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Store
@@ -209,7 +209,7 @@ def _by_kernels(
         p.name: (p.type, q.buffers)
         for p, q in zip(here.parameters, compiled.plan.parameters, strict=True)
     }
-    bounds = {} if here.sizes else index_bounds(body)
+    bounds = {name: _shortest(lengths) for name, lengths in indexed_lengths(body).items()}
     found: list[KernelMeaning] = []
     for stage, name in stages:
         report(stage.kernel.name)
@@ -218,6 +218,12 @@ def _by_kernels(
         found.append(_together(judge, own, sizes))
         inputs[name] = (stage.body.type, stage.outputs)
     return Meaning(program.name, tuple(found), tuple(functions_agree(program.body)))
+
+
+def _shortest(lengths: Sequence[Size]) -> Size:
+    """The length that is surely least; where none is, the first."""
+    least = [n for n in lengths if all((m - n).surely_at_least(0) for m in lengths)]
+    return (least or list(lengths))[0]
 
 
 def validate(

@@ -37,6 +37,7 @@ from relift.compiler.validation.symbols import (
 )
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Verdict: TypeAlias = Literal["validated", "refuted", "unknown"]
@@ -89,7 +90,7 @@ class Judge:
     launch: Launch
     stage: Stage
     inputs: Mapping[str, tuple[Type, tuple[str, ...]]]
-    indices: Mapping[str, int]
+    indices: Mapping[str, Size]
     program: Term
     limit: int = LIMIT
     notes: list[str] = field(default_factory=list)
@@ -143,7 +144,7 @@ class Judge:
                 continue
             except Differs as error:
                 assert case is not None, "cannot happen: nothing was run"
-                shown = witness(case.algebra, error)
+                shown = witness(case.algebra, error, case.lengths())
                 if shown is not None:
                     return Finding("refuted", shown)
                 return Finding("unknown", str(error))
@@ -209,6 +210,11 @@ class _Case:
         """The number of the loop whose turns an atom counts."""
         return self.group.loops.by_atom.get(atom)
 
+    def lengths(self) -> dict[str, Whole]:
+        """How many cells every array has that the kernel may read."""
+        given = {name for _, names in self.judge.inputs.values() for name in names}
+        return {b.name: self.group.size(b.cells) for b in self.judge.launch.buffers if b.name in given}
+
     def run(self) -> None:
         """Run the kernel, and compare what it writes; raises what is found."""
         buffers: dict[str, Callable[[Whole], Any]] = {}
@@ -265,7 +271,7 @@ class _Case:
                     if bound is not None and own.startswith("i"):
                         atom = self.ranges.atom("data", "", (cell,))
                         self.ranges.low.setdefault(atom, 0)
-                        self.ranges.high.setdefault(atom, bound - 1)
+                        self.ranges.high.setdefault(atom, self.group.size(bound) - 1)
                     return cell
 
                 buffers[name] = at_place

@@ -16,6 +16,7 @@ from relift.compiler.meaning.kernels.memory import Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.meaning.shown import shown
+from relift.compiler.validation.arithmetic import quotient
 from relift.compiler.validation.symbols import OPEN, Symbol, value_of
 from relift.compiler.validation.validate import Apart, Report
 from relift.semantics.domains import DTYPES
@@ -44,16 +45,24 @@ class GivenUp(Exception):
     """A value cannot be computed here."""
 
 
-def witness(algebra: Folding, found: Differs) -> str | None:
-    """What shows that a text is wrong: None where no numbers were found at which the two values differ."""
+def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str | None:
+    """What shows that a text is wrong: None where no numbers were found at which the two values differ.
+
+    `cells` says how many each input has: a program that reads beyond them means nothing, and shows nothing.
+    """
     generator = random.Random(0)
-    for attempt, kind in itertools.product(range(CHOICES), (Machine, Falling, Rising)):
+    kinds = (Machine, Falling, Rising, Few, Edges, Rare, Zeros)
+    for attempt, kind in itertools.product(range(CHOICES), kinds):
         numbers = _numbers(algebra, found, attempt, generator)
         if numbers is None:
             continue
         machine = kind(numbers, EFFORT)
         try:
+            if any(machine.whole(fact) < 0 for fact in algebra.ranges.facts):
+                continue
+            machine.cells = cells
             wanted = machine.value(found.wanted)
+            machine.cells = {}
             value = None if found.found is OPEN else machine.value(found.found)
             place = machine.whole(found.written.place)
             item = [machine.whole(n) for n in found.written.it.gid]
@@ -98,7 +107,8 @@ def on_inputs(report: Report, apart: Sequence[Apart]) -> Report:
         return report
     for machine, inputs in (
         (Machine, "the inputs of drawn_inputs"), (Rough, "inputs that round"),
-        (Falling, "inputs that fall"), (Rising, "inputs that rise"),
+        (Falling, "inputs that fall"), (Rising, "inputs that rise"), (Few, "inputs of few values"),
+        (Wide, "large inputs"),
     ):  # fmt: skip
         for where, wanted, value in apart:
             numbers = on_numbers(wanted, value, machine)
@@ -140,6 +150,22 @@ def _whole_part(x: Any, number: Any, *, saturated: bool) -> Any:
     return number(min(max(int(x), int(ends.min)), int(ends.max)))
 
 
+_IN_C = frozenset(["quotient", "rest", "shift"])
+"""Operators of C on numbers with a sign, for which the language has no name."""
+
+
+def _as_in_c(name: str, x: int, y: int, ends: Any) -> int:
+    """What C computes; nothing where it says that this is not defined."""
+    if name == "shift":
+        if not 0 <= y < ends.bits:
+            raise GivenUp
+        return x >> y
+    if y == 0 or (y == -1 and x == ends.min):
+        raise GivenUp
+    q = quotient(x, y)
+    return q if name == "quotient" else x - y * q
+
+
 def _numbers(
     algebra: Folding, found: Differs, attempt: int, generator: random.Random
 ) -> dict[Atom, int] | None:
@@ -164,11 +190,18 @@ def _numbers(
                 if attempt < 3
                 else generator.randint(low, high)
             )
-        if any(machine.whole(fact) < 0 for fact in r.facts):
+        known = [fact for fact in r.facts if not _by_data(fact)]
+        if any(machine.whole(fact) < 0 for fact in known):
             return None
     except GivenUp:
         return None
     return chosen
+
+
+def _by_data(x: Whole) -> bool:
+    """Whether data decide on a number."""
+    atoms = [a for m in x.terms for a in m] if isinstance(x, Index) else []
+    return any(a.kind == "data" or any(map(_by_data, a.args)) for a in atoms)
 
 
 class Machine:
@@ -176,6 +209,7 @@ class Machine:
 
     def __init__(self, numbers: Mapping[Atom, int], effort: int) -> None:
         self.numbers, self.left = numbers, effort
+        self.cells: Mapping[str, Whole] = {}
         self.bound: dict[str, int] = {}
         self.accumulators: dict[tuple[int, int], Any] = {}
 
@@ -235,7 +269,10 @@ class Machine:
             case "open":
                 raise GivenUp
             case "cell":
-                return number(self.drawn(x.args[0], self.whole(x.args[1]), kind))
+                name, place = x.args[0], self.whole(x.args[1])
+                if name in self.cells and not 0 <= place < self.whole(self.cells[name]):
+                    raise GivenUp
+                return number(self.drawn(name, place, kind))
             case "real" | "whole":
                 return number(value_of(x))
             case "index":
@@ -264,6 +301,8 @@ class Machine:
         name = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}.get(x.op, x.op)
         if name == "invert" and x.type == "bool":
             return not values[0]
+        if name in _IN_C:
+            return number(_as_in_c(name, int(values[0]), int(values[1]), np.iinfo(number)))
         if name not in SCALAR_FUNCTIONS:
             raise GivenUp
         return SCALAR_FUNCTIONS[name].meaning(*values)
@@ -315,7 +354,7 @@ class Falling(Machine):
     def drawn(self, name: str, place: int, kind: str) -> Any:
         """An input: always the same at the same place."""
         value = super().drawn(name, place, kind)
-        return math.copysign(1 / (1 + place), value) if isinstance(value, float) else value
+        return math.copysign(1 / (1 + abs(place)), value) if isinstance(value, float) else value
 
 
 class Rising(Machine):
@@ -324,7 +363,7 @@ class Rising(Machine):
     def drawn(self, name: str, place: int, kind: str) -> Any:
         """An input: always the same at the same place."""
         value = super().drawn(name, place, kind)
-        return math.copysign(1 + place, value) if isinstance(value, float) else value
+        return math.copysign(1 + abs(place), value) if isinstance(value, float) else value
 
 
 class Rough(Machine):
@@ -337,3 +376,58 @@ class Rough(Machine):
         digest = hashlib.sha256(f"{name} {place} rough".encode()).digest()
         fraction = int.from_bytes(digest[:4], "big") / 2**32 - 0.5
         return fraction * 2.0 ** (digest[4] % 12)
+
+
+class Few(Machine):
+    """The same on few numbers, both signs: many are equal, and those that choose a cell are in small arrays, too."""
+
+    def drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input: always the same at the same place."""
+        n = _number_of(name, place, "few")
+        if kind == "boolean":
+            return n % 2 == 0
+        return n % 2 if kind.startswith("i") else (n % 5 - 2) / 2
+
+
+class Wide(Machine):
+    """The same on whole numbers of any size, with either sign."""
+
+    def drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input: always the same at the same place."""
+        if not kind.startswith("i"):
+            return super().drawn(name, place, kind)
+        n = _number_of(name, place, "wide")
+        bits = 31 if n % 2 else 5
+        return (n >> 8) % 2 ** (bits + 1) - 2**bits
+
+
+class Edges(Wide):
+    """The same where most floats are no ordinary numbers."""
+
+    every = 8
+
+    def drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input: always the same at the same place."""
+        if kind == "boolean" or kind.startswith("i"):
+            return super().drawn(name, place, kind)
+        n = _number_of(name, place, "edge") % self.every
+        edges = (math.nan, math.inf, -math.inf, 0.0, 1.0, -float(np.finfo(DTYPES[kind]).max))
+        return edges[n] if n < len(edges) else super().drawn(name, place, kind)
+
+
+class Rare(Edges):
+    """The same where one float of many is no ordinary number."""
+
+    every = 199
+
+
+class Zeros(Machine):
+    """The same where all is 0: a value that others hide is seen."""
+
+    def drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input."""
+        return 0
+
+
+def _number_of(name: str, place: int, why: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{name} {place} {why}".encode()).digest()[:8], "big")

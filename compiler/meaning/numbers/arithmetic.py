@@ -28,12 +28,15 @@ class Indices(Arithmetic):
         r = self.algebra.ranges
         low, high = RANGES[scalar]
         below, above = r.interval(x)
-        if (below is None or below < low) and not r.nonnegative(x - low):
+        bounds = r.below if high >= RANGES["int"][1] else ()
+        if (below is None or below < low) and not (
+            r.nonnegative(x - low)
+            or (low <= RANGES["int"][0] and any(r.nonnegative(n + x) for n in bounds))
+        ):
             return False
         if above is not None and above <= high:
             return True
-        wide = high >= RANGES["int"][1]
-        return (wide and any(r.nonnegative(n - x) for n in r.below)) or r.nonnegative(high - x)
+        return any(r.nonnegative(n - x) for n in bounds) or r.nonnegative(high - x)
 
     def fitted(self, x: Any, scalar: str) -> Any:
         """A result in its type."""
