@@ -36,8 +36,8 @@ from relift.compiler.validation.symbols import (
     TooLarge,
 )
 from relift.semantics.errors import Undefined
-from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Verdict: TypeAlias = Literal["validated", "refuted", "unknown"]
