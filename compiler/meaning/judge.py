@@ -213,7 +213,9 @@ class _Case:
     def lengths(self) -> dict[str, Whole]:
         """How many cells every array has that the kernel may read."""
         given = {name for _, names in self.judge.inputs.values() for name in names}
-        return {b.name: self.group.size(b.cells) for b in self.judge.launch.buffers if b.name in given}
+        return {
+            b.name: self.group.size(b.cells) for b in self.judge.launch.buffers if b.name in given
+        }
 
     def run(self) -> None:
         """Run the kernel, and compare what it writes; raises what is found."""
