@@ -203,13 +203,15 @@ _VECTORS = (1, 16, 64)
 
 
 def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics by which a work-item of a CPU folds for several results; none where they share nothing that they read.
+    """Tactics by which a work-item of a CPU folds for several results.
+
+    None where they share nothing that they read, and are not of columns either, which are read in strips of rows.
 
     >>> from relift.egraph.search.guidance.plans import shared_folds
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> len(list(shared_folds(load_program("examples/gemv.py"), CPU)))
-    7
+    8
     >>> len(list(shared_folds(load_program("examples/saxpy.py"), CPU)))
     0
     """
@@ -217,16 +219,18 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
     for _ in range(depth_of(inner) - 1):
         assert isinstance(inner, Map), "cannot happen: it has this depth"
         inner = inner.f.body
-    if device.kind != "cpu" or not folds_that_share(inner):
+    if device.kind != "cpu":
         return
-    for together in (n for n in _TOGETHER if n + 2 <= device.vector_registers):
-        if together > 1:
-            yield blocks_of_folds(together, device.vector_width)
-        yield blocks_across_results(together, device.vector_width)
+    shared = bool(folds_that_share(inner))
+    fitting = [n for n in _TOGETHER if n + 2 <= device.vector_registers]
+    if shared:
+        yield from (blocks_of_folds(n, device.vector_width) for n in fitting if 1 < n <= _FOLDS)
+    if shared or any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
+        yield from (blocks_across_results(n, device.vector_width) for n in fitting)
 
 
-_TOGETHER = (8, 4, 2, 1)
-"""How many folds a work-item has that share what they read, or vectors of them."""
+_TOGETHER, _FOLDS = (16, 8, 4, 2, 1), 8
+"""How many vectors of neighbouring results a work-item folds, and how many folds that share what they read at most."""
 
 
 _MEMBERS = (32, 64, 128, 256)

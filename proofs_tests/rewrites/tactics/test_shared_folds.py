@@ -111,11 +111,49 @@ def test_folds_that_share_nothing_are_left_alone() -> None:
     def sums(A: rl.f32[n, m]):
         return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), A)
 
-    for program in (sums, load_program(str(ROOT / "examples" / "saxpy.py"))):
-        sizes = dict.fromkeys(program.sizes, 16)
-        for tactic in (blocks_of_folds(4, WIDTH), blocks_across_results(1, WIDTH)):
-            with pytest.raises(NoMatch):
-                derive(program, tactic, sizes)
+    saxpy = load_program(str(ROOT / "examples" / "saxpy.py"))
+    for program, tactic in (
+        (sums, blocks_of_folds(4, WIDTH)),
+        (saxpy, blocks_of_folds(4, WIDTH)),
+        (saxpy, blocks_across_results(1, WIDTH)),
+    ):
+        with pytest.raises(NoMatch):
+            derive(program, tactic, dict.fromkeys(program.sizes, 16))
+
+
+@pytest.mark.parametrize("rest", [0, 3])
+@pytest.mark.parametrize("epilogue", [False, True])
+@pytest.mark.parametrize("squares", [False, True])
+def test_columns_are_folded_in_strips_of_rows(rest: int, epilogue: bool, squares: bool) -> None:
+    """Sums and norms of columns, which read nothing twice: lanes are neighbouring columns, in the same order of sums."""
+
+    def folded(column):
+        terms = rl.map(lambda v: v * v, column) if squares else column
+        total = rl.reduce(rl.add, 0.0, terms)
+        return rl.sqrt(total) if epilogue else total
+
+    @rl.program
+    def columns(A: rl.f32[m, n]):
+        return rl.map(folded, rl.transpose(A))
+
+    sizes = {"n": 4 * WIDTH + rest, "m": 5}
+    found = derive(columns, blocks_across_results(2, WIDTH), sizes, "exact")
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    low = replace(columns.at(sizes), body=found.result)
+    assert shares(low)
+    inputs = random_inputs(columns.at(sizes), 0)
+    np.testing.assert_allclose(compile_program(low)(*inputs), columns.at(sizes)(*inputs), rtol=1e-6)
+
+
+def test_columns_are_searched_in_strips() -> None:
+    """The first pick for a large matrix reads several vectors of each row."""
+
+    @rl.program
+    def columns(A: rl.f32[m, n]):
+        return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(A))
+
+    assert shares(optimize(columns, {"n": 4096, "m": 4096}, CPU).term)
 
 
 def test_what_is_read_across_a_border_is_left_alone() -> None:

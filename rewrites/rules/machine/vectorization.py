@@ -179,6 +179,22 @@ def as_vector_map_dot(plus: Op[A], times: Op[A], z: A, ys: A[n], xss: A[k * w, n
     )  # fmt: skip
 
 
+@rule(source="RISE vectorize.beforeMapReduce, for any element function and any rows")
+def as_vector_map_reduce_seq(plus: Op[A], z: A, g: Fun[C, A], h: Fun[D, C[n]], xs: D[k * w]):
+    """Each lane folds a row of its own."""
+    return (
+        as_vector(w, map(lambda x: reduce_seq(lambda acc, c: plus(acc, g(c)), z, h(x)), xs)),
+        map(
+            lambda vs: reduce_seq(
+                lambda acc, v: vectorize(w, plus)(acc, map_vec(lambda c: g(c), v)),
+                splat(w, z),
+                vs,
+            ),
+            transpose(map(as_vector(w), transpose(map(h, xs)))),
+        ),
+    )
+
+
 @rule(source="RISE vectorize.beforeMapDot, for any element function and any rows")
 def as_vector_map_fold(
     plus: Op[A], z: A, g: Fun[tup(B, C), A], h: Fun[D, C[n]], ys: B[n], xs: D[k * w]

@@ -8,7 +8,8 @@ for any e, f, g and z: a fold of arrays of which one is the same for every x.  A
 all results of a block, which stay in registers:
 
     blocks_of_folds         a result has a vector of accumulators, whose lanes are folded at the end (rows of a matrix)
-    blocks_across_results   the lanes of a vector are neighbouring results (columns of a matrix)
+    blocks_across_results   the lanes of a vector are neighbouring results (columns of a matrix); these may be folds of one
+                            array, too: nothing is read twice, but wide strips of a row come from memory faster
 
 Either way the folds of a block become one fold, with an array of accumulators (`lifted`).  What fills no block is computed apart.
 Source: LIFT, GPGPU'16, macro rule apply1DRegisterBlocking; Goto and van de Geijn, TOMS 2008.
@@ -118,14 +119,19 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
     """
     folded = then(
         apply("as_scalar_as_vector", "backward", w=width),
-        inside("vs")(then(apply("as_vector_map_fold"), lifted())),
+        inside("vs")(
+            then(first(apply("as_vector_map_fold"), apply("as_vector_map_reduce_seq")), lifted())
+        ),
     )
 
     def results_of(at: Rewriting, place: Position) -> Rewriting:
-        folds = _sharing(at, place)
+        folds = _of_own_data(at, place)
         if len(folds) != 1:
             raise NoMatch("lanes of neighbouring results are those of one fold")
-        at = inside(*folds[0])(then(fuse(), _shared_first(at, place)))(at, place)
+        if folds_that_share(term_at(at.term, place)):
+            at = inside(*folds[0])(then(fuse(), _shared_first(at, place)))(at, place)
+        else:
+            at = inside(*folds[0])(then(fuse(), attempt(apply("reduce_to_seq"))))(at, place)
         if folds[0] == ("f",):
             block = then(folded, inside("vs")(copy(UNROLLED)))
         else:
@@ -147,6 +153,22 @@ def _sharing(at: Rewriting, place: Position) -> list[Position]:
     if not folds:
         raise NoMatch("no fold here reads what others read too")
     return folds
+
+
+def _of_own_data(at: Rewriting, place: Position) -> list[Position]:
+    """The folds that share what they read; if there are none, all folds of what depends on the result."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or folds_that_share(t):
+        return _sharing(at, place)
+    own = {x.name for x in t.f.parameters}
+    found = [
+        below
+        for below, u in _once(t.f.body, ("f",))
+        if isinstance(u, Reduction) and free_variables(u.xs) & own
+    ]
+    if not found:
+        raise NoMatch("no fold here depends on the result")
+    return found
 
 
 def in_vectors(width: int) -> Tactic:
