@@ -311,9 +311,15 @@ def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:
     """The loops that cannot be an idiom, by what they are."""
     for loop in relations.control.loops.values():
         if relations.evolution.trips(loop) is None:
-            leaving = {block for block, _ in relations.control.exits(loop)}
-            what = "has several exits" if len(leaving) > 1 else "is not counted before it begins"
+            leaving = [relations.function.blocks[b][-1] for b, _ in relations.control.exits(loop)]
+            lines = sorted({i.line for i in leaving if i.line})
+            where = f" (line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))})" if lines else ""
+            what = (
+                "has several exits"
+                if len({i.block for i in leaving}) > 1
+                else "is not counted before it begins"
+            )
             yield (
                 relations.function.name,
-                f"the loop at line {line_of(relations.evolution, loop)} {what}",
+                f"the loop at line {line_of(relations.evolution, loop)} {what}{where}",
             )

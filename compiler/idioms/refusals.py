@@ -8,10 +8,11 @@ from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import harmless, library_name
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
-from relift.compiler.idioms.facts.names import bare
+from relift.compiler.idioms.facts.names import Counter, bare
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import SCALARS, line_of
 from relift.compiler.idioms.finding import Found
+from relift.semantics.syntax.sizes import Size
 
 
 def refusal(function: Function, module: Module) -> str | None:
@@ -68,8 +69,45 @@ def _in_the_way(relations: Relations, loop: Loop) -> str:
             array = relations.evolution.spelled(store.base)
             return f"it reads cells of {array} that other iterations write (line {other.instruction.line})"
     if not stores:
-        return "what it carries from one iteration to the next depends on their order"
-    return "no constraint of the library explains what it stores"
+        return _carried(relations, loop)
+    return _stored(relations, loop, stores[0])
+
+
+def _carried(relations: Relations, loop: Loop) -> str:
+    """Which value a loop carries that is no reduction."""
+    for phi, _, update, begin in relations.carried():
+        inside = relations.instructions[begin].block in loop.blocks
+        if inside and not any((u, a) == (update, phi) for u, a, _ in relations.folds):
+            i = relations.instructions.get(update) or relations.instructions[phi]
+            return (
+                f"what {relations.evolution.spelled(phi)} becomes (line {i.line}) depends on the order of the iterations: it is "
+                "no sum, product, minimum, maximum or place of one"
+            )
+    return "what it carries from one iteration to the next depends on their order"
+
+
+def _stored(relations: Relations, loop: Loop, store: Access | None) -> str:
+    """Why a store is part of no idiom."""
+    assert store is not None, "cannot happen: an address that is not understood is said before"
+    array, line = relations.evolution.spelled(store.base), store.instruction.line
+    fixed = [n for n in store.index.names() if not isinstance(n, Counter)]
+    if not all(relations.evolution.invariant(Size.atom(n), loop) for n in fixed):
+        return (
+            f"which cells of {array} it stores to is read or computed (line {line}), and two iterations may choose one: only "
+            "updates that may come in any order, such as +=, are an idiom there"
+        )
+    if any(relations.evolution.stride(store, x) == 0 for x in _around(relations, store, loop)):
+        return (
+            f"it stores to the same cell of {array} again and again (line {line}), and what stays there depends on the order "
+            "of the iterations"
+        )
+    return f"what it stores to {array} (line {line}) is not computed from what the loop reads alone"
+
+
+def _around(relations: Relations, store: Access, loop: Loop) -> Iterator[Loop]:
+    """The loops of a nest that a store is in."""
+    around = relations.control.around(store.instruction.block)
+    return (inner for inner in around if inner.header in loop.blocks)
 
 
 def _cells(relations: Relations, i: Instruction) -> str | None:

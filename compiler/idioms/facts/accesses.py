@@ -119,11 +119,21 @@ class Accesses(Evolution):
 
     def is_written(self, base: str) -> bool:
         """Whether the function may write to an array."""
-        return any(
-            (i.opcode == "store" and self.base_of(i.operands[1]) in (base, None))
-            or (i.opcode == "call" and not harmless(i))
-            for i in self.function.instructions()
-        )
+        if self._calls:
+            return True
+        stores = self._addresses
+        return any(self.base_of(address) in (base, None) for address in stores)
+
+    @cached_property
+    def _addresses(self) -> tuple[str, ...]:
+        """The addresses that the function stores to."""
+        stores = (i for i in self.function.instructions() if i.opcode == "store")
+        return tuple(dict.fromkeys(i.operands[1] for i in stores))
+
+    @cached_property
+    def _calls(self) -> bool:
+        """Whether the function calls what may write anywhere."""
+        return any(i.opcode == "call" and not harmless(i) for i in self.function.instructions())
 
     def stride(self, access: Access, loop: Loop) -> Size | None:
         """By how many cells an access moves with each iteration; None where that changes."""

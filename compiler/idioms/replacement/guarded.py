@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ _ROOM = 4096
 """What a kernel may count beyond its spans."""
 _FIT = 16_384
 """How many cells a thread computes before they go to where they belong: they stay in its cache till then."""
+
+_WIDTHS = {"f32": 4, "f64": 8, "i32": 4, "i64": 8}
+"""How many bytes a cell has."""
 
 _LONG_ROW = 64
 """How many cells a row has for which a kernel is worth a call."""
@@ -120,6 +124,24 @@ def together(name: str, parts: Sequence[Guarded], works: Sequence[Sequence[str]]
     return "\n".join([*lines, "  return done;", "}"])
 
 
+def _take_turns(a: Lifted, b: Lifted) -> bool:
+    """Whether two results lie in one array between each other, as the fields of structures do: no cell is of both.
+
+    All steps are multiples of some bytes; in these each result has a place of its own.
+    """
+    found: list[tuple[Size, int]] = []
+    step = 0
+    for lifted in (a, b):
+        width = _WIDTHS[element_of(lifted.program.body.type).name]
+        found.append((lifted.target.first * width, width))
+        step = math.gcd(step, *(c * width for s in lifted.target.strides for c in s.terms.values()))
+    (first, width), (second, other) = found
+    distance = (second - first).constant
+    if a.target.value != b.target.value or distance is None or not step:
+        return False
+    return width <= distance % step <= step - other
+
+
 def _part(name: str, number: int, parts: Sequence[Guarded], work: Sequence[str]) -> str:
     """One result of a loop: computed by its `work` in phase 0, compared with the places of the others in phase 1, stored in phase 2."""
     guarded = parts[number]
@@ -128,7 +150,8 @@ def _part(name: str, number: int, parts: Sequence[Guarded], work: Sequence[str])
     for n, other in enumerate(parts):
         if n != number:
             begin, end = f"spans[{2 * n}]", f"spans[{2 * n + 1}]"
-            apart.append(f"{own} < {end} && {begin} < spans[{2 * number + 1}]")
+            if not _take_turns(guarded.lifted, other.lifted):
+                apart.append(f"{own} < {end} && {begin} < spans[{2 * number + 1}]")
             apart += [
                 f"(const char *)data_{p.name} < {end} && {begin} < (const char *)({_end_of(p)})"
                 for p in guarded.lifted.parameters

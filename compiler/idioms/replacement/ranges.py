@@ -92,7 +92,7 @@ def _outside(size: Size, i: Instruction, relations: Relations) -> tuple[str, set
         values.add(name)
         return letter(name)
 
-    low, high = list[str](), list[str]()
+    low, high, runs = list[str](), list[str](), list[str]()
     for monomial, c in size.ordered():
         factors, counters = [f"(__int128){c}"], False
         for atom, power in monomial:
@@ -105,7 +105,11 @@ def _outside(size: Size, i: Instruction, relations: Relations) -> tuple[str, set
                 trips = relations.evolution.trips(relations.control.loops[atom.header])
                 if trips is None or any(isinstance(n, Counter) for n in names_in(trips)):
                     raise Kept("an index may wrap around")
-                text = f"({counted(trips, value)})"
+                last = trips
+                if not _asks_again(relations, atom, i):
+                    last = trips - 1
+                    runs.append(f"{counted(trips, value)} > 0 && ")
+                text = f"({counted(last, value)})"
             factors += [text] * power
         product = " * ".join(factors)
         low.append(f"relift_below({product})" if counters else product)
@@ -113,7 +117,27 @@ def _outside(size: Size, i: Instruction, relations: Relations) -> tuple[str, set
     kind = i.types[0] if i.opcode in _WIDENED else i.type
     most = f"0x{(1 << (_BITS[kind] - 1)) - 1:x}LL"
     least = "0" if i.opcode in _WIDENED else f"-{most} - 1"
-    return f"{' + '.join(low) or '0'} < {least} || {' + '.join(high) or '0'} > {most}", values
+    leaves = f"{' + '.join(low) or '0'} < {least} || {' + '.join(high) or '0'} > {most}"
+    return (f"{''.join(runs)}({leaves})" if runs else leaves), values
+
+
+def _asks_again(relations: Relations, counter: Counter, i: Instruction) -> bool:
+    """Whether a number counts when a loop has done all its iterations, too: it decides that, or is used behind the loop."""
+    loop = relations.control.loops[counter.header]
+    if i.block not in loop.blocks:
+        return True
+    if relations.evolution.is_late(loop) or i.block != loop.header:
+        return False
+    met, stack = {i.name}, [i]
+    while stack:
+        for user in relations.function.users.get(stack.pop().name, ()):
+            again = user.block == loop.header and user.opcode != "phi"
+            if user.block not in loop.blocks or (again and not user.name) or user.opcode == "icmp":
+                return True
+            if again and user.name not in met:
+                met.add(user.name)
+                stack.append(user)
+    return False
 
 
 def _reaches_address(i: Instruction, relations: Relations) -> bool:
