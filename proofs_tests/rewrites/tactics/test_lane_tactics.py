@@ -151,6 +151,17 @@ def turned(A: rl.f32[n, m]):
     return rl.map_nd(2, lambda x: 2.0 * x + 1.0, rl.transpose(A))
 
 
+@rl.program
+def beside_turned(A: rl.f32[n, m], B: rl.f32[m, n], x: rl.f32[m]):
+    """Rows of one table, columns of another, and what is the same for all."""
+
+    def of_row(rows):
+        pairs = rl.zip(rl.zip(rows[0], rows[1]), x)
+        return rl.map(lambda p: p[0][0] - 2.0 * p[0][1] * p[1], pairs)
+
+    return rl.map(of_row, rl.zip(A, rl.transpose(B)))
+
+
 @pytest.mark.parametrize(
     ("program", "tactic", "sizes"),
     [
@@ -158,6 +169,7 @@ def turned(A: rl.f32[n, m]):
         (distances, chunks_in_lanes(WIDTH, 3), {"n": 24, "d": 5}),
         (distances, columns_in_lanes(WIDTH), {"n": 24, "d": 5}),
         (turned, tiles_in_lanes(WIDTH, 2), {"n": 16, "m": 12}),
+        (beside_turned, tiles_in_lanes(WIDTH, 2), {"n": 16, "m": 8}),
         (turned, rows_in_lanes(WIDTH), {"n": 18, "m": 7}),
     ],
 )

@@ -167,7 +167,7 @@ def columns_in_lanes(width: int) -> Tactic:
 
 
 def tiles_in_lanes(side: int, down: int) -> Tactic:
-    """A map of rows and columns, or a copy, tile by tile: what is read across rows is used while it is near.
+    """A map of rows and columns of one table or of several, or a copy, tile by tile: what lies across is used while it is near.
 
     A work-item has a tile of `side` by `side` and writes its rows as vectors; a group has `down` of them.
 
@@ -194,10 +194,20 @@ def tiles_in_lanes(side: int, down: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if is_layout(term_at(at.term, place)):
             at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
-        at = then(attempt(fuse()), apply("tile_map", m=side, n=side))(at, place)
+        at = then(attempt(fuse()), _of_one_table, apply("tile_map", m=side, n=side))(at, place)
         return inside("xs", "xss", "xs")(tiles)(at, place)
 
     return tactic
+
+
+def _of_one_table(at: Rewriting, place: Position) -> Rewriting:
+    """What a map of rows and columns puts together of several rows, as rows of one table."""
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and isinstance(t.f.body, Map):
+        row = t.f.body.xs
+        if row not in t.f.parameters and is_layout(row):
+            return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+    return at
 
 
 def depth_of(t: Term) -> int:
