@@ -21,6 +21,7 @@ from relift.compiler.certificates.certificate import Verdict as Claimed
 from relift.compiler.codegen.interface import buffers
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.lowering.stages import stages_of
+from relift.compiler.meaning.indexed import indexed_lengths
 from relift.compiler.meaning.judge import Finding, Judge, Stage, Verdict
 from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.running.launch import Launch, Launched
@@ -30,7 +31,6 @@ from relift.compiler.text.tree import Source
 from relift.compiler.validation.evidence import ENOUGH, reports_of
 from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report
-from relift.rewrites.checks.random.exact_inputs import indexed_lengths
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Store

@@ -7,6 +7,7 @@ import itertools
 import math
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -58,7 +59,7 @@ def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str
             continue
         machine = kind(numbers, EFFORT)
         try:
-            if any(machine.whole(fact) < 0 for fact in algebra.ranges.facts):
+            if not _in_case(algebra, machine):
                 continue
             machine.cells = cells
             wanted = machine.value(found.wanted)
@@ -196,6 +197,21 @@ def _numbers(
     except GivenUp:
         return None
     return chosen
+
+
+def _in_case(algebra: Folding, machine: Machine) -> bool:
+    """Whether the data of a machine are as the facts of the case say."""
+    r = algebra.ranges
+    if any(machine.whole(fact) < 0 for fact in r.facts):
+        return False
+    for ends, sign in ((r.low, 1), (r.high, -1)):
+        for atom, end in ends.items():
+            if atom.kind == "data":
+                with suppress(GivenUp):  # what differs from turn to turn is no fact
+                    here = machine.whole(Index({(atom,): 1}, r))
+                    if sign * (here - machine.whole(end)) < 0:
+                        return False
+    return True
 
 
 def _by_data(x: Whole) -> bool:

@@ -2,6 +2,7 @@
 
 polynomials  numbers of groups, turns of loops, sizes; `ranges` decides their orders and quotients, by ends of ranges and Z3
 algebra      symbols of `validation` at such numbers, and folds
+ends         between which numbers data lie
 domain       scalars of programs
 arithmetic   what C does to such numbers
 """

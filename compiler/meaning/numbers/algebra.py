@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from relift.compiler.meaning.numbers.ends import ends_of
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole, made, within
 from relift.compiler.meaning.numbers.ranges import Ranges
 from relift.compiler.validation.symbols import BITS, LIMIT, OPEN, Algebra, Symbol
@@ -26,6 +27,7 @@ class Open(Algebra):
         ranges.condition = self.condition
         self._free: dict[Symbol, frozenset[Any]] = {}
         self._heights: dict[Symbol, int] = {}
+        self._numbers: dict[Symbol, Whole] = {}
         self.loops = 0
 
     # ---- whole numbers
@@ -59,8 +61,23 @@ class Open(Algebra):
                 return x.args[0]  # type: ignore[no-any-return]
             if x.op == "whole":
                 return int(x.args[0])
-            return Index({(self.ranges.atom("data", "", (x,)),): 1}, self.ranges)
+            return self._of_data(x)
         return x if isinstance(x, Index) else int(x)
+
+    def _of_data(self, x: Symbol) -> Whole:
+        """An atom, with the ends that are known of it; the number, where these are equal."""
+        found = self._numbers.get(x)
+        if found is None:
+            atom = self.ranges.atom("data", "", (x,))
+            low, high = ends_of(self, x)
+            for end, known in ((low, self.ranges.low), (high, self.ranges.high)):
+                if end is not None:
+                    known.setdefault(atom, end)
+            one = low is not None and low == high
+            found = low if one else Index({(atom,): 1}, self.ranges)
+            assert found is not None, "cannot happen: one end, and nothing"
+            self._numbers[x] = found
+        return found
 
     def condition(self, number: Index) -> Symbol:
         """That a number is at least 0, not known."""

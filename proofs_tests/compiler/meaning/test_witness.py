@@ -121,3 +121,27 @@ def test_a_read_before_an_array_is_a_verdict() -> None:
 def test_a_maximum_is_one_of_no_numbers_too() -> None:
     """Without the comparison of x with itself, what is no number is lost."""
     assert changed(mirrored, "(x > y) || (x != x) ? x : y", "(x > y) ? x : y").verdict == "refuted"
+
+
+@typed(x=f32[16], ids=i32[n])
+def looked_up_by_rest(x: Any, ids: Any) -> Any:
+    return rl.map_glb(0)(lambda v: rl.at_runtime_unsafe(v % 16, x), ids)
+
+
+def test_an_index_that_is_computed_is_in_its_array() -> None:
+    """A rest is below its divisor."""
+    assert meaning_of(compile_program(looked_up_by_rest), looked_up_by_rest).ok
+    assert not changed(looked_up_by_rest, ", 16);", ", 17);").ok
+
+
+@typed(x=f32[5], ids=i32[9])
+def looked_up_from_one(x: Any, ids: Any) -> Any:
+    return rl.map_glb(0)(lambda v: rl.at_runtime_unsafe(v - 1, x), ids)
+
+
+def test_what_an_index_is_computed_of_is_none() -> None:
+    """The last element is looked up by 5, where the rest by 5 is another."""
+    text = compile_program(looked_up_from_one).source.partition("x[")[2]
+    told = f"x[{text.partition(';')[0]}"
+    for instead in ("x[ids[glb_0] % 5 - 1]", "x[(ids[glb_0] + 4) % 5]", "x[ids[glb_0]]"):
+        assert not changed(looked_up_from_one, told, instead).ok

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Lambda, Pattern, Term, Var, children
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, boolean
 
@@ -74,23 +73,7 @@ def index_bounds(t: Term) -> dict[str, int]:
     >>> index_bounds(parse_term("map(lambda i: at_runtime_unsafe(i, xs), ids)", ids=ids, xs=xs))
     {'ids': 3}
     """
-    return {
-        name: min(n.constant or 0 for n in lengths) for name, lengths in indexed_lengths(t).items()
-    }
-
-
-def indexed_lengths(t: Term) -> dict[str, tuple[Size, ...]]:
-    """The inputs whose numbers may be used as indices, each with the lengths that they index.
-
-    >>> from relift import f32, i32, nat
-    >>> from relift.rewrites.checks.random.exact_inputs import indexed_lengths
-    >>> from relift.semantics.notation.parser import parse_term
-    >>> from relift.semantics.syntax.terms import Input
-    >>> ids, xs = Input("ids", i32[4]), Input("xs", f32[nat("n")])
-    >>> indexed_lengths(parse_term("gather_indices(ids, xs)", ids=ids, xs=xs))
-    {'ids': (n,)}
-    """
-    found: dict[str, tuple[Size, ...]] = {}
+    found: dict[str, int] = {}
 
     def inputs_of(t: Term, around: Mapping[str, frozenset[str]]) -> frozenset[str]:
         """The inputs that a value may be taken from."""
@@ -105,7 +88,8 @@ def indexed_lengths(t: Term) -> dict[str, tuple[Size, ...]]:
         if isinstance(t, Pattern) and t.partial:
             roles = zip(t.signature.term_fields, t.signature.roles, strict=True)
             for name in sorted(x for place, role in roles if role == "index" for x in data[place]):
-                found[name] = tuple(dict.fromkeys((*found.get(name, ()), t.solved["n"])))
+                length = t.solved["n"].constant or 0
+                found[name] = min(found.get(name, length), length)
         for _, f in children(t):
             if isinstance(f, Lambda):
                 inner = {**around, **dict.fromkeys((x.name for x in f.parameters), everything)}

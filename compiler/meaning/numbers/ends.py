@@ -1,0 +1,84 @@
+"""Between which numbers data lie that are computed: what bounds an index keeps it in its array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from relift.compiler.meaning.numbers.polynomials import Whole
+from relift.compiler.text.c_types import RANGES
+
+if TYPE_CHECKING:
+    from relift.compiler.meaning.numbers.algebra import Folding
+    from relift.compiler.validation.symbols import Symbol
+
+Ends: TypeAlias = "tuple[Whole | None, Whole | None]"
+
+DEPTH = 6
+"""Operations in each other that are looked into."""
+
+
+def ends_of(algebra: Folding, x: Symbol, depth: int = DEPTH) -> Ends:
+    """The least and the largest number that a value may be; None where nothing is known.
+
+    >>> from relift.compiler.meaning.numbers.algebra import Folding
+    >>> from relift.compiler.meaning.numbers.ends import ends_of
+    >>> from relift.compiler.meaning.numbers.ranges import Ranges
+    >>> a = Folding(Ranges(), 1000)
+    >>> x = a.cell_at("ids", 0, "i32")
+    >>> ends_of(a, a.made("modulo", "i32", x, a.whole(16, "i32")))
+    (0, 15)
+    """
+    if x.type not in ("i32", "i64") or not depth:
+        return None, None
+    match x.op:
+        case "whole":
+            return int(x.args[0]), int(x.args[0])
+        case "index":
+            return x.args[0], x.args[0]
+        case "cell":
+            atom, r = algebra.ranges.atom("data", "", (x,)), algebra.ranges
+            return r.low.get(atom), r.high.get(atom)
+        case "minimum" | "maximum" | "select":
+            return _of_two(algebra, x, depth)
+        case "modulo":
+            low, high = ends_of(algebra, x.args[1], depth - 1)
+            if low is not None and high is not None and algebra.ranges.nonnegative(low - 1):
+                return 0, high - 1
+        case "and":
+            known = [int(v.args[0]) for v in x.args if v.op == "whole"]
+            if known and known[0] >= 0:
+                return 0, known[0]
+        case "add" | "sub":
+            return _of_sum(algebra, x, depth)
+    return None, None
+
+
+def _of_two(algebra: Folding, x: Symbol, depth: int) -> Ends:
+    """Of what is one of two values."""
+    (a, b), (c, d) = (ends_of(algebra, v, depth - 1) for v in x.args[-2:])
+    least, most = _outer(algebra, a, c, -1), _outer(algebra, b, d, 1)
+    if x.op == "minimum" and most is None:
+        most = d if b is None else b
+    if x.op == "maximum" and least is None:
+        least = c if a is None else a
+    return least, most
+
+
+def _outer(algebra: Folding, x: Whole | None, y: Whole | None, sign: int) -> Whole | None:
+    """The larger one of two ends, or the smaller one, where it is known which that is."""
+    if x is None or y is None:
+        return None
+    if algebra.ranges.nonnegative(sign * (x - y)):
+        return x
+    return y if algebra.ranges.nonnegative(sign * (y - x)) else None
+
+
+def _of_sum(algebra: Folding, x: Symbol, depth: int) -> Ends:
+    """Of a sum or difference that stays in its type."""
+    (a, b), (c, d) = (ends_of(algebra, v, depth - 1) for v in x.args)
+    if a is None or b is None or c is None or d is None:
+        return None, None
+    least, most = (a + c, b + d) if x.op == "add" else (a - d, b - c)
+    r, (low, high) = algebra.ranges, RANGES["int"]
+    fits: Any = any(r.nonnegative(n - most) for n in (high, *r.below))
+    return (least, most) if fits and r.nonnegative(least - low) else (None, None)
