@@ -206,7 +206,7 @@ def _in_case(algebra: Folding, machine: Machine) -> bool:
         return False
     for ends, sign in ((r.low, 1), (r.high, -1)):
         for atom, end in ends.items():
-            if atom.kind == "data":
+            if atom.kind == "data" and end is not None:
                 with suppress(GivenUp):  # what differs from turn to turn is no fact
                     here = machine.whole(Index({(atom,): 1}, r))
                     if sign * (here - machine.whole(end)) < 0:

@@ -8,7 +8,7 @@ from relift.compiler.meaning.numbers.polynomials import Whole
 from relift.compiler.text.c_types import RANGES
 
 if TYPE_CHECKING:
-    from relift.compiler.meaning.numbers.algebra import Folding
+    from relift.compiler.meaning.numbers.algebra import Open
     from relift.compiler.validation.symbols import Symbol
 
 Ends: TypeAlias = "tuple[Whole | None, Whole | None]"
@@ -17,7 +17,7 @@ DEPTH = 6
 """Operations in each other that are looked into."""
 
 
-def ends_of(algebra: Folding, x: Symbol, depth: int = DEPTH) -> Ends:
+def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
     """The least and the largest number that a value may be; None where nothing is known.
 
     >>> from relift.compiler.meaning.numbers.algebra import Folding
@@ -53,7 +53,7 @@ def ends_of(algebra: Folding, x: Symbol, depth: int = DEPTH) -> Ends:
     return None, None
 
 
-def _of_two(algebra: Folding, x: Symbol, depth: int) -> Ends:
+def _of_two(algebra: Open, x: Symbol, depth: int) -> Ends:
     """Of what is one of two values."""
     (a, b), (c, d) = (ends_of(algebra, v, depth - 1) for v in x.args[-2:])
     least, most = _outer(algebra, a, c, -1), _outer(algebra, b, d, 1)
@@ -64,7 +64,7 @@ def _of_two(algebra: Folding, x: Symbol, depth: int) -> Ends:
     return least, most
 
 
-def _outer(algebra: Folding, x: Whole | None, y: Whole | None, sign: int) -> Whole | None:
+def _outer(algebra: Open, x: Whole | None, y: Whole | None, sign: int) -> Whole | None:
     """The larger one of two ends, or the smaller one, where it is known which that is."""
     if x is None or y is None:
         return None
@@ -73,7 +73,7 @@ def _outer(algebra: Folding, x: Whole | None, y: Whole | None, sign: int) -> Who
     return y if algebra.ranges.nonnegative(sign * (y - x)) else None
 
 
-def _of_sum(algebra: Folding, x: Symbol, depth: int) -> Ends:
+def _of_sum(algebra: Open, x: Symbol, depth: int) -> Ends:
     """Of a sum or difference that stays in its type."""
     (a, b), (c, d) = (ends_of(algebra, v, depth - 1) for v in x.args)
     if a is None or b is None or c is None or d is None:
