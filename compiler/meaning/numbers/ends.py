@@ -50,6 +50,8 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
                 return 0, known[0]
         case "add" | "sub":
             return _of_sum(algebra, x, depth)
+        case _:
+            pass
     return None, None
 
 
