@@ -50,6 +50,7 @@ from relift.rewrites.tactics.groups.stencil_strips import (
 )
 from relift.rewrites.tactics.groups.tiles import stencil_in_groups
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
+from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
@@ -375,19 +376,21 @@ _ROW_MEMBERS = (64, 128, 32)
 
 
 def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that give a row that is folded, once or several times, to each group of a GPU.
+    """Tactics that give a row that is folded, once or several times, to each group of a GPU, or to each work-item of a CPU.
 
-    They raise `NoMatch` where a group does not share the row evenly.
+    They raise `NoMatch` where a group does not share the row evenly, or the row does not fill vectors.
 
     >>> from relift.egraph.search.guidance.plans import folded_rows
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/gemv.py")
     >>> len(list(folded_rows(product, GPU))), len(list(folded_rows(product, CPU)))
-    (3, 0)
+    (3, 1)
     """
-    if device.kind == "gpu":
-        for depth in range(1, min(depth_of(program.body), 3) + 1):
+    for depth in range(1, min(depth_of(program.body), 3) + 1):
+        if device.kind == "cpu":
+            yield rows_of_items(depth, device.vector_width, device.nearest_bytes)
+        else:
             for members in _ROW_MEMBERS:
                 yield rows_by_groups(depth, members, _WIDTH, device.local_memory_bytes)
 

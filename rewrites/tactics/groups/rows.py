@@ -35,10 +35,10 @@ _WORK_ITEMS = apply("map_to_lcl", d=0)
 _MOST_TURNS = 32
 """Vectors of a row that a work-item goes through: an H200 takes 270 us instead of 140 with 64 for each."""
 
-_FUSED = repeat(apply("map_fusion"))
+FUSED = repeat(apply("map_fusion"))
 """What is computed of each element before a map goes through them is computed by it."""
 
-_IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))))
+IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))))
 
 
 def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Tactic:
@@ -58,7 +58,7 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = _FUSED(at, place)
+        at = FUSED(at, place)
         row = (*place, *("f",) * depth)
         for around in range(depth):
             if not isinstance(term_at(at.term, row[: len(place) + around]), Map):
@@ -66,7 +66,7 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
         if not isinstance(term_at(at.term, row).type, Array):
             at = _in_an_array(at, row[:-1])
             row = (*row[:-1], "xss", "f")
-        at, names = _named(at, row, local_bytes)
+        at, names = named(at, row, local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
         for i in range(names):
@@ -92,7 +92,7 @@ def _in_an_array(at: Rewriting, place: Position) -> Rewriting:
 # ---- names
 
 
-def _named(at: Rewriting, body: Position, local_bytes: int) -> tuple[Rewriting, int]:
+def named(at: Rewriting, body: Position, local_bytes: int) -> tuple[Rewriting, int]:
     """What all work-items of a group need of a row, under names one inside the other, and how many these are."""
     names, room = 0, local_bytes
     while isinstance(term_at(at.term, body), Let):
@@ -146,10 +146,10 @@ def _lowered(members: int, width: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):
-            return then(shared_out(members), _IN_ORDER, apply("store_local"))(at, place)
+            return then(shared_out(members), IN_ORDER, apply("store_local"))(at, place)
         if not isinstance(term_at(at.term, place), Reduce):
             raise NoMatch("what has a name is neither a fold nor a map")
-        length = _length(term_at(at.term, (*place, "xs")))
+        length = length_of(term_at(at.term, (*place, "xs")))
         lanes = width if length % width == 0 else 1
         main = length - length % (members * lanes)
         if main == 0 or length > _MOST_TURNS * members * lanes:
@@ -163,12 +163,12 @@ def _lowered(members: int, width: int) -> Tactic:
             at = then(shared(members), inside("xs")(partial))(at, here)
         else:
             at = then(share(members, lanes), inside(*PARTS)(partial))(at, here)
-        return _IN_ORDER(at, place)
+        return IN_ORDER(at, place)
 
     return tactic
 
 
-def _length(t: Term) -> int:
+def length_of(t: Term) -> int:
     """How many elements an array has at the sizes of a search."""
     length = t.type.length.constant if isinstance(t.type, Array) else None
     if length is None:
@@ -184,7 +184,7 @@ def shared_out(members: int) -> Tactic:
     )
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        length = _length(term_at(at.term, (*place, "xs")))
+        length = length_of(term_at(at.term, (*place, "xs")))
         if length < members:
             return _WORK_ITEMS(at, place)
         if length % members == 0:
@@ -199,11 +199,11 @@ def _written(members: int, width: int) -> Tactic:
     """A result of which each work-item writes its share; a single value is written by one."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = _FUSED(at, place)
+        at = FUSED(at, place)
         t = term_at(at.term, place)
         if isinstance(t, Map):
             vectors = then(apply("vectorize_map", w=width), inside("vs")(shared_out(members)))
-            return then(first(vectors, shared_out(members)), _IN_ORDER)(at, place)
+            return then(first(vectors, shared_out(members)), IN_ORDER)(at, place)
         value = next((p for p, u in positions(t) if p and isinstance(u, Var)), None)
         if value is None or not isinstance(t.type, Array):
             raise NoMatch("the result of a row is neither a map nor a value")

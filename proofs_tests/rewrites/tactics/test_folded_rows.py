@@ -1,0 +1,108 @@
+"""Rows that work-items of a CPU fold in vectors: derived by PROVED rules, right where vectors divide a row or not."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.program import compile_program
+from relift.device import CPU
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
+from relift.semantics.language.programs import Program
+
+n, m = rl.nat("n"), rl.nat("m")
+WIDTH = 8
+
+
+@rl.program
+def deviation(a: rl.f32[n, m]):
+    """A value of each row, by two folds of which one needs the other."""
+
+    def of_a_row(row):
+        mean = rl.reduce(rl.add, 0.0, row) / 40.0
+        squares = rl.map(lambda x: (x - mean) * (x - mean), row)
+        return rl.sqrt(rl.reduce(rl.add, 0.0, squares) / 40.0)
+
+    return rl.map(of_a_row, a)
+
+
+@rl.program
+def softmax(a: rl.f32[n, m]):
+    """A row of each row, of powers that a fold and the result need."""
+
+    def of_a_row(row):
+        top = rl.reduce(rl.maximum, float("-inf"), row)
+        powers = rl.map(lambda x: rl.exp(x - top), row)
+        return rl.map(lambda p: p / rl.reduce(rl.add, 0.0, powers), powers)
+
+    return rl.map(of_a_row, a)
+
+
+@rl.program
+def distances(a: rl.f32[n, m], b: rl.f32[n, m]):
+    """A value of each pair of rows."""
+    square = lambda p: (p[0] - p[1]) * (p[0] - p[1])
+    apart = lambda x, y: rl.reduce(rl.add, 0.0, rl.map(square, rl.zip(x, y)))
+    return rl.map(lambda x: rl.map(lambda y: apart(x, y), b), a)
+
+
+@rl.program
+def doubled(a: rl.f32[n, m]):
+    return rl.map(lambda row: rl.map(lambda x: x + x, row), a)
+
+
+def numpys_deviation(a: Any) -> Any:
+    mean = a.sum(1, keepdims=True) / 40
+    return np.sqrt(((a - mean) ** 2).sum(1) / 40)
+
+
+def numpys_softmax(a: Any) -> Any:
+    powers = np.exp(a - a.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+def numpys_distances(a: Any, b: Any) -> Any:
+    return ((a[:, None] - b[None]) ** 2).sum(2)
+
+
+@pytest.mark.parametrize("length", [40, 43])
+@pytest.mark.parametrize(
+    ("program", "depth", "wanted"),
+    [
+        (deviation, 1, numpys_deviation),
+        (softmax, 1, numpys_softmax),
+        (distances, 2, numpys_distances),
+    ],
+)
+def test_a_work_item_folds_its_row_in_vectors(
+    program: Program, depth: int, wanted: Callable[..., Any], length: int
+) -> None:
+    sizes = {"n": 3, "m": length}
+    found = derive(program, rows_of_items(depth, WIDTH, CPU.nearest_bytes), sizes)
+    rules = [step.rule for step in found.steps]
+    require_proved(rules, RULES)
+    assert "vectorize_reduce" in rules
+    compiled = compile_program(replace(program.at(sizes), body=found.result))
+    drawn = np.random.default_rng(0)
+    arrays = [drawn.random((3, length), dtype=np.float32) for _ in program.parameters]
+    exact = [array.astype(np.float64) for array in arrays]
+    np.testing.assert_allclose(compiled(*arrays), wanted(*exact), rtol=1e-5)
+
+
+def test_rows_that_fill_no_vectors_and_rows_that_nobody_folds_are_left_to_others() -> None:
+    with pytest.raises(NoMatch, match="two vectors"):
+        derive(deviation, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 3, "m": 15})
+    with pytest.raises(NoMatch, match="folds nothing"):
+        derive(doubled, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 3, "m": 64})
