@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from relift.rewrites.application.abstraction import component_of, named, names_in
-from relift.rewrites.application.substitutions import require_fits
+from relift.rewrites.application.substitutions import require_fits, with_neutral_elements
 from relift.rewrites.application.totality import (
     first_partial,
     first_partial_operator,
@@ -170,7 +170,7 @@ def match(
         matcher.sizes.solve(final=True)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
-    substitution = matcher.substitution()
+    substitution = with_neutral_elements(rule, matcher.substitution())
     missing = [n for n in rule.sizes if n not in substitution.sizes]
     if missing:
         raise NoMatch(f"{rule.name}: size {missing[0]} is not determined; choose it")

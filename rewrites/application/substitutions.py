@@ -7,8 +7,10 @@ or a function there is free.  So every entry is checked by itself.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import lru_cache
 
+from relift.rewrites.conditions import Condition
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import operator_lambda
@@ -17,12 +19,42 @@ from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     BinaryOperator,
     Lambda,
+    Literal,
     Operator,
     OperatorMetavariable,
     Vectorized,
     innermost,
 )
-from relift.semantics.syntax.types import AnyType, Type, Vector, least_values, type_sizes
+from relift.semantics.syntax.types import AnyType, Scalar, Type, Vector, least_values, type_sizes
+
+
+def with_neutral_elements(rule: Rule, substitution: Substitution) -> Substitution:
+    """What a side leaves open, and a condition says is neutral, as the neutral element that its operator declares.
+
+    >>> import relift as rl
+    >>> from relift import f32, show
+    >>> from relift.rewrites.application.matching import apply_rule
+    >>> from relift.rewrites.library import RULES
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> t = parse_term("reduce(add, 7.0, xs)", xs=Input("xs", f32[8]))
+    >>> show(apply_rule(RULES["reduce_start"], t, direction="backward")[0])
+    'add(7.0, reduce(add, 0.0, xs))'
+    """
+    functions = dict(substitution.functions)
+    for law in rule.where:
+        if not isinstance(law, Condition) or law.law != "neutral":
+            continue
+        operator, kind = substitution.operators.get(law.operator), rule.parameters.get(law.element)
+        if not isinstance(operator, BinaryOperator) or not isinstance(kind, AnyType):
+            continue
+        element, value = substitution.type(kind), operator.laws.neutral
+        if law.element in functions or not isinstance(element, Scalar) or value is None:
+            continue
+        if element.is_float or isinstance(value, int):  # no whole number is infinite
+            number = float(value) if element.is_float else value
+            functions[law.element] = Lambda((), Literal(number, element))
+    return replace(substitution, functions=functions)
 
 
 def require_fits(rule: Rule, substitution: Substitution) -> None:

@@ -51,6 +51,13 @@ def softmax(a: rl.f32[n, m]):
 
 
 @rl.program
+def spread(a: rl.f32[n, m]):
+    """Folds that start with a number of the user's, which is no neutral element."""
+    top = lambda row: rl.reduce(rl.maximum, 0.25, row)
+    return rl.map(lambda row: top(row) + rl.reduce(rl.add, 1.0, row), a)
+
+
+@rl.program
 def distances(a: rl.f32[n, m], b: rl.f32[n, m]):
     """A value of each pair of rows."""
     square = lambda p: (p[0] - p[1]) * (p[0] - p[1])
@@ -73,6 +80,10 @@ def numpys_softmax(a: Any) -> Any:
     return powers / powers.sum(1, keepdims=True)
 
 
+def numpys_spread(a: Any) -> Any:
+    return np.maximum(a.max(1), 0.25) + 1 + a.sum(1)
+
+
 def numpys_distances(a: Any, b: Any) -> Any:
     return ((a[:, None] - b[None]) ** 2).sum(2)
 
@@ -83,6 +94,7 @@ def numpys_distances(a: Any, b: Any) -> Any:
     [
         (deviation, 1, numpys_deviation),
         (softmax, 1, numpys_softmax),
+        (spread, 1, numpys_spread),
         (distances, 2, numpys_distances),
     ],
 )

@@ -49,6 +49,13 @@ def variance(a: rl.f32[b, n, m]):
 
 
 @rl.program
+def spread(a: rl.f32[b, n, m]):
+    """Folds that start with a number of the user's, which is no neutral element."""
+    top = lambda row: rl.reduce(rl.maximum, 0.25, row)
+    return rl.map(lambda rows: rl.map(lambda row: top(row) + rl.reduce(rl.add, 1.0, row), rows), a)
+
+
+@rl.program
 def doubled(a: rl.f32[n, m]):
     return rl.map(lambda row: rl.map(lambda x: x + x, row), a)
 
@@ -82,9 +89,14 @@ def numpys_variance(a: Any) -> Any:
     return ((a - a.sum(axis=-1, keepdims=True) / 8) ** 2).sum(axis=-1) / 8
 
 
+def numpys_spread(a: Any) -> Any:
+    return np.maximum(a.max(axis=-1), 0.25) + 1 + a.sum(axis=-1)
+
+
 @pytest.mark.parametrize("length", [64, 23])
 @pytest.mark.parametrize(
-    ("program", "wanted"), [(softmax, numpys_softmax), (variance, numpys_variance)]
+    ("program", "wanted"),
+    [(softmax, numpys_softmax), (variance, numpys_variance), (spread, numpys_spread)],
 )
 def test_a_group_has_a_row(program: Program, wanted: Callable[[Any], Any], length: int) -> None:
     """Two folds that need each other, of rows that eight work-items share with and without a rest."""

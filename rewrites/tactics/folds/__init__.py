@@ -4,5 +4,6 @@ shared           a work-item folds for several neighbouring results at once
 in_vectors       what all work-items fold, by vectors
 partial_results  partial results of blocks first, then the results of all blocks
 remainders       a main part whose length blocks divide, and a rest
+starts           folds from any number as folds from the neutral element
 chunked_scans    chunks are scanned side by side
 """

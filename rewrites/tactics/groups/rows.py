@@ -24,6 +24,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, map_here_with_rest
+from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import PARTS, share, shared
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
@@ -144,11 +145,7 @@ def _count(t: Term, u: Term) -> int:
 def _lowered(members: int, width: int) -> Tactic:
     """A fold by the members of a group, whose partial results everybody folds; or an array by all of them."""
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if isinstance(term_at(at.term, place), Map):
-            return then(shared_out(members), IN_ORDER, apply("store_local"))(at, place)
-        if not isinstance(term_at(at.term, place), Reduce):
-            raise NoMatch("what has a name is neither a fold nor a map")
+    def fold(at: Rewriting, place: Position) -> Rewriting:
         length = length_of(term_at(at.term, (*place, "xs")))
         lanes = width if length % width == 0 else 1
         main = length - length % (members * lanes)
@@ -160,10 +157,15 @@ def _lowered(members: int, width: int) -> Tactic:
             here = (*place, "left")
         partial = then(_WORK_ITEMS, apply("store_local"))
         if lanes == 1:
-            at = then(shared(members), inside("xs")(partial))(at, here)
-        else:
-            at = then(share(members, lanes), inside(*PARTS)(partial))(at, here)
-        return IN_ORDER(at, place)
+            return then(shared(members), inside("xs")(partial))(at, here)
+        return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if isinstance(term_at(at.term, place), Map):
+            return then(shared_out(members), IN_ORDER, apply("store_local"))(at, place)
+        if not isinstance(term_at(at.term, place), Reduce):
+            raise NoMatch("what has a name is neither a fold nor a map")
+        return then(from_neutral(fold), IN_ORDER)(at, place)
 
     return tactic
 

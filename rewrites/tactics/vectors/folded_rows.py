@@ -13,9 +13,10 @@ Source: Lift's vectorizeReduce, below maps; Halide's `vectorize` on reductions b
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, first, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
 from relift.rewrites.tactics.folds.shared import in_vectors
+from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, length_of, named
 from relift.rewrites.tactics.vectors.lanes import OUTER, lanes
 from relift.semantics.patterns import Map, Reduce
@@ -81,18 +82,11 @@ def _value(width: int) -> Tactic:
         main = length - length % width
         if main < 2 * width:
             return IN_ORDER(at, place)
-        if main == length:
-            return then(in_vectors(width), IN_ORDER)(at, place)
-        parts = then(fold_here_with_rest(main), _left(in_vectors(width)), IN_ORDER)
-        return first(parts, IN_ORDER)(at, place)
+        whole, rest = (
+            in_vectors(width),
+            then(fold_here_with_rest(main), inside("left")(in_vectors(width))),
+        )
+        in_parts = from_neutral(whole if main == length else rest)
+        return then(attempt(in_parts), IN_ORDER)(at, place)
 
     return tactic
-
-
-def _left(tactic: Tactic) -> Tactic:
-    """The tactic at the fold of the main part."""
-
-    def left(at: Rewriting, place: Position) -> Rewriting:
-        return attempt(tactic)(at, (*place, "left"))
-
-    return left

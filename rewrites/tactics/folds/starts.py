@@ -1,0 +1,34 @@
+"""Where folds start: what vectors, groups and chunks need is a neutral element, as each of them starts anew.
+
+A fold from any other value is that value combined with the fold from the neutral element that its operator declares.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.declared_laws import is_neutral
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
+from relift.semantics.patterns import Reduce
+from relift.semantics.syntax.binding import Position, term_at
+
+
+def from_neutral(tactic: Tactic) -> Tactic:
+    """The tactic at a fold from the neutral element; raises `NoMatch` where the operator declares none.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive, vectorize_reduction
+    >>> from relift.rewrites.tactics.folds.starts import from_neutral
+    >>> @rl.program
+    ... def largest(x: rl.f32[64]):
+    ...     return rl.reduce(rl.maximum, 0.0, x)
+    >>> [step.rule for step in derive(largest, from_neutral(vectorize_reduction(16))).steps]
+    ['reduce_start', 'vectorize_reduce']
+    """
+
+    def at_neutral(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, Reduce) and not is_neutral(t.op, t.init):
+            at = apply("reduce_start", "backward")(at, place)
+            return inside("right")(tactic)(at, place)
+        return tactic(at, place)
+
+    return at_neutral
