@@ -43,7 +43,7 @@ def with_neutral_elements(rule: Rule, substitution: Substitution) -> Substitutio
     """
     functions = dict(substitution.functions)
     for law in rule.where:
-        if not isinstance(law, Condition) or law.law != "neutral":
+        if not isinstance(law, Condition) or law.law != "neutral" or law.element is None:
             continue
         operator, kind = substitution.operators.get(law.operator), rule.parameters.get(law.element)
         if not isinstance(operator, BinaryOperator) or not isinstance(kind, AnyType):
