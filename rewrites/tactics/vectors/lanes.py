@@ -28,9 +28,18 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Bordered, Concat, Map, PadConstant, ReduceSeq, ReduceSeqUnroll
+from relift.semantics.patterns import (
+    Bordered,
+    Concat,
+    Map,
+    PadConstant,
+    ReduceSeq,
+    ReduceSeqUnroll,
+    Slide,
+    Zip,
+)
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Term, children
+from relift.semantics.syntax.terms import Term, children, subterms
 from relift.semantics.syntax.terms import inside as within
 from relift.semantics.syntax.types import Array, dimensions
 
@@ -205,7 +214,8 @@ def _of_one_table(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
     if isinstance(t, Map) and isinstance(t.f.body, Map):
         row = t.f.body.xs
-        if row not in t.f.parameters and is_layout(row):
+        windows = any(isinstance(u, Slide) for u, _ in subterms(t.xs))
+        if isinstance(row, Zip) and is_layout(row) and not windows:
             return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
     return at
 

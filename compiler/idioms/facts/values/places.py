@@ -24,7 +24,8 @@ _COMPARISONS = ("lt", "le", "gt", "ge")
 def takes_place(update: Expression, place: Accumulator) -> bool:
     """Whether an update is `f(i) < f(place) ? i : place`, for a function of the cells and any comparison.
 
-    >>> from relift.compiler.idioms.facts.values.terms import Index, select
+    >>> from relift.compiler.idioms.facts.values.places import takes_place
+    >>> from relift.compiler.idioms.facts.values.terms import Accumulator, Apply, Index, Read, select
     >>> from relift.semantics.syntax.sizes import Size
     >>> place, here = Accumulator("%k", "i32"), Index(Size.atom("i"), "i32")
     >>> best = Read("x", Size.atom("%k"), (("%k", place),), "f32")
