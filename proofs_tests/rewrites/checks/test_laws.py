@@ -37,6 +37,8 @@ BOTH = {"associative": True, "commutative": True}
         (rl.add, f32),
         (rl.mul, i32),
         (made(rl.minimum, **BOTH, neutral=float("inf")), f32),
+        (made(rl.minimum, **BOTH, neutral=float("inf")), i32),
+        (made(rl.maximum, **BOTH, neutral=-float("inf")), i32),
         (made(lambda x, y: x & y, **BOTH, neutral=True), boolean),
         (made(lambda x, y: x ^ y, **BOTH, neutral=0), i32),
         (made(lambda x, y: x, associative=True), i32),
