@@ -20,7 +20,7 @@ class Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
     `started` are the work-items of which each may do what several are for, in turn.
-    `streamed` are those of `issued` in which lines come from a CPU's second cache.
+    `streamed` are the cycles in which a CPU's cores get lines from the second cache, or parts of rows from memory.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
     number.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access

@@ -127,11 +127,8 @@ def together(
     for kernel, derivation in reversed(list(zip(kernels, found, strict=True))):
         terms = derivation.replay(RULES)
         for place in _places_of(values[kernel.result], t) if kernel.result else [kernel.place]:
-            for before, step in zip(terms, derivation.steps, strict=False):
-                moved = _moved(step, before, term_at(t, place), values)
-                moved = replace(moved, position=(*place, *step.position))
-                t = replayed(moved, t, RULES, whole.policy)
-                steps.append(moved)
+            again, t = _done_again(derivation, terms, t, place, values)
+            steps += again
     return replace(whole, steps=tuple(steps), result=t)
 
 
@@ -155,6 +152,22 @@ def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
     if not kernels[-1].place:
         return results[0]
     return MakeTuple(tuple(results), Tuple(tuple(t.type for t in results)))
+
+
+def _done_again(
+    found: Derivation,
+    terms: Sequence[Term],
+    t: Term,
+    place: Position,
+    stored: Mapping[str, Term],
+) -> tuple[list[Step], Term]:
+    """The steps of a derivation, which went through these terms, at a place of another one; and what that becomes."""
+    steps: list[Step] = []
+    for before, step in zip(terms, found.steps, strict=False):
+        moved = _moved(step, before, term_at(t, place), stored)
+        steps.append(replace(moved, position=(*place, *step.position)))
+        t = replayed(steps[-1], t, RULES, found.policy)
+    return steps, t
 
 
 def _moved(step: Step, before: Term, here: Term, stored: Mapping[str, Term]) -> Step:
@@ -212,11 +225,7 @@ def in_names_of(program: Program, found: Derivation) -> Derivation:
     """A derivation from a program of the same shape as one from this, whose inputs and variables have other names."""
     pairs = zip(found.program.parameters, program.parameters, strict=True)
     names: dict[str, Term] = {theirs.name: ours for theirs, ours in pairs}
-    t, steps = program.body, []
-    for before, step in zip(found.replay(RULES), found.steps, strict=False):
-        moved = _moved(step, before, t, names)
-        t = replayed(moved, t, RULES, found.policy)
-        steps.append(moved)
+    steps, t = _done_again(found, found.replay(RULES), program.body, (), names)
     return replace(found, origin=program, steps=tuple(steps), result=t)
 
 

@@ -59,11 +59,7 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = FUSED(at, place)
-        row = (*place, *("f",) * depth)
-        for around in range(depth):
-            if not isinstance(term_at(at.term, row[: len(place) + around]), Map):
-                raise NoMatch(f"no {depth} maps stand in one another here")
+        at, row = row_in_maps(at, place, depth)
         if not isinstance(term_at(at.term, row).type, Array):
             at = _in_an_array(at, row[:-1])
             row = (*row[:-1], "xss", "f")
@@ -88,6 +84,15 @@ def _in_an_array(at: Rewriting, place: Position) -> Rewriting:
         apply("join_map_repeat", "backward"),
         inside("xss")(apply("map_fusion")),
     )(at, place)
+
+
+def row_in_maps(at: Rewriting, place: Position, depth: int) -> tuple[Rewriting, Position]:
+    """Maps fused with those that they go through, and where the function of a row stands, in so many maps."""
+    at = FUSED(at, place)
+    for around in range(depth):
+        if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
+            raise NoMatch(f"no {depth} maps stand in one another here")
+    return at, (*place, *("f",) * depth)
 
 
 # ---- names

@@ -17,7 +17,7 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attemp
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
 from relift.rewrites.tactics.folds.shared import in_vectors
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, length_of, named
+from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, length_of, named, row_in_maps
 from relift.rewrites.tactics.vectors.lanes import OUTER, lanes
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
@@ -41,11 +41,7 @@ def rows_of_items(depth: int, width: int, private_bytes: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = FUSED(at, place)
-        row = (*place, *("f",) * depth)
-        for around in range(depth):
-            if not isinstance(term_at(at.term, row[: len(place) + around]), Map):
-                raise NoMatch(f"no {depth} maps stand in one another here")
+        at, row = row_in_maps(at, place, depth)
         at, names = named(at, row, private_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
