@@ -54,6 +54,11 @@ def of_results(results: Sequence[TierResult]) -> list[Block]:
     return [_tiers(results), *goals]
 
 
+def of_result(result: TierResult) -> list[Block]:
+    """The line of one tier."""
+    return of_results([result])
+
+
 def of_report(report: CheckReport) -> list[Block]:
     """The verdict, the tiers, the counterexample as arrays, and the guard."""
     title = report.text().split("\n", 1)[0]

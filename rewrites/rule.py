@@ -28,9 +28,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FunctionType
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.rewrites.checks.isolation import Stopped, at_most
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.conditions import (
@@ -107,6 +107,8 @@ class Rule(Displayed):
     `bounds` holds what sizes must satisfy besides what their names promise.
     """
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_rule"
+
     name: str
     parameters: Mapping[str, Kind]
     left: Term
@@ -121,12 +123,6 @@ class Rule(Displayed):
     proof: str = ""
     defined: tuple[tuple[Direction, str], ...] = ()
     bounds: tuple[Bound, ...] = ()
-
-    def display(self) -> Sequence[Block]:
-        """The equation, its words, and what the ledger knows."""
-        from relift.rewrites.displays import of_rule
-
-        return of_rule(self)
 
     def side(self, direction: Direction) -> tuple[Term, Term]:
         """The term to match and the term to put in its place."""
@@ -251,6 +247,8 @@ class RejectedRule(Displayed):
     fails, so that there are no sides.
     """
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_rejected"
+
     name: str
     error: ReliftError
     place: str | None = None
@@ -258,12 +256,6 @@ class RejectedRule(Displayed):
         default=None, compare=False, repr=False
     )
     malformed: bool = False
-
-    def display(self) -> Sequence[Block]:
-        """Why it is no rule."""
-        from relift.rewrites.displays import of_rejected
-
-        return of_rejected(self)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from relift.compiler.bench.times import (
 )
 from relift.compiler.lowering.analyses import ABLATION
 from relift.device import DeviceDescription
-from relift.display.blocks import Block, Displayed, Table, Title, Words
+from relift.display.blocks import Block, Table, Title, Words
+from relift.display.displayed import Displayed
 
 HIDDEN = {"parameters", "outputs", "log"}
 """What a row of times carries for the runner only."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 
 COMMENT = "// certificate: "
 """What a summary in a kernel's source begins with."""
@@ -59,15 +59,11 @@ class Claim:
 class Certificate(Displayed):
     """All statements about one kernel; `sizes` says for which sizes they were made."""
 
+    shown_by: ClassVar = "relift.compiler.running.displays:of_certificate"
+
     kernel: str
     sizes: str
     claims: tuple[Claim, ...]
-
-    def display(self) -> Sequence[Block]:
-        """A table of the claims, and their sum."""
-        from relift.compiler.running.displays import of_certificate
-
-        return of_certificate(self)
 
     @property
     def ok(self) -> bool:

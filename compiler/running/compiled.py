@@ -6,7 +6,7 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from relift.compiler.running.artefact import Origin, read_artefact, write_artefa
 from relift.compiler.running.launch import Launch, launch_from_json
 from relift.compiler.running.launch_form import require_form
 from relift.compiler.running.session import plan_at, session_on
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.semantics.array_exchange import as_given, host_arguments, leaves
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
@@ -51,6 +51,8 @@ class Compiled(Displayed):
     `unchecked` runs it anyway: for those who plant faults to see whether other means find them.
     """
 
+    shown_by: ClassVar = "relift.compiler.running.displays:of_compiled"
+
     source: str
     plan: Launch
     unchecked: bool = False
@@ -60,12 +62,6 @@ class Compiled(Displayed):
     _calls: dict[Hashable, Again] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
-
-    def display(self) -> Sequence[Block]:
-        """The source with what is claimed at its lines."""
-        from relift.compiler.running.displays import of_compiled
-
-        return of_compiled(self)
 
     @property
     def is_exact(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from relift.device import DeviceDescription
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.egraph.cost.kernel import Kernel, bytes_of
 from relift.egraph.cost.walk import Walk
 from relift.semantics.indices.stored import inputs, stored
@@ -28,17 +28,13 @@ _SEEN = 0.1  # of the shorter of two times that overlap, on a CPU
 class Cost(Displayed):
     """Estimated seconds: of launches, of instructions, of memory traffic; and their combination."""
 
+    shown_by: ClassVar = "relift.egraph.displays:of_cost"
+
     launch: float
     compute: float
     memory: float
     seconds: float
     bytes: float
-
-    def display(self) -> Sequence[Block]:
-        """What takes how long."""
-        from relift.egraph.displays import of_cost
-
-        return of_cost(self)
 
     def __str__(self) -> str:
         return (

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.egraph.encode.constructors import arity_of, constructors
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.prelude import laws_text, prelude, totality
@@ -93,6 +93,8 @@ class Saturation(Displayed):
     most memory that the child has taken.
     """
 
+    shown_by: ClassVar = "relift.egraph.displays:of_saturation"
+
     snapshot: Snapshot
     stopped: str
     complete: bool
@@ -104,12 +106,6 @@ class Saturation(Displayed):
     request: Request
     profile: Mapping[str, float]
     peak_mb: float
-
-    def display(self) -> Sequence[Block]:
-        """The e-graph as a graph."""
-        from relift.egraph.displays import of_saturation
-
-        return of_saturation(self)
 
 
 def named(rule: str) -> tuple[str, Direction]:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from relift.device import DeviceDescription, preset
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
@@ -67,16 +67,12 @@ class FoundProgram(Displayed):
     `measured` is its time on the device in seconds, where the search was asked to measure.
     """
 
+    shown_by: ClassVar = "relift.egraph.displays:of_found"
+
     term: Program
     cost: Cost
     derivation: Derivation
     measured: float | None = None
-
-    def display(self) -> Sequence[Block]:
-        """The pipeline, what it takes, and how it follows."""
-        from relift.egraph.displays import of_found
-
-        return of_found(self)
 
     def to_json(self) -> dict[str, Any]:
         """The candidate for a program that reads it."""
@@ -96,6 +92,8 @@ class Optimized(Displayed):
     `stopped` says why the search ended, in words; `complete` whether no budget cut it short.  `firings` and
     `profile` hold the matches and the seconds of every rule that was tried.
     """
+
+    shown_by: ClassVar = "relift.egraph.displays:of_optimized"
 
     source: Program
     candidates: tuple[FoundProgram, ...]
@@ -132,12 +130,6 @@ class Optimized(Displayed):
     def derivation(self) -> Derivation:
         """How the best program follows from the source."""
         return self.candidates[0].derivation
-
-    def display(self) -> Sequence[Block]:
-        """How the search ended, its candidates, and what its e-graphs took."""
-        from relift.egraph.displays import of_optimized
-
-        return of_optimized(self)
 
     def to_json(self) -> dict[str, Any]:
         """The result for a program that reads it."""

@@ -17,9 +17,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.files import user_cache
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -56,15 +56,11 @@ class BadDatabase(ReliftError):
 class Timing(Displayed):
     """What is known of one program on one device: seconds, or why it did not run."""
 
+    shown_by: ClassVar = "relift.egraph.displays:of_timing"
+
     seconds: float | None
     failure: str = ""
     reused: bool = False
-
-    def display(self) -> Sequence[Block]:
-        """The time, or why there is none."""
-        from relift.egraph.displays import of_timing
-
-        return of_timing(self)
 
 
 def default_path() -> Path:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 
 TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
 
@@ -58,18 +58,14 @@ class Counterexample(Displayed):
     where there is none.
     """
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_counterexample"
+
     obligation: str
     equation: str
     sizes: Mapping[str, int]
     data: Mapping[str, str]
     left: str
     right: str
-
-    def display(self) -> Sequence[Block]:
-        """Sizes, data and both sides, as arrays."""
-        from relift.rewrites.displays import of_counterexample
-
-        return of_counterexample(self)
 
     def text(self) -> str:
         """The counterexample as a person reads it, one fact on a line."""
@@ -129,6 +125,8 @@ class TierResult(Displayed):
     stand for what is defined everywhere.
     """
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_result"
+
     tier: TierName
     name: str
     status: Status
@@ -141,12 +139,6 @@ class TierResult(Displayed):
     total: Mapping[Direction, tuple[str, ...]] = field(
         default_factory=dict[Direction, tuple[str, ...]]
     )
-
-    def display(self) -> Sequence[Block]:
-        """The line of the tier."""
-        from relift.rewrites.displays import of_results
-
-        return of_results([self])
 
     def text(self) -> str:
         """One line: `tier 3  free    ok         exhaustive to 3`."""
@@ -171,15 +163,11 @@ class TierResult(Displayed):
 class Guard(Displayed):
     """What would make a failing rule hold: conditions, the rule under them, and what the tiers say of that."""
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_guard"
+
     conditions: tuple[str, ...]
     equation: str
     results: tuple[TierResult, ...]
-
-    def display(self) -> Sequence[Block]:
-        """The conditions, and how that is known."""
-        from relift.rewrites.displays import of_guard
-
-        return of_guard(self)
 
     def text(self) -> str:
         """One line: `holds if m divides n (exhaustive to 3, 12 instances; SMT-proved)`."""
@@ -203,6 +191,8 @@ class CheckReport(Displayed):
     `known` says which rules of the library say the same, or more.
     """
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_report"
+
     rule: str
     equation: str
     place: str | None
@@ -213,12 +203,6 @@ class CheckReport(Displayed):
     redundant: tuple[str, ...] = ()
     malformed: bool = False
     known: tuple[str, ...] = ()
-
-    def display(self) -> Sequence[Block]:
-        """The verdict, the tiers, the counterexample and the guard."""
-        from relift.rewrites.displays import of_report
-
-        return of_report(self)
 
     @property
     def headline(self) -> Headline:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.rewrites.application.matching import apply_filled, apply_rule
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
@@ -53,18 +53,14 @@ class Derivation(Displayed):
     `own` are the rules of the user's own that steps may name beside those of the library.
     """
 
+    shown_by: ClassVar = "relift.rewrites.displays:of_derivation"
+
     origin: Program
     sizes: Mapping[str, int]
     steps: tuple[Step, ...]
     result: Term
     policy: FloatPolicy = "reassociate"
     own: tuple[OwnRule, ...] = ()
-
-    def display(self) -> Sequence[Block]:
-        """Each step, with what changed marked."""
-        from relift.rewrites.displays import of_derivation
-
-        return of_derivation(self)
 
     def known(self, rules: Mapping[str, Rule]) -> Mapping[str, Rule]:
         """These rules, and the user's own."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import IndexFunction, LiteralParameter, Number
+from relift.semantics.language.coercion import literal
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Scalar, boolean, f32, i32
 
@@ -65,8 +66,6 @@ def numbers(values: Any, of: Scalar | None = None) -> Numbers:
     >>> numbers([1, 2.5]), numbers([1])
     ((1.0, 2.5), f32, (1,), i32)
     """
-    from relift.semantics.language.coercion import literal
-
     if isinstance(values, Numbers):
         return values
     row = values.tolist() if isinstance(values, np.ndarray) else values

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import numpy as np
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
+from relift.semantics.syntax import overloading
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -37,8 +38,6 @@ from relift.semantics.syntax.types import (
     f32,
     i32,
 )
-
-"""The integers, and which power of two is beyond each."""
 
 
 class Incomplete(ABC):
@@ -69,7 +68,7 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
     if isinstance(value, bool | int | float):
         return literal(value, expected)
     if isinstance(value, Size):
-        return _value_of(value, expected)
+        return overloading.number_of(value, expected)
     if isinstance(value, Incomplete):
         raise IllTyped(f"{value.__name__} still lacks arguments: {', '.join(value.missing)}")
     raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
@@ -141,31 +140,6 @@ def _not_a_term(value: object) -> str:
         name = getattr(value, "__name__", repr(value))
         return f"the function {name} is not a term: call it, or give it to map"
     return f"{value!r} is not a term"
-
-
-def _value_of(size: Size, expected: Type | None) -> Term:
-    """The number that a size is: the last of that many counters and one, so that no pattern has to say it.
-
-    It is an `i32` until it meets a value of another type.
-
-    >>> from relift import add, f32, map, nat, program, reduce, show
-    >>> n = nat("n")
-    >>> @program
-    ... def mean(x: f32[n]):
-    ...     return map(lambda v: v - reduce(add, 0.0, x) / n, x)
-    >>> show(mean.body)
-    'map(lambda v: v - (reduce(add, 0.0, x) / f32(generate(n + 1, lambda i: i)[n])), x)'
-    """
-    if size.constant is not None:
-        return literal(size.constant, expected)
-    from relift.semantics.language.functions import generate
-
-    more = Size({monomial: c for monomial, c in size.terms.items() if c > 0})
-    number: Term = generate(more + 1, lambda i: i)[more]
-    if less := (more - size).terms:  # a difference may be below zero
-        number = number - Size(less)
-    converts = isinstance(expected, Scalar) and expected.name in CONVERSIONS and expected != i32
-    return scalar(str(expected), number) if converts else number
 
 
 def refused_by_numpy(function: str, given: Sequence[object]) -> IllTyped:
@@ -253,6 +227,15 @@ def scalar(name: str, *arguments: Any) -> Term:
             )
         terms.insert(0, condition)
     return Apply(name, tuple(terms), SCALARS.get(function.result, common))
+
+
+def converted(to: Scalar, x: Any) -> Term:
+    """A Python number as a constant of a type, or a scalar of another type converted to it."""
+    if isinstance(x, bool | int | float) and isinstance(x, bool) == (to == boolean):
+        return literal(x, to)
+    if to == boolean:
+        raise IllTyped("nothing converts to boolean; compare, as in not_equal(x, 0)")
+    return scalar(to.name, as_term(x) if isinstance(x, bool) else x)
 
 
 def make_tuple(*parts: Any) -> Term:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.semantics.array_exchange import as_given, host_arguments
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.interpreter import World, evaluate
@@ -21,6 +21,7 @@ from relift.semantics.notation.printer import show
 from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.signatures import Matching, schema_size
 from relift.semantics.syntax.sizes import Size, by_letter, is_bound
+from relift.semantics.syntax.substitution import at_sizes
 from relift.semantics.syntax.terms import Input, Pattern, Term, distinct
 from relift.semantics.syntax.types import (
     Array,
@@ -49,6 +50,8 @@ def _least_cells(t: Type) -> int:
 @dataclass(frozen=True)
 class Program(Displayed):
     """A traced program: typed parameters and one term."""
+
+    shown_by: ClassVar = "relift.semantics.notation.displays:of_program"
 
     name: str
     parameters: tuple[Input, ...]
@@ -144,8 +147,6 @@ class Program(Displayed):
 
     def with_sizes(self, values: Mapping[str, Size]) -> Program:
         """The program with sizes in the place of named ones."""
-        from relift.semantics.syntax.substitution import at_sizes
-
         parameters = tuple(Input(p.name, substituted(p.type, values)) for p in self.parameters)
         body = at_sizes(self.body, values)
         return Program(self.name, parameters, body, self.doc, self.file, self.reference)
@@ -154,12 +155,6 @@ class Program(Displayed):
         """Decorator: a NumPy function that computes the same, for checks at sizes out of reach."""
         object.__setattr__(self, "reference", function)
         return function
-
-    def display(self) -> Sequence[Block]:
-        """The parameters, the pipeline, and the same as nested patterns."""
-        from relift.semantics.notation.displays import of_program
-
-        return of_program(self)
 
     def __repr__(self) -> str:
         return str(self)

@@ -20,7 +20,17 @@ from typing import Any, cast, get_args
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import index_function
 from relift.semantics.indices.rows import numbers
-from relift.semantics.language.coercion import Incomplete, as_term, combine, is_term
+from relift.semantics.language.coercion import (
+    Incomplete,
+    as_term,
+    combine,
+    is_term,
+    literal,
+    scalar,
+)
+from relift.semantics.patterns.algorithmic import Generate
+from relift.semantics.patterns.layout import At
+from relift.semantics.syntax.scalars import CONVERSIONS
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -44,7 +54,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     unused,
 )
-from relift.semantics.syntax.types import AnyType, Array, Tuple, Type, Vector
+from relift.semantics.syntax.types import AnyType, Array, Scalar, Tuple, Type, Vector, i32
 
 _sizes_bound: ContextVar[int] = ContextVar("how many sizes are bound around", default=0)
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
@@ -72,8 +82,6 @@ def component(of: Any, index: Any) -> Term:
             return of.parts[index]
         return Get(index, of, of.type.parts[index])
     if isinstance(of.type, Array):
-        from relift.semantics.patterns import At
-
         if isinstance(index, slice):
             raise IllTyped(
                 "a part of an array is not written [i:j]; take(j - i, drop(i, xs)) is it"
@@ -285,6 +293,29 @@ def _trace_at_any_size(kind: FunctionKind, value: Any, matching: Matching) -> La
     matching.match(kind.result, traced.body.type, "the result of the function")
     matching.solve()
     return traced
+
+
+def number_of(size: Size, expected: Type | None) -> Term:
+    """The number that a size is: the last of that many counters and one, so that no pattern has to say it.
+
+    It is an `i32` until it meets a value of another type.
+
+    >>> from relift import add, f32, map, nat, program, reduce, show
+    >>> n = nat("n")
+    >>> @program
+    ... def mean(x: f32[n]):
+    ...     return map(lambda v: v - reduce(add, 0.0, x) / n, x)
+    >>> show(mean.body)
+    'map(lambda v: v - (reduce(add, 0.0, x) / f32(generate(n + 1, lambda i: i)[n])), x)'
+    """
+    if size.constant is not None:
+        return literal(size.constant, expected)
+    more = Size({monomial: c for monomial, c in size.terms.items() if c > 0})
+    number = component(build(Generate, (more + 1, lambda i: i)), more)
+    if less := (more - size).terms:  # a difference may be below zero
+        number = number - Size(less)
+    converts = isinstance(expected, Scalar) and expected.name in CONVERSIONS and expected != i32
+    return scalar(str(expected), number) if converts else number
 
 
 def _require_positive(signature: Signature, matching: Matching) -> None:

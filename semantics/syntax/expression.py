@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from relift.display.blocks import Block, Displayed
+from relift.display.displayed import Displayed
 from relift.semantics.errors import IllTyped
+from relift.semantics.syntax import overloading
 from relift.semantics.syntax.sizes import Combined
 from relift.semantics.syntax.types import Array, Tuple, Type
 
@@ -14,20 +15,14 @@ if TYPE_CHECKING:
     from relift.semantics.syntax.terms import Term
 
 
-def _scalar(name: str, *arguments: Any) -> Term:
-    from relift.semantics.language.coercion import scalar
-
-    return scalar(name, *arguments)
-
-
 def _operator(name: str) -> Callable[[Any, Any], Term]:
     """An operator of Python's as a scalar function."""
-    return lambda left, right: _scalar(name, left, right)
+    return lambda left, right: overloading.scalar(name, left, right)
 
 
 def _reflected(name: str) -> Callable[[Any, Any], Term]:
     """The same where the term stands on the right."""
-    return lambda right, left: _scalar(name, left, right)
+    return lambda right, left: overloading.scalar(name, left, right)
 
 
 class Expression(Displayed, Combined):
@@ -37,17 +32,12 @@ class Expression(Displayed, Combined):
     `below` it: one term or lambda in each such field, and several terms in its `row`.
     """
 
+    shown_by: ClassVar = "relift.semantics.notation.displays:of_term"
+
     type: Type
     holds: ClassVar[tuple[str, ...]] = ()
     below: ClassVar[tuple[str, ...]] = ()
     row: ClassVar[str] = ""
-
-    def display(self) -> Sequence[Block]:
-        """The pipeline that it is, and its type."""
-        from relift.semantics.notation.displays import of_term
-
-        t: Any = self
-        return of_term(t)
 
     __add__, __radd__ = _operator("add"), _reflected("add")
     __sub__, __rsub__ = _operator("sub"), _reflected("sub")
@@ -63,13 +53,13 @@ class Expression(Displayed, Combined):
     __gt__, __ge__ = _operator("gt"), _operator("ge")
 
     def __neg__(self) -> Term:
-        return _scalar("neg", self)
+        return overloading.scalar("neg", self)
 
     def __abs__(self) -> Term:
-        return _scalar("absolute", self)
+        return overloading.scalar("absolute", self)
 
     def __invert__(self) -> Term:
-        return _scalar("invert", self)
+        return overloading.scalar("invert", self)
 
     def __bool__(self) -> bool:
         raise IllTyped(
@@ -79,9 +69,7 @@ class Expression(Displayed, Combined):
 
     def __array_ufunc__(self, function: Any, method: str, *given: Any, **options: Any) -> Any:
         """NumPy's functions, and its operators, whose left side is a value of NumPy's, know no terms."""
-        from relift.semantics.language.coercion import refused_by_numpy
-
-        raise refused_by_numpy(function.__name__, given)
+        raise overloading.refused_by_numpy(function.__name__, given)
 
     def __float__(self) -> float:
         raise IllTyped(
@@ -97,9 +85,7 @@ class Expression(Displayed, Combined):
         raise IllTyped(f"the length of a {self.type} {length}; use the size that its type names")
 
     def __getitem__(self, index: int) -> Term:
-        from relift.semantics.language.tracing import component
-
-        return component(self, index)
+        return overloading.component(self, index)
 
     def __iter__(self) -> Iterator[Term]:
         if not isinstance(self.type, Tuple):

@@ -18,6 +18,7 @@ from typing import Literal as Choice
 
 from relift.plugins import AWAITED
 from relift.semantics.errors import Unsupported
+from relift.semantics.syntax import overloading
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size, unknowns
 from relift.semantics.syntax.types import Scalar, Type
@@ -281,9 +282,7 @@ class BinaryOperator:
     )  # compared: a name alone may be taken twice
 
     def __call__(self, left: Any, right: Any) -> Term:
-        from relift.semantics.language.coercion import combine
-
-        return combine(self, left, right)
+        return overloading.combined(self, left, right)
 
 
 @dataclass(frozen=True)
@@ -294,9 +293,7 @@ class OperatorMetavariable:
     element: Type
 
     def __call__(self, left: Any, right: Any) -> Term:
-        from relift.semantics.language.coercion import combine
-
-        return combine(self, left, right)
+        return overloading.combined(self, left, right)
 
 
 @dataclass(frozen=True)
@@ -307,9 +304,7 @@ class Vectorized:
     operator: Operator
 
     def __call__(self, left: Any, right: Any) -> Term:
-        from relift.semantics.language.coercion import combine
-
-        return combine(self, left, right)
+        return overloading.combined(self, left, right)
 
 
 Operator: TypeAlias = BinaryOperator | OperatorMetavariable | Vectorized
@@ -339,9 +334,7 @@ class UserFunction:
     reference: Callable[..., Any] = field(compare=False, repr=False)
 
     def __call__(self, *arguments: Any) -> Term:
-        from relift.semantics.language.coercion import call
-
-        return call(self, arguments)
+        return overloading.called(self, arguments)
 
 
 def children(t: Term) -> Iterator[tuple[str, Term | Lambda]]:

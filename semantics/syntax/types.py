@@ -20,8 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from relift.display.blocks import Block, Displayed, Words
+from relift.display.blocks import Block, Words
+from relift.display.displayed import Displayed
 from relift.semantics.errors import IllTyped
+from relift.semantics.syntax import overloading
 from relift.semantics.syntax.sizes import Size, SizeLike, letter_of, nat, promises
 
 __all__ = [
@@ -81,14 +83,7 @@ class Scalar(AnyType):
 
     def __call__(self, x: Any) -> Any:
         """A Python number as a constant of this type, or a scalar of another type converted to it."""
-        from relift.semantics.language.coercion import as_term, literal, scalar
-
-        if isinstance(x, bool | int | float) and isinstance(x, bool) == (self == boolean):
-            own: Any = self  # checked under its folder's name, the module is another to pyright
-            return literal(x, own)
-        if self == boolean:
-            raise IllTyped("nothing converts to boolean; compare, as in not_equal(x, 0)")
-        return scalar(self.name, as_term(x) if isinstance(x, bool) else x)
+        return overloading.converted(self, x)
 
     def __repr__(self) -> str:
         return self.name

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from relift.compiler.idioms.lift import lift
     from relift.compiler.meaning.evidence import validate
     from relift.compiler.program import compile_program as compile
-    from relift.compiler.running.arrays.device_array import DeviceArray, device_array
+    from relift.compiler.running.arrays.device_array import DeviceArray
+    from relift.compiler.running.arrays.placing import device_array
     from relift.device import DeviceDescription
     from relift.egraph.growing import e_graph
     from relift.egraph.search.optimize import Optimized
@@ -126,7 +127,7 @@ _ELSEWHERE = {
     "check": "relift.checking",
     "commutative": "relift.rewrites.conditions",
     "compile": "relift.compiler.program:compile_program",
-    "device_array": "relift.compiler.running.arrays.device_array",
+    "device_array": "relift.compiler.running.arrays.placing",
     "devices": "relift.compiler.devices.survey",
     "distributive": "relift.rewrites.conditions",
     "e_graph": "relift.egraph.growing",

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from relift.display.blocks import Block, Code, Displayed, Title
+from relift.display.blocks import Block, Code, Title
+from relift.display.displayed import Displayed
 from relift.display.printing import document
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 
 from relift.compiler.devices.naming import Device, label
 from relift.compiler.running.arrays.buffers import Held, Row, cell, components, nested
-from relift.compiler.running.arrays.device_array import DeviceArray, Exchanged, Resident, shared
+from relift.compiler.running.arrays.device_array import DeviceArray, Exchanged, Resident
+from relift.compiler.running.arrays.placing import shared
 from relift.semantics.array_exchange import as_given, host_array, leaves, require_cells
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped

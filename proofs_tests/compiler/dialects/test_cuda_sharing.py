@@ -20,7 +20,7 @@ import relift as rl
 from relift.compiler.devices import survey
 from relift.compiler.dialects.cuda import session, sharing
 from relift.compiler.running.arrays import dlpack
-from relift.compiler.running.arrays.device_array import exchanging
+from relift.compiler.running.arrays.placing import exchanging
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 Mood: TypeAlias = Literal["plain", "good", "bad", "open"]
 """What a text says of its subject: nothing, that it holds, that it fails, or that nobody knows."""
@@ -105,33 +105,3 @@ class Folded:
 
 
 Block: TypeAlias = Title | Words | Code | Table | Cells | Bars | Roof | Graph | Folded
-
-
-class Shown(Protocol):
-    """What says how it is displayed."""
-
-    def display(self) -> Sequence[Block]:
-        """What there is to be seen of it."""
-        ...
-
-
-class Displayed:
-    """What notebooks show as HTML, with its text beside, of each class that is `Shown`.
-
-    >>> from relift import f32
-    >>> f32[4]._repr_mimebundle_()["text/plain"]
-    'f32[4]'
-    """
-
-    def _repr_html_(self: Shown) -> str:
-        from relift.display.printing import fragment
-
-        return fragment(self.display())
-
-    def _repr_mimebundle_(self: Shown, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What a notebook keeps: HTML, and text for those that show none."""
-        from relift.display.printing import fragment
-
-        text = getattr(self, "text", None)
-        plain = str(text() if callable(text) else self)
-        return {"text/plain": plain, "text/html": fragment(self.display())}
