@@ -22,9 +22,8 @@ from relift.compiler.text.tree import KernelText, Source
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.expressions import simplifying
 from relift.semantics.indices.stored import memories
-from relift.semantics.language.arguments import an_instance
 from relift.semantics.language.naming import named_in
-from relift.semantics.language.programs import Program
+from relift.semantics.language.programs import Program, a_program
 from relift.semantics.patterns import EachOf
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.sizes import Name, Size
@@ -95,8 +94,7 @@ def kernels_of(
     analyses: Analyses = ALL,
 ) -> tuple[Source, Launch]:
     """The kernels of a program as trees, which any dialect prints, and how they are launched; see `compile_program`."""
-    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
-    program = program.at(sizes or {}, partly=True)
+    program = a_program(program).at(sizes or {}, partly=True)
     require_writable(program.body, program.name)
     program = replace(program, body=written_out(program.body))
     check_sizes(program)

@@ -14,8 +14,9 @@ from relift.egraph.process.saturation import (
 )
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import Unsupported
-from relift.semantics.language.programs import Program
+from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.language.arguments import an_instance
+from relift.semantics.language.programs import Program, a_program
 
 BUDGET = Budget(seconds=10.0, nodes=2_000)
 
@@ -41,9 +42,13 @@ def e_graph(
     >>> grown.complete, len(grown.snapshot.nodes(grown.snapshot.root))
     (True, 2)
     """
+    if isinstance(rules, str) or not isinstance(rules, Iterable):
+        raise IllTyped(f'rules are given as a list, such as ["map_fusion"], not as {rules!r}')
+    for rule in (rules := list(rules)):
+        an_instance(rule, (str, Rule), "a rule", "name one, as relift check does")
     own = {rule.name: rule for rule in rules if isinstance(rule, Rule)}
     names = tuple(rule.name if isinstance(rule, Rule) else rule for rule in rules)
-    at = program.at(sizes or {})
+    at = a_program(program).at(sizes or {})
     stage = Stage("rules", names, rounds)
     return saturate(Request(at, (stage,), budget=BUDGET, rules={**RULES, **own}))
 

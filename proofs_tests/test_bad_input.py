@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import sqlite3
 import sys
@@ -356,3 +357,37 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert status == 2
     assert said.startswith("relift: this process may take no more memory; ulimit -v says")
     assert len(said.splitlines()) == 1
+
+
+WRONG: tuple[Any, ...] = (
+    None, -1, 2.5, "a b", n, Input("x", rl.f32[n]), Input("s", rl.f32), lambda v: v, np.zeros(3, np.float32), [1, 2], (), {},
+    rl.f32, rl.f32[n], rl.add, True, object(), float("nan"), 10**30,
+)  # fmt: skip
+"""What is an argument of hardly any function, of every kind that a user has at hand."""
+PUBLIC = [
+    name
+    for name in dir(rl)
+    if not name.startswith("_") and callable(getattr(rl, name)) and not isinstance(getattr(rl, name), type)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*PUBLIC} - {"Any", "reverse"})
+)  # that one is Python on indices
+def test_a_wrong_argument_of_a_public_function_is_refused_in_its_own_words(name: str) -> None:
+    """Nothing of Python's own comes out of a public function, but that it takes another number of arguments."""
+    function = getattr(rl, name)
+    for first, second in zip(WRONG, (*WRONG[7:], *WRONG[:7]), strict=True):
+        for arguments in ((first,), (first, second)):
+            if takes(function, arguments):
+                with contextlib.suppress(rl.ReliftError):
+                    function(*arguments)
+
+
+def takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
+    """Whether a function takes so many arguments: Python's own message says that well enough."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped
+from relift.semantics.language.arguments import an_instance, names_in
 from relift.semantics.syntax.signatures import IndexKind, Kind, OperatorKind
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.types import TypeVariable
@@ -17,12 +18,12 @@ IndexLaw: TypeAlias = Literal["bijective", "inverse"]
 
 def type_variables(names: str) -> tuple[TypeVariable, ...]:
     """Type variables for rules: `A, B = type_variables("A B")`."""
-    return tuple(TypeVariable(name) for name in names.split())
+    return tuple(TypeVariable(name) for name in names_in(names, "type variables"))
 
 
 def naturals(names: str) -> tuple[Size, ...]:
     """Size variables for rules, any natural number including 0: `k, m = naturals("k m")`."""
-    return tuple(nat(name, least=0) for name in names.split())
+    return tuple(nat(name, least=0) for name in names_in(names, "sizes"))
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,12 @@ def require_possible(name: str, bounds: Iterable[Bound]) -> None:
             )
 
 
+def _require_names(law: str, *metavariables: str | None) -> None:
+    for name in metavariables:
+        if name is not None:
+            an_instance(name, str, law, f'it names metavariables, as in {law}("f")')
+
+
 @dataclass(frozen=True)
 class Condition:
     """A law that an operator metavariable must obey.
@@ -82,6 +89,9 @@ class Condition:
     operator: str
     element: str | None = None
     over: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_names(self.law, self.operator, self.element, self.over)
 
     @property
     def metavariables(self) -> tuple[str, ...]:
@@ -99,6 +109,9 @@ class IndexCondition:
     law: IndexLaw
     function: str
     inverse: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_names(self.law, self.function, self.inverse)
 
     @property
     def metavariables(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from relift.compiler.devices.verdicts import Tested, Verdict, verdict
 from relift.compiler.dialects.backend import backend_of, backends
 from relift.device import CPU, GPU, DeviceDescription, Packing, registers_of
 from relift.semantics.errors import Unsupported
+from relift.semantics.language.arguments import an_instance
 
 REASSOCIATES, ALWAYS, FORKING = "reassociates", "reassociates always", "lost by forking"
 CONTRACTS = "contracts"
@@ -148,6 +149,8 @@ def find_device(target: str | None = None) -> Device:
     `Unsupported` with the devices that there are, when none fits or none is named, and with the reason when the
     one that fits is broken.
     """
+    if target is not None:
+        an_instance(target, str, "the name of a device", "relift devices prints them")
     if target is not None and not target.strip():
         raise Unsupported(
             "the name of a device is empty; say cpu, gpu, or part of a device's name (see relift devices)"

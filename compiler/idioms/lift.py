@@ -44,6 +44,7 @@ from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import passed_over, refusal
 from relift.files import temporary_folder
 from relift.semantics.errors import bounded_depth
+from relift.semantics.language.arguments import an_instance
 
 if TYPE_CHECKING:
     from relift.compiler.idioms.proofs.equality import Proof
@@ -215,6 +216,7 @@ def lift(
     `function` names the one that is looked at; `runs` are the drawn inputs on which each program is compared with the
     compiled C, `options` are for the compiler.  Raises `Uncompilable` where a compiler is missing or refuses the file.
     """
+    an_instance(source, (str, Path), "the C", "give its text, or the path of its file")
     if isinstance(source, str) and "\n" in source:
         with temporary_folder() as folder:
             file = folder / "text.c"

@@ -32,7 +32,7 @@ from relift.compiler.validation.evidence import ENOUGH, reports_of
 from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.programs import Program
+from relift.semantics.language.programs import Program, a_program
 from relift.semantics.patterns import Store
 from relift.semantics.syntax.binding import canonical, map_children
 from relift.semantics.syntax.sizes import Name, Size
@@ -239,7 +239,7 @@ def validate(
     >>> rl.validate(total).verdict, rl.validate(total, {"n": 4096}).kernels[0].sizes
     ('validated', 'these sizes')
     """
-    here = program.at(sizes or {}, partly=True)
+    here = a_program(program).at(sizes or {}, partly=True)
     if kernel is None:
         from relift.compiler.program import compile_program
 

@@ -34,9 +34,9 @@ from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.rewrites.tactics.combinators import Tactic
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
-from relift.semantics.language.arguments import an_instance, one_of, sizes_by_name, whole_number
+from relift.semantics.language.arguments import one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
-from relift.semantics.language.programs import Program
+from relift.semantics.language.programs import Program, a_program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import canonical, tidy
 from relift.semantics.syntax.terms import Metavariable, Term, Var, require_writable, subterms
@@ -221,7 +221,7 @@ def _task(
     refused: Callable[[Program], str | None],
 ) -> Proposals:
     """The task, when it is one that can be done; `limits` are seconds, nodes and megabytes."""
-    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
+    program = a_program(program)
     require_writable(program.body, program.name)
     one_of(policy, get_args(FloatPolicy), "float")
     device = target if isinstance(target, DeviceDescription) else preset(target)

@@ -11,6 +11,7 @@ from typing import Any
 
 from relift.rewrites.ledger.book import Verdict
 from relift.rewrites.rule import RejectedRule, Rule
+from relift.semantics.language.arguments import an_instance
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ def assume(rule: Rule) -> Assumed:
     >>> rl.assume(to_power).rule.name
     'to_power'
     """
-    return Assumed(rule)
+    return Assumed(
+        an_instance(rule, (Rule, RejectedRule), "a rule", "decorate its function with rl.rule")
+    )
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ def numbers(values: Any, of: Scalar | None = None) -> Numbers:
     row = values.tolist() if isinstance(values, np.ndarray) else values
     if not isinstance(row, list | tuple) or not all(isinstance(x, int | float) for x in row):
         raise IllTyped(f"literal_array takes a row of numbers, not {values!r}")
+    if of is not None and not isinstance(of, Scalar):
+        raise IllTyped(f"literal_array: its numbers are of a scalar type, such as f32, not {of!r}")
     if of is None:
         kinds = {type(value) for value in row}
         of = boolean if kinds == {bool} else f32 if float in kinds else i32

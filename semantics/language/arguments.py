@@ -71,8 +71,8 @@ def sizes_by_name(value: Any) -> dict[str, int]:
     return {name: whole_number(n, f"size {name}") for name, n in value.items()}
 
 
-def an_instance(value: Any, kind: type[T], name: str, hint: str) -> T:
-    """The value, when it is of a class; the message says how to get one.
+def an_instance(value: Any, kind: type[T] | tuple[type[T], ...], name: str, hint: str) -> T:
+    """The value, when it is of a class, or of one of several; the message says how to get one.
 
     >>> from relift.semantics.language.arguments import an_instance
     >>> an_instance(None, str, "target", "name a device")
@@ -84,6 +84,36 @@ def an_instance(value: Any, kind: type[T], name: str, hint: str) -> T:
     return value
 
 
+def names_in(value: Any, what: str) -> tuple[str, ...]:
+    """The names in a text, apart by spaces.
+
+    >>> from relift.semantics.language.arguments import names_in
+    >>> names_in("k m", "sizes")
+    ('k', 'm')
+    >>> names_in(3, "sizes")
+    Traceback (most recent call last):
+    relift.semantics.errors.IllTyped: ...the names of sizes are one text, such as "k m", not 3
+    """
+    if not isinstance(value, str):
+        raise IllTyped(f'the names of {what} are one text, such as "k m", not {_shown(value)}')
+    return tuple(value.split())
+
+
+def one_for_each_axis(value: Any, name: str) -> tuple[Any, ...]:
+    """A sequence of one thing for each of the outermost axes.
+
+    >>> from relift.semantics.language.arguments import one_for_each_axis
+    >>> one_for_each_axis(3, "tile: sizes")
+    Traceback (most recent call last):
+    relift.semantics.errors.IllTyped: ...tile: sizes is a tuple with one for each axis, such as (4, 4), not 3
+    """
+    if not isinstance(value, tuple | list):
+        raise IllTyped(
+            f"{name} is a tuple with one for each axis, such as (4, 4), not {_shown(value)}"
+        )
+    return tuple(value)
+
+
 def one_of(value: Any, choices: tuple[str, ...], name: str) -> str:
     """The value, when it is one of a few words.
 
@@ -92,9 +122,9 @@ def one_of(value: Any, choices: tuple[str, ...], name: str) -> str:
     Traceback (most recent call last):
     relift.semantics.errors.IllTyped: ...float is reassociate or exact, not 'fast'
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise IllTyped(f"{name} is {' or '.join(choices)}, not {_shown(value)}")
-    return str(value)
+    return value
 
 
 def _shown(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.arguments import MOST_CELLS, one_for_each_axis, whole_number
 from relift.semantics.language.coercion import as_term
 from relift.semantics.syntax.sizes import SizeLike
 from relift.semantics.syntax.types import Array, Type, dimensions
@@ -36,6 +37,7 @@ def zip_nd(depth: int, *arrays: Any) -> Any:
     >>> zip_nd(2, Input("xs", f32[4, 6]), Input("ys", i32[4, 6])).type
     (f32, i32)[4, 6]
     """
+    whole_number(depth, "zip_nd: depth", least=1)
     for xs in arrays:
         _require("zip_nd", depth, xs)
     zipped = rl.zip(*arrays)
@@ -50,7 +52,9 @@ def transpose_axes(first: int, second: int, xs: Any) -> Any:
     >>> transpose_axes(0, 2, Input("xs", f32[4, 5, 6])).type
     f32[6, 5, 4]
     """
-    low, high = sorted((first, second))
+    low, high = sorted(
+        whole_number(axis, "transpose_axes: an axis", least=-MOST_CELLS) for axis in (first, second)
+    )
     if low < 0:
         raise IllTyped(f"transpose_axes: axes count from 0, so there is no axis {low}")
     _require("transpose_axes", high + 1, xs)
@@ -65,7 +69,7 @@ def slide_nd(sizes: Sequence[SizeLike], steps: Sequence[SizeLike], xs: Any) -> A
     >>> slide_nd((3, 3), (1, 1), Input("image", f32[6, 8])).type
     f32[4, 6, 3, 3]
     """
-    _require_equal("slide_nd", "sizes", sizes, "steps", steps)
+    sizes, steps = _for_each_axis("slide_nd", sizes=sizes, steps=steps)
     _require("slide_nd", len(sizes), xs)
     return _cut([rl.slide(size, step) for size, step in zip(sizes, steps, strict=True)], xs)
 
@@ -78,6 +82,7 @@ def tile(sizes: Sequence[SizeLike], xs: Any) -> Any:
     >>> tile((2, 4), Input("image", f32[6, 8])).type
     f32[3, 2, 2, 4]
     """
+    (sizes,) = _for_each_axis("tile", sizes=sizes)
     _require("tile", len(sizes), xs)
     return _cut([rl.split(size) for size in sizes], xs)
 
@@ -90,7 +95,7 @@ def untile(depth: int, blocks: Any) -> Any:
     >>> untile(2, Input("blocks", f32[3, 2, 2, 4])).type
     f32[6, 8]
     """
-    _require("untile", 2 * depth, blocks)
+    _require("untile", 2 * whole_number(depth, "untile: depth"), blocks)
     rows = rl.join(_move(depth, 1, blocks))
     return rows if depth == 1 else rl.map(lambda row: untile(depth - 1, row), rows)
 
@@ -103,7 +108,7 @@ def pad_nd(left: Sequence[SizeLike], right: Sequence[SizeLike], boundary: Any, x
     >>> pad_nd((1, 2), (1, 2), 0, Input("image", f32[4, 6])).type
     f32[6, 10]
     """
-    _require_equal("pad_nd", "left", left, "right", right)
+    left, right = _for_each_axis("pad_nd", left=left, right=right)
     _require("pad_nd", len(left), xs)
     if len(left) > 1:
         inner = (left[1:], right[1:], boundary)
@@ -141,17 +146,20 @@ def _at_depth(depth: int, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _require(name: str, depth: int, xs: Any) -> None:
-    if depth < 1:
+    if whole_number(depth, f"{name}: depth") < 1:
         raise IllTyped(f"{name}: at least one axis is needed")
     lengths, _ = dimensions(as_term(xs).type)
     if len(lengths) < depth:
         raise IllTyped(f"{name}: {as_term(xs).type} has {len(lengths)} axes, {depth} are needed")
 
 
-def _require_equal(
-    name: str, first: str, some: Sequence[SizeLike], second: str, others: Sequence[SizeLike]
-) -> None:
-    if len(some) != len(others):
-        raise IllTyped(
-            f"{name}: {first} gives {len(some)} axes, {second} gives {len(others)}; one for each axis"
-        )
+def _for_each_axis(name: str, **given: Sequence[SizeLike]) -> list[tuple[SizeLike, ...]]:
+    """What is given for the outermost axes, by the name of the parameter: each for equally many."""
+    found = {each: one_for_each_axis(value, f"{name}: {each}") for each, value in given.items()}
+    (first, some), *others = found.items()
+    for second, more in others:
+        if len(some) != len(more):
+            raise IllTyped(
+                f"{name}: {first} gives {len(some)} axes, {second} gives {len(more)}; one for each axis"
+            )
+    return list(found.values())

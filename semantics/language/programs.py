@@ -11,7 +11,7 @@ from relift.display.displayed import Displayed
 from relift.semantics.array_exchange import as_given, host_arguments
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.interpreter import World, evaluate
-from relift.semantics.language.arguments import MOST_CELLS, sizes_by_name
+from relift.semantics.language.arguments import MOST_CELLS, an_instance, sizes_by_name
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.given import actual_type
 from relift.semantics.language.naming import distinctly_named
@@ -196,6 +196,17 @@ def substituted(t: Type, sizes: Mapping[str, Size]) -> Type:
         if size.constant is not None and size.constant < 0:
             raise IllTyped(f"{t} has a negative length at these sizes: {result}")
     return result
+
+
+def a_program(value: Any) -> Program:
+    """The value, when it is a program; else `IllTyped` says how one is made.
+
+    >>> from relift.semantics.language.programs import a_program
+    >>> a_program(None)
+    Traceback (most recent call last):
+    relift.semantics.errors.IllTyped: ...the program cannot be None; decorate its function with rl.program
+    """
+    return an_instance(value, Program, "the program", "decorate its function with rl.program")
 
 
 def program(function: Callable[..., Any]) -> Program:

@@ -132,9 +132,12 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
 def _parameter_names(function: Callable[..., Any], types: Sequence[Type]) -> list[str]:
     """The names of as many parameters as there are types; those that have defaults keep them."""
     count = len(types)
-    if not inspect.isfunction(function):
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # a function of C that does not say what it takes
         return ["x", "y", "z"][:count]
-    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
+        return ["x", "y", "z"][:count]
     required = [name for name, p in parameters.items() if p.default is p.empty]
     if len(required) == count:
         return required

@@ -125,12 +125,24 @@ def make_array(*elements: Any) -> Term:
 
 def map_fst(f: Callable[[Any], Any], pair: Any) -> Term:
     """f on the first component of a pair."""
-    return make_tuple(f(pair[0]), pair[1])
+    first, second = _components("map_fst", f, pair)
+    return make_tuple(f(first), second)
 
 
 def map_snd(f: Callable[[Any], Any], pair: Any) -> Term:
     """f on the second component of a pair."""
-    return make_tuple(pair[0], f(pair[1]))
+    first, second = _components("map_snd", f, pair)
+    return make_tuple(first, f(second))
+
+
+def _components(name: str, f: Any, pair: Any) -> tuple[Any, Any]:
+    """The two parts of a pair, for a function of one of them."""
+    t = as_term(pair)
+    if not isinstance(t.type, Tuple) or len(t.type.parts) != 2:
+        raise IllTyped(f"{name}: a pair is needed, not {t.type}")
+    if not callable(f):
+        raise IllTyped(f"{name}: a function is needed, not {f!r}")
+    return t[0], t[1]
 
 
 def vectorize(width: SizeLike, f: Any) -> Any:
@@ -227,7 +239,7 @@ def operator(
     """
     if not callable(function):
         raise IllTyped(f"operator takes a function of two values, not {function!r}")
-    chosen = name or function.__name__
+    chosen = str(name or getattr(function, "__name__", ""))
     if not chosen.isidentifier():
         raise IllTyped("an operator made from a lambda needs name=...")
     try:
@@ -286,6 +298,8 @@ def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None)
     """
     if function is None:
         return partial(userfun, c=c)
+    if not inspect.isfunction(function):
+        raise IllTyped(f"a user function is a function written with def, not {function!r}")
     annotations = inspect.get_annotations(function, eval_str=True)
     result = annotations.pop("return", None)
     names = tuple(inspect.signature(function).parameters)

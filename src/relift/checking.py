@@ -22,6 +22,7 @@ from relift.rewrites.checks.verdicts import TIERS, CheckReport, Status, TierName
 from relift.rewrites.derivation.own_rules import Assumed
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import ReliftError
+from relift.semantics.language.arguments import an_instance
 
 if TYPE_CHECKING:
     from relift.egraph.checks.admission import Admitted
@@ -53,6 +54,7 @@ def check(
     >>> rl.check(RULES["join_split"], tiers=("1", "3")).ok
     True
     """
+    an_instance(rule, (Rule, RejectedRule), "a rule", "decorate its function with rl.rule")
     found = check_all(
         [rule], tiers=tiers, bound=bound, guards=guards, progress=progress, finished=finished, ahead=ahead
     )  # fmt: skip

@@ -33,7 +33,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.views import is_layout
-from relift.semantics.language.programs import Program
+from relift.semantics.language.programs import Program, a_program
 from relift.semantics.patterns.opencl import Store
 from relift.semantics.syntax.binding import term_at
 from relift.semantics.syntax.terms import Term
@@ -198,6 +198,7 @@ def reach(
     def read(goal: Sketch | str) -> Sketch:
         return parse_sketch(goal) if isinstance(goal, str) else goal
 
+    a_program(program)
     always = _each_once(rules)
     known = admitted(_each_once([*always, *(rule for group, _ in stages for rule in group)]))
     everywhere = replace(known, names=known.names[: len(always)])

@@ -152,6 +152,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.map(lambda x, y: x + y, rl.zip(xs, xs)),
         "a function of 1 argument is needed here, but this one takes 2; an element is a tuple: write lambda p: ... with p[0], p[1]",
     ),
+    "an operator for a pair": (
+        lambda: rl.map(rl.add, rl.zip(xs, xs)),
+        "a function of 1 argument is needed here, but this one takes 2; an element is a tuple: write lambda p: ... with p[0], p[1]",
+    ),
     "a part by a slice": (
         lambda: xs[1:3],
         "a part of an array is not written [i:j]; take(j - i, drop(i, xs)) is it",

@@ -28,6 +28,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
+from relift.semantics.language.arguments import an_instance
 
 RESULT, DERIVATION = "Result.v", "Derivation.v"
 LIMIT = 900.0
@@ -130,6 +131,7 @@ def prove(
     >>> print(rl.prove(best.derivation).text())  # doctest: +SKIP
     PROVED: source = result, 1 steps, no law assumed, closed under the global context
     """
+    an_instance(derivation, Derivation, "a derivation", "rl.optimize(program).derivation is one")
     start = time.monotonic()
     progress("writing the proof")
     if derivation.assumed:
