@@ -6,6 +6,7 @@ groups        schedules for the work-groups of a GPU
 vectors       schedules for the vector registers of a CPU
 folds         folds and scans in parts
 sharing       what is needed more than once is computed once; `looked_up`: what is read at indices that are data
+transpositions  tables that are computed and transposed: columns from columns, and rows from what folds of columns give
 reuse         where the elements of an array lie in memory, read off its view
 spelled_out   patterns that are others put together stand as those
 """

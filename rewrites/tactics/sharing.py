@@ -6,7 +6,6 @@
     parts_apart   each of several results is stored by a kernel of its own
     copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
     unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
-    columns       the columns of a table that is computed are computed from those of what it is computed of
     inlined       a name outside all functions goes: equal terms are shared by what stores them
 
 A program is a tree; equal terms, up to the names of variables, are one value.  Which of the forms is best is not
@@ -25,7 +24,6 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     everywhere,
-    first,
     inside,
     repeat,
     then,
@@ -33,7 +31,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Iterate, Let, Map, Stepping, ToGlobal, Transpose, Zip
+from relift.semantics.patterns import Iterate, Let, Map, Stepping, ToGlobal
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -262,60 +260,6 @@ def _is_read(t: Term, place: Position) -> bool:
         if not _in_parts(above) and invertible_data(above) is not dict(children(above))[field]:
             return True
     return False
-
-
-# ---- tables that are read by rows and by columns
-
-
-def columns() -> Tactic:
-    """Where the columns of a computed table are read, they are computed, and so the table need not be stored.
-
-    Raises `NoMatch` where no computed table is transposed.
-
-    >>> import relift as rl
-    >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.sharing import columns
-    >>> @rl.program
-    ... def sums(a: rl.f32[4, 8], x: rl.f32[4]):
-    ...     scaled = rl.map(lambda p: rl.map(lambda v: v * p[1], p[0]), rl.zip(a, x))
-    ...     return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(scaled))
-    >>> [step.rule for step in derive(sums, columns()).steps]
-    ['transpose_map_rows', 'map_fusion', 'zip_first']
-    """
-
-    def computed(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Transpose) or not isinstance(t.xss, Map) or is_layout(t):
-            raise NoMatch("no computed table is transposed here")
-        at = attempt(inside("xss", "f")(repeat(_zips_on_the_right)))(at, place)
-        t = term_at(at.term, (*place, "xss", "f"))
-        rule = "transpose_map_rows"
-        if isinstance(t, Map) and isinstance(t.xs, Zip):
-            rule = "transpose_map_zip"
-        return apply(rule)(at, place)
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = topdown(computed)(at, place)
-        at = repeat(topdown(computed))(at, place)
-        return repeat(topdown(_together))(at, place)
-
-    return tactic
-
-
-def _together(at: Rewriting, place: Position) -> Rewriting:
-    """Maps that follow one another as one, also those that are zipped, but for what may be stored."""
-    t = term_at(at.term, place)
-    if isinstance(t, Zip):
-        for field, rule in (("xs", "zip_map_left"), ("ys", "zip_map_right")):
-            u = term_at(t, (field,))
-            if isinstance(u, Map) and (free_variables(u) or is_layout(u)):
-                return apply(rule)(at, place)
-    return first(apply("map_fusion"), apply("zip_first"), apply("zip_second"))(at, place)
-
-
-def _zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
-    """A map over a zip with a zip on its left as one over a zip with one on its right."""
-    return then(inside("xs")(apply("zip_rotate_right")), apply("map_fusion"))(at, place)
 
 
 # ---- iterations

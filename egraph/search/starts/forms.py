@@ -13,16 +13,9 @@ from dataclasses import dataclass
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
-from relift.rewrites.tactics.sharing import (
-    apart,
-    columns,
-    copied,
-    has_fold,
-    named,
-    parts_apart,
-    unrolled,
-)
+from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, parts_apart, unrolled
 from relift.rewrites.tactics.spelled_out import raised
+from relift.rewrites.tactics.transpositions import columns, rows_of_columns
 from relift.semantics.syntax.terms import MakeTuple, Term
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
@@ -34,6 +27,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (raised(), 2),
     (copied(), 0),
     (columns(), 2),
+    (rows_of_columns(), 2),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 

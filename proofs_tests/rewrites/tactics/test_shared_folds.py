@@ -146,6 +146,28 @@ def test_columns_are_folded_in_strips_of_rows(rest: int, epilogue: bool, squares
     np.testing.assert_allclose(compile_program(low)(*inputs), columns.at(sizes)(*inputs), rtol=1e-6)
 
 
+@pytest.mark.parametrize("rest", [0, 3])
+def test_columns_are_folded_with_numbers_of_their_own(rest: int) -> None:
+    """A lane has what its column is paired with beside it: two numbers here, one of them used twice."""
+
+    def folded(p):
+        terms = rl.map(lambda v: (v - p[0][1]) * (v - p[0][1]) * p[1], p[0][0])
+        return rl.reduce(rl.add, 0.0, terms)
+
+    @rl.program
+    def columns(A: rl.f32[m, n], x: rl.f32[n], y: rl.f32[n]):
+        return rl.map(folded, rl.zip(rl.zip(rl.transpose(A), x), y))
+
+    sizes = {"n": 4 * WIDTH + rest, "m": 5}
+    found = derive(columns, blocks_across_results(2, WIDTH), sizes, "exact")
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    low = replace(columns.at(sizes), body=found.result)
+    assert shares(low)
+    inputs = random_inputs(columns.at(sizes), 0)
+    np.testing.assert_allclose(compile_program(low)(*inputs), columns.at(sizes)(*inputs), rtol=1e-6)
+
+
 def test_columns_are_searched_in_strips() -> None:
     """The first pick for a large matrix reads several vectors of each row."""
 

@@ -124,6 +124,24 @@ def map_zip_unify_second(h: Fun[B, B, C], xs: A[n], ys: B[n]):
     )
 
 
+@rule(source="RISE mapProjZipUnification, of an array that no function reads")
+def zip_unread(h: Fun[A, C, D], xs: A[n], ys: B[n], zs: C[n]):
+    """An array of a zip whose elements are not used may go."""
+    return (
+        map(lambda p: h(p[0], p[1][1]), zip(xs, zip(ys, zs))),
+        map(lambda p: h(p[0], p[1]), zip(xs, zs)),
+    )
+
+
+@rule(source="RISE mapProjZipUnification, of an array that no function reads")
+def zip_unread_last(h: Fun[A, B, D], xs: A[n], ys: B[n], zs: C[n]):
+    """An array of a zip whose elements are not used may go, also the last one."""
+    return (
+        map(lambda p: h(p[0], p[1][0]), zip(xs, zip(ys, zs))),
+        map(lambda p: h(p[0], p[1]), zip(xs, ys)),
+    )
+
+
 @rule(source="LIFT removeDuplicateZipArg; RISE zipSame")
 def zip_same(xs: A[n]):
     """An array zipped with itself pairs each element with itself."""

@@ -5,6 +5,7 @@ map (map e . zip h u) xs    =  map (map e . zip) (zip (map (map h) xs) (map (map
 map (\\x. g (h x) x) xs      =  join (map (\\x. map (\\y. g y x) (repeat 1 (h x))) xs)
 map (\\x. f x y) xs          =  let y in map (\\x. f x y) xs
 map f (zip xs ys)          =  let y = ys in map f (zip xs y)
+reduce_seq (\\a y. h a y x) z ys  =  reduce_seq (\\a (y, x). h a y x) z (zip ys (repeat n x))
 f (let y = t in g y)        =  let y = t in f (g y)
 let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from relift.rewrites.notation import A, B, C, D, E, k, m, n
 from relift.rewrites.rule import rule
 from relift.semantics.language.multidimensional import map_nd, zip_nd
-from relift.semantics.language.vocabulary import join, let, map, repeat, transpose, zip
+from relift.semantics.language.vocabulary import join, let, map, reduce_seq, repeat, transpose, zip
 from relift.semantics.syntax.signatures import Fun
 from relift.semantics.syntax.types import tup
 
@@ -93,6 +94,15 @@ def extract_from_map(f: Fun[A, B, C], y: B, xs: A[n]):
 def name_zipped(f: Fun[tup(A, B), C], xs: A[n], ys: B[n]):
     """What the elements of an array are paired with is computed once, before the map."""
     return map(f, zip(xs, ys)), let(lambda zs: map(f, zip(xs, zs)), ys)
+
+
+@rule(source="LIFT mapFissionCreateZip, for what the steps of a fold take from around it")
+def reduce_seq_beside(h: Fun[B, A, C, B], z: B, x: C, xs: A[n]):
+    """What every step of a fold uses may stand beside each element."""
+    return (
+        reduce_seq(lambda acc, y: h(acc, y, x), z, xs),
+        reduce_seq(lambda acc, p: h(acc, p[0], p[1]), z, zip(xs, repeat(n, x))),
+    )
 
 
 @rule(source="LIFT lambdaInline; RISE beta")

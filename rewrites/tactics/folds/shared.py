@@ -9,7 +9,8 @@ all results of a block, which stay in registers:
 
     blocks_of_folds         a result has a vector of accumulators, whose lanes are folded at the end (rows of a matrix)
     blocks_across_results   the lanes of a vector are neighbouring results (columns of a matrix); these may be folds of one
-                            array, too: nothing is read twice, but wide strips of a row come from memory faster
+                            array, too: nothing is read twice, but wide strips of a row come from memory faster.  What a step
+                            takes of its result's own numbers, such as the mean of a column, stands beside each element
 
 Either way the folds of a block become one fold, with an array of accumulators (`lifted`).  What fills no block is computed apart.
 Source: LIFT, GPGPU'16, macro rule apply1DRegisterBlocking; Goto and van de Geijn, TOMS 2008.
@@ -34,10 +35,11 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.vectors.lanes import depth_of
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Bordered, Map, ReduceSeq, ReduceSeqUnroll, Reduction, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
-from relift.semantics.syntax.types import dimensions
+from relift.semantics.syntax.types import Array, dimensions
 
 _MOST_DIMENSIONS = 3
 
@@ -54,7 +56,7 @@ def folds_that_share(t: Term) -> list[Position]:
     """
     if not isinstance(t, Map):
         return []
-    own = {x.name for x in t.f.parameters}
+    own = _own(t)
     found: list[Position] = []
     for below, u in _once(t.f.body, ("f",)):
         nested = any(below[: len(outer)] == outer for outer in found)
@@ -72,7 +74,7 @@ def _once(t: Term, place: Position) -> list[tuple[Position, Term]]:
     return found
 
 
-def _is_shared(data: Term, own: set[str]) -> bool:
+def _is_shared(data: Term, own: frozenset[str]) -> bool:
     """Whether some of what is zipped depends on these variables, and some does not."""
     while isinstance(data, Map):
         data = data.xs
@@ -131,7 +133,8 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
         if folds_that_share(term_at(at.term, place)):
             at = inside(*folds[0])(then(fuse(), _shared_first(at, place)))(at, place)
         else:
-            at = inside(*folds[0])(then(fuse(), attempt(apply("reduce_to_seq"))))(at, place)
+            beside = repeat(_beside(_own(term_at(at.term, place))))
+            at = inside(*folds[0])(then(fuse(), attempt(apply("reduce_to_seq")), beside))(at, place)
         if folds[0] == ("f",):
             block = then(folded, inside("vs")(copy(UNROLLED)))
         else:
@@ -160,7 +163,7 @@ def _of_own_data(at: Rewriting, place: Position) -> list[Position]:
     t = term_at(at.term, place)
     if not isinstance(t, Map) or folds_that_share(t):
         return _sharing(at, place)
-    own = {x.name for x in t.f.parameters}
+    own = _own(t)
     found = [
         below
         for below, u in _once(t.f.body, ("f",))
@@ -187,8 +190,7 @@ def _loop(t: Term) -> Position:
 
 def _shared_first(at: Rewriting, place: Position) -> Tactic:
     """A fold of pairs, of which the first is the same for all results."""
-    t = term_at(at.term, place)
-    own = {x.name for x in t.f.parameters} if isinstance(t, Map) else set[str]()
+    own = _own(term_at(at.term, place))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         fold = term_at(at.term, place)
@@ -197,6 +199,31 @@ def _shared_first(at: Rewriting, place: Position) -> Tactic:
         if free_variables(zipped.xs) & own:
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
+
+    return tactic
+
+
+def _own(t: Term) -> frozenset[str]:
+    """The names of an element of the map."""
+    return frozenset(x.name for x in t.f.parameters) if isinstance(t, Map) else frozenset()
+
+
+def _beside(own: frozenset[str]) -> Tactic:
+    """What each step of a fold takes of these variables stands beside each element: a lane has its own."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, ReduceSeq):
+            raise NoMatch("no fold in order")
+        read = (
+            below
+            for below, u in positions(t.f.body)
+            if not isinstance(u.type, Array) and is_layout(u) and own & free_variables(u)
+        )
+        found = next(read, None)
+        if found is None:
+            raise NoMatch("the steps of this fold take only its elements")
+        return apply("reduce_seq_beside", parts={"x": ("f", *found)})(at, place)
 
     return tactic
 

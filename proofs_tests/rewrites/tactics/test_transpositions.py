@@ -1,0 +1,132 @@
+"""Results that are computed by columns, row by row: PROVED rules, the same values, and folds of columns once each."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.agreement.inputs import random_inputs
+from relift.device import CPU
+from relift.egraph.search.optimize import optimize
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.sharing import storable
+from relift.rewrites.tactics.transpositions import rows_of_columns
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Transpose
+
+n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+
+
+def total(xs):
+    return rl.reduce(rl.add, 0.0, xs)
+
+
+def softmax(column):
+    top = rl.reduce(rl.maximum, float("-inf"), column)
+    powers = rl.map(lambda v: rl.exp(v - top), column)
+    whole = total(powers)
+    return rl.map(lambda v: v / whole, powers)
+
+
+def of_columns(function, table):
+    return rl.transpose(rl.map(function, rl.transpose(table)))
+
+
+@rl.program
+def softmax_of_columns(A: rl.f32[n, m]):
+    return of_columns(softmax, A)
+
+
+@rl.program
+def without_folds(A: rl.f32[n, m], x: rl.f32[m]):
+    columns = rl.zip(rl.transpose(A), x)
+    return rl.transpose(rl.map(lambda p: rl.map(lambda v: v * p[1], p[0]), columns))
+
+
+@rl.program
+def of_each_element(A: rl.f32[n, m]):
+    return of_columns(lambda column: rl.map(lambda v: v * v, column), A)
+
+
+@rl.program
+def with_a_gain_and_a_bias(A: rl.f32[n, m], gain: rl.f32[n], bias: rl.f32[n]):
+    def column(c):
+        whole = total(c)
+        return rl.map(lambda p: (p[0] - whole) * p[1] + p[2], rl.zip(c, gain, bias))
+
+    return of_columns(column, A)
+
+
+@rl.program
+def of_two_tables(A: rl.f32[n, m], B: rl.f32[n, m]):
+    def columns(p):
+        whole = total(p[1])
+        return rl.map(lambda q: q[0] * whole + q[1], rl.zip(p[0], p[1]))
+
+    return rl.transpose(rl.map(columns, rl.zip(rl.transpose(A), rl.transpose(B))))
+
+
+@rl.program
+def batched(A: rl.f32[k, n, m]):
+    return rl.map(lambda table: of_columns(softmax, table), A)
+
+
+ALL = (
+    softmax_of_columns,
+    without_folds,
+    of_each_element,
+    with_a_gain_and_a_bias,
+    of_two_tables,
+    batched,
+)
+
+
+@pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
+def test_a_result_of_columns_is_computed_by_rows(program: Program) -> None:
+    """No transposition is left but of what folds go through, which need no variable where they stand."""
+    sizes = {
+        name: length for name, length in zip("nmk", (5, 4, 3), strict=True) if name in program.sizes
+    }
+    found = derive(program, rows_of_columns(), sizes)
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    at_sizes = program.at(sizes)
+    assert not isinstance(found.result, Transpose)
+    inputs = random_inputs(at_sizes, 0)
+    by_rows = Program(program.name, at_sizes.parameters, found.result)
+    np.testing.assert_allclose(by_rows(*inputs), at_sizes(*inputs), rtol=1e-6)
+    stored = [each.value for each in storable(found.result)]
+    assert len(stored) == {"softmax_of_columns": 2, "batched": 2}.get(
+        program.name, int("fold" not in program.name and program is not of_each_element)
+    )
+
+
+def test_what_is_not_computed_by_columns_is_left_alone() -> None:
+    """Rows that are computed and transposed, and a transposition of what is given."""
+
+    @rl.program
+    def rows(A: rl.f32[n, m]):
+        return rl.transpose(rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), A))
+
+    @rl.program
+    def given(A: rl.f32[n, m]):
+        return rl.transpose(A)
+
+    for program in (rows, given):
+        with pytest.raises(NoMatch):
+            derive(program, rows_of_columns(), {"n": 5, "m": 4})
+
+
+def test_softmax_of_columns_is_searched_row_by_row() -> None:
+    """The first pick reads no column by itself: its folds are of strips, with vectors as accumulators."""
+    found = optimize(softmax_of_columns, {"n": 2048, "m": 2048}, CPU)
+    assert not isinstance(found.term.body, Transpose)
+    assert "vectorize(16, maximum)" in rl.show(found.term.body)
+    assert any(step.rule == "map_interchange_zip_inside" for step in found.derivation.steps)

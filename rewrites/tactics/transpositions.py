@@ -1,0 +1,165 @@
+"""Tactics for transpositions of what is computed: they go to what is read, where they cost nothing.
+
+    columns            the columns of a table that is computed are computed from those of what it is computed of
+    rows_of_columns    a result whose columns are computed from columns is computed row by row, with what folds of its columns give
+
+A row lies together in memory: what is done to each element of it fills vectors, and a column is only folded.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.sharing import apart
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Reduction, Transpose, Zip
+from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.terms import Get, free_variables, subterms
+from relift.semantics.syntax.types import holds_array
+
+
+def columns() -> Tactic:
+    """Where the columns of a computed table are read, they are computed, and so the table need not be stored.
+
+    Raises `NoMatch` where no computed table is transposed.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import columns
+    >>> @rl.program
+    ... def sums(a: rl.f32[4, 8], x: rl.f32[4]):
+    ...     scaled = rl.map(lambda p: rl.map(lambda v: v * p[1], p[0]), rl.zip(a, x))
+    ...     return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(scaled))
+    >>> [step.rule for step in derive(sums, columns()).steps]
+    ['transpose_map_rows', 'map_fusion', 'zip_first']
+    """
+
+    def computed(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Transpose) or not isinstance(t.xss, Map) or is_layout(t):
+            raise NoMatch("no computed table is transposed here")
+        at = attempt(inside("xss", "f")(repeat(_zips_on_the_right)))(at, place)
+        t = term_at(at.term, (*place, "xss", "f"))
+        rule = "transpose_map_rows"
+        if isinstance(t, Map) and isinstance(t.xs, Zip):
+            rule = "transpose_map_zip"
+        return apply(rule)(at, place)
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = topdown(computed)(at, place)
+        at = repeat(topdown(computed))(at, place)
+        return repeat(topdown(_together))(at, place)
+
+    return tactic
+
+
+def _together(at: Rewriting, place: Position) -> Rewriting:
+    """Maps that follow one another as one, also those that are zipped, but for what may be stored."""
+    t = term_at(at.term, place)
+    if isinstance(t, Zip):
+        for field, rule in (("xs", "zip_map_left"), ("ys", "zip_map_right")):
+            u = term_at(t, (field,))
+            if isinstance(u, Map) and (free_variables(u) or is_layout(u)):
+                return apply(rule)(at, place)
+    return first(apply("map_fusion"), apply("zip_first"), apply("zip_second"))(at, place)
+
+
+def _zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
+    """A map over a zip with a zip on its left as one over a zip with one on its right."""
+    return then(inside("xs")(apply("zip_rotate_right")), apply("map_fusion"))(at, place)
+
+
+# ---- results that are computed by columns
+
+
+def rows_of_columns() -> Tactic:
+    """A transposed result, whose columns are computed from columns, row by row.
+
+    What the folds of a column give stands in an array, an element for each column.  Raises `NoMatch` where no such result
+    is transposed.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import rows_of_columns
+    >>> @rl.program
+    ... def parts(a: rl.f32[4, 8]):
+    ...     def column(c):
+    ...         whole = rl.reduce(rl.add, 0.0, c)
+    ...         return rl.map(lambda v: v / whole, c)
+    ...     return rl.transpose(rl.map(column, rl.transpose(a)))
+    >>> [step.rule for step in derive(parts, rows_of_columns()).steps]
+    ['map_fission_with_zip', 'map_interchange_zip_inside']
+    """
+    return then(topdown(_by_rows), repeat(topdown(_by_rows)), attempt(apart()))
+
+
+def _by_rows(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if not isinstance(t, Transpose) or not isinstance(t.xss, Map) or is_layout(t):
+        raise NoMatch("no computed table is transposed here")
+    columns_of = (*place, "xss")
+    at = repeat(topdown(apply("map_fusion")))(at, columns_of)
+    at = repeat(_fold_apart)(at, columns_of)
+    at = repeat(_zips_on_the_right)(at, columns_of)
+    return first(
+        apply("map_interchange_zip_inside", "backward"),
+        apply("map_map_transpose", "backward"),
+        then(apply("transpose_map_zip"), repeat(topdown(_read_by_rows))),
+        then(apply("transpose_map_rows"), repeat(topdown(_read_by_rows))),
+    )(at, place)
+
+
+def _only_first(at: Rewriting, place: Position) -> Rewriting:
+    """A map that uses the first component alone goes through the first array alone."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(t.xs, Zip):
+        raise NoMatch("no map goes through a zip here")
+    (p,) = t.f.parameters
+    firsts = [
+        below
+        for below, u in positions(t.f.body)
+        if isinstance(u, Get) and u.of == p and u.index == 0
+    ]
+    if not firsts:
+        raise NoMatch("no component is read")
+    split = apply("map_fusion", "backward", parts={"g": ("f", *firsts[0])})
+    return then(split, inside("xs")(apply("zip_first")))(at, place)
+
+
+_read_by_rows = first(
+    *(
+        apply(rule)
+        for rule in (
+            "zip_first", "zip_second", "transpose_transpose", "zip_transpose", "zip_unread", "zip_unread_last"
+        )
+    ),
+    _only_first,
+)  # fmt: skip
+"""What a row is computed of: rows, and of the columns only what their folds gave."""
+
+
+def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
+    """The smallest fold in a map whose value every element of a result needs becomes an array of its own."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it is what is transposed"
+    (x,) = t.f.parameters
+    found = [
+        (sum(1 for _ in subterms(u)), below)
+        for below, u in positions(t.f.body)
+        if isinstance(u, Reduction) and not holds_array(u.type)
+        if x.name in free_variables(u)
+        if not ({y.name for y in binders_at(t.f.body, below)} & free_variables(u))
+    ]
+    if not found:
+        raise NoMatch("no fold is left")
+    return apply("map_fission_with_zip", parts={"g": ("f", *min(found)[1])})(at, place)
