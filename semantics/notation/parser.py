@@ -38,6 +38,10 @@ LARGEST_POWER = 64
 """Of a name or a number; of a sum, 8."""
 
 
+class Unreadable(IllTyped):
+    """A text does not denote what is asked of it."""
+
+
 def parse_term(text: str, names: Mapping[str, Any] | None = None, **named: Any) -> Term:
     """The term that `text` denotes, with names for inputs, variables, operators and user functions.
 
@@ -92,7 +96,7 @@ def _type(node: ast.expr, variables: Collection[str]) -> Type:
         case ast.Call(ast.Name("vec"), [element, width]):
             return vec(_type(element, variables), _size(width))
         case _:
-            raise IllTyped(f"not a type: {ast.unparse(node)}")
+            raise Unreadable(f"not a type: {ast.unparse(node)}")
 
 
 def _size(node: ast.expr) -> Size:
@@ -110,7 +114,7 @@ def _size(node: ast.expr) -> Size:
         case ast.BinOp(base, ast.Pow(), power) if _is_bounded(base, power):
             return _size(base) ** _size(power)
         case _:
-            raise IllTyped(f"not a size: {ast.unparse(node)}")
+            raise Unreadable(f"not a size: {ast.unparse(node)}")
 
 
 def parse_operator(text: str, names: Mapping[str, Any] | None = None) -> Any:
@@ -119,22 +123,22 @@ def parse_operator(text: str, names: Mapping[str, Any] | None = None) -> Any:
 
 
 def _expression(text: str, what: str) -> ast.expr:
-    """The syntax tree of one expression; raises `IllTyped` for a text that is none, or is nested too deeply."""
+    """The syntax tree of one expression; raises `Unreadable` for a text that is none, or is nested too deeply."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:  # ValueError: a NUL byte, or a number of 5000 digits
         reason = (error.msg if isinstance(error, SyntaxError) else str(error)).partition(";")[0]
-        raise IllTyped(f"not a {what}: {reason} in {_quoted(text)}") from None
+        raise Unreadable(f"not a {what}: {reason} in {_quoted(text)}") from None
     except (
         RecursionError,
         MemoryError,
     ):  # what Python's own parser raises, depending on the version
-        raise IllTyped(f"not a {what}: {_quoted(text)} is nested too deeply") from None
+        raise Unreadable(f"not a {what}: {_quoted(text)} is nested too deeply") from None
     level, depth = [tree], 0
     while level:
         depth += 1
         if depth > DEEPEST:
-            raise IllTyped(f"not a {what}: {_quoted(text)} is nested more than {DEEPEST} deep")
+            raise Unreadable(f"not a {what}: {_quoted(text)} is nested more than {DEEPEST} deep")
         level = [c for node in level for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
     return tree
 
@@ -145,7 +149,7 @@ def _quoted(text: str) -> str:
 
 
 def _check(node: ast.expr, text: str, names: Collection[str]) -> None:
-    """Raise `IllTyped` for whatever the printer does not write: the tree is evaluated as Python.
+    """Raise `Unreadable` for whatever the printer does not write: the tree is evaluated as Python.
 
     What is refused beyond the syntax could take forever or all memory: powers and multiples of constants.
     """
@@ -154,18 +158,24 @@ def _check(node: ast.expr, text: str, names: Collection[str]) -> None:
     for n in nodes:
         match n:
             case ast.Constant(value) if not isinstance(value, bool | int | float):
-                raise IllTyped(f"not a term: {value!r} is no number, in {_quoted(text)}")
+                raise Unreadable(f"not a term: {value!r} is no number, in {_quoted(text)}")
             case ast.Constant(int(value)) if value.bit_length() > WIDEST_NUMBER:
-                raise IllTyped(f"not a term: a number beyond 2**{WIDEST_NUMBER} in {_quoted(text)}")
+                raise Unreadable(
+                    f"not a term: a number beyond 2**{WIDEST_NUMBER} in {_quoted(text)}"
+                )
             case ast.BinOp(base, ast.Pow(), power) if not _is_bounded(base, power):
-                raise IllTyped(f"not a term: too large a power in {_quoted(text)}")
+                raise Unreadable(f"not a term: too large a power in {_quoted(text)}")
             case ast.BinOp(ast.Tuple(), _, _) | ast.BinOp(_, _, ast.Tuple()):
-                raise IllTyped(f"not a term: arithmetic with a tuple in {_quoted(text)}")
+                raise Unreadable(f"not a term: arithmetic with a tuple in {_quoted(text)}")
             case ast.Name(name) if name not in names and name not in VOCABULARY:
                 if name not in bound and name not in ("inf", "nan"):
-                    raise IllTyped(f"not a term: the name {name} means nothing in {_quoted(text)}")
+                    raise Unreadable(
+                        f"not a term: the name {name} means nothing in {_quoted(text)}"
+                    )
             case _ if not isinstance(n, _ALLOWED):
-                raise IllTyped(f"not a term: {type(n).__name__} is not allowed in {_quoted(text)}")
+                raise Unreadable(
+                    f"not a term: {type(n).__name__} is not allowed in {_quoted(text)}"
+                )
             case _:
                 pass
 
@@ -191,7 +201,7 @@ def _value(text: str, names: Mapping[str, Any]) -> Any:
         try:
             return eval(compile(tree, "<term>", "eval"), environment)  # the tree was checked above
         except RecursionError:
-            raise IllTyped(f"not a term: {_quoted(text)} is nested too deeply") from None
+            raise Unreadable(f"not a term: {_quoted(text)} is nested too deeply") from None
 
 
 def names_used(*terms: Term) -> dict[str, BinaryOperator | UserFunction]:

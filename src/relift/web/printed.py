@@ -27,7 +27,7 @@ from relift.rewrites.rule import RejectedRule, Rule, make_rule
 from relift.semantics.errors import IllTyped
 from relift.semantics.language.programs import Program, well_formed
 from relift.semantics.language.vocabulary import VOCABULARY
-from relift.semantics.notation.parser import parse_size, parse_term, parse_type
+from relift.semantics.notation.parser import Unreadable, parse_size, parse_term, parse_type
 from relift.semantics.syntax.signatures import Fun, Index, Op
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input
@@ -93,9 +93,9 @@ def rule_of(text: str) -> Rule | RejectedRule:
     )
     try:
         return make_rule(written, where, lowering=sign == "->")
+    except Unreadable as error:
+        raise IllTyped(error.message, place="") from None
     except IllTyped as error:
-        if error.message.startswith("not a "):
-            raise IllTyped(error.message, place="") from None
         return RejectedRule(name, IllTyped(error.message, place=""))
 
 
