@@ -45,14 +45,15 @@ def _float_edges(dtype: type[np.floating[Any]]) -> Row:
     return np.array([*positive, *(-np.array(positive, dtype)), np.nan], dtype)
 
 
-def _integer_edges(dtype: type[np.signedinteger[Any]]) -> Row:
-    info = np.iinfo(dtype)
-    return np.array([info.min, info.min + 1, -7, -2, -1, 0, 1, 2, 7, info.max - 1, info.max], dtype)
+def _integer_edges(t: Scalar) -> Row:
+    least, greatest = t.range
+    values = t.held([least, least + 1, -7, -2, -1, 0, 1, 2, 7, greatest - 1, greatest])
+    return np.array(list(dict.fromkeys(values)), t.dtype)
 
 
 EDGES: dict[str, Row] = {
     **{t.name: _float_edges(np.dtype(t.dtype).type) for t in FLOATS.values()},
-    **{t.name: _integer_edges(np.dtype(t.dtype).type) for t in INTEGERS.values()},
+    **{t.name: _integer_edges(t) for t in INTEGERS.values()},
     "boolean": np.array([False, True]),
 }
 """Values of each type at which functions go wrong."""
@@ -74,12 +75,12 @@ def scalars(t: Scalar, *, edges: bool = True) -> st.SearchStrategy[Any]:
         if t.is_float:
             most = min(LARGEST, float(np.finfo(t.dtype).max))
             return st.floats(-most, most, width=widths[t.bytes])
-        return st.integers(-LARGEST, LARGEST)
+        least, greatest = t.range
+        return st.integers(max(-LARGEST, least), min(LARGEST, greatest))
     known = st.sampled_from(EDGES[t.name].tolist())
     if t.is_float:
         return st.floats(width=widths[t.bytes]) | known
-    info = np.iinfo(DTYPES[t.name])
-    return st.integers(int(info.min), int(info.max)) | known
+    return st.integers(*t.range) | known
 
 
 def close_enough(result: Row, expected: Row, ulps: int) -> npt.NDArray[np.bool_]:

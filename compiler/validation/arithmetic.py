@@ -36,6 +36,13 @@ ARITIES = {name: f.arity for name, f in _SIMPLE.items()}
 Function: TypeAlias = Callable[..., Any]
 
 
+def _kind(scalar: str) -> str:
+    """What values of a type of C are followed as: `int` holds the narrower ones but where they are lanes."""
+    if scalar not in _KINDS:
+        raise Undecided(f"lanes of {scalar}")
+    return _KINDS[scalar]
+
+
 class Arithmetic:
     """What operators and functions of C do to scalars of each type."""
 
@@ -87,7 +94,7 @@ class Arithmetic:
     def _of_wholes(self, operator: str, scalar: str) -> Function:
         known = self._known(operator, scalar)
         free = self._free(operator, scalar)
-        lift, kind = self.algebra.lift, _KINDS[scalar]
+        lift, kind = self.algebra.lift, _kind(scalar)
 
         def function(x: Scalar, y: Scalar) -> Scalar:
             if x.__class__ is Symbol or y.__class__ is Symbol:
@@ -116,7 +123,7 @@ class Arithmetic:
         return function
 
     def _free(self, operator: str, scalar: str) -> Callable[[Symbol, Symbol], Symbol]:
-        a, kind, signed = self.algebra, _KINDS[scalar], scalar not in UNSIGNED
+        a, kind, signed = self.algebra, _kind(scalar), scalar not in UNSIGNED
         match operator:
             case "+" | "-" | "*" if not signed:
                 return {"+": a.add, "-": a.sub, "*": a.mul}[operator]
@@ -163,7 +170,7 @@ class Arithmetic:
     def mask(self, scalar: str, x: Scalar) -> Scalar:
         """The result of a comparison as a lane: 0 or -1, of the bytes of `scalar`."""
         if isinstance(x, Symbol):
-            return x if x is OPEN else self.algebra.neg(self.algebra.convert(x, _KINDS[scalar]))
+            return x if x is OPEN else self.algebra.neg(self.algebra.convert(x, _kind(scalar)))
         return -int(x)
 
     def converted(self, before: str, after: str, x: Scalar) -> Scalar:
@@ -198,7 +205,7 @@ class Arithmetic:
         """A float as the nearest whole number that a type has, towards zero."""
         if x is OPEN or not isinstance(x, Symbol):
             return x
-        return self.algebra.saturated(x, _KINDS[after])
+        return self.algebra.saturated(x, _kind(after))
 
     def extreme(self, which: str, scalar: str, x: Scalar, y: Scalar) -> Scalar:
         """`min` or `max` of whole numbers."""
@@ -207,13 +214,13 @@ class Arithmetic:
         name = {"min": "minimum", "max": "maximum"}[which] + (
             "_unsigned" if scalar in UNSIGNED else ""
         )
-        kind = _KINDS[scalar]
+        kind = _kind(scalar)
         return self.algebra.made(name, kind, self.algebra.lift(x, kind), self.algebra.lift(y, kind))
 
     def absolute(self, scalar: str, x: Scalar) -> Scalar:
         """`abs` of a whole number, which has no sign."""
         if isinstance(x, Symbol):
-            return x if scalar in UNSIGNED else self.algebra.made("absolute", _KINDS[scalar], x)
+            return x if scalar in UNSIGNED else self.algebra.made("absolute", _kind(scalar), x)
         return abs(x)
 
     def called(self, function: str, scalar: str) -> Function | None:

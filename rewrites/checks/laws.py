@@ -217,11 +217,12 @@ def _values(
             return st.one_of(st.floats(-8, 8, allow_nan=False, width=32), st.sampled_from(near))
         case Scalar():
             lowest, highest = _range(t)
-            held = [x for x in own if lowest <= x <= highest]
+            ends = () if t.is_float else (lowest, highest)
+            held = [x for x in (*own, *ends) if lowest <= x <= highest]
             whole = [int(x) for x in held if x.denominator == 1]
             if not t.is_float and not rational:
                 whole = [x for x in whole if abs(x) <= FAR]
-            small = st.one_of(st.integers(-100, 100), st.sampled_from(whole))
+            small = st.one_of(st.integers(-100 * t.has_sign, 100), st.sampled_from(whole))
             if not t.is_float:
                 return small
             broken = st.fractions(-100, 100, max_denominator=12)

@@ -31,9 +31,8 @@ def assume(rule: Rule) -> Assumed:
     >>> rl.assume(to_power).rule.name
     'to_power'
     """
-    return Assumed(
-        an_instance(rule, (Rule, RejectedRule), "a rule", "decorate its function with rl.rule")
-    )
+    an_instance(rule, (Rule, RejectedRule), "a rule", "decorate its function with rl.rule")
+    return Assumed(rule)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,12 @@ f32[m]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from relift.display.blocks import Block, Words
 from relift.display.displayed import Displayed
@@ -67,19 +70,31 @@ class Scalar(AnyType):
     ending: str = field(default="", compare=False)
     extension: str = field(default="", compare=False)
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
-        return self.name.startswith("f")
+        """Whether its numbers are rounded."""
+        return np.dtype(self.dtype).kind == "f"
 
-    @property
+    @cached_property
     def has_sign(self) -> bool:
-        return not self.name.startswith("u")
+        """Whether it has numbers below zero, or is the type of truth values."""
+        return np.dtype(self.dtype).kind != "u"
 
     @property
     def range(self) -> tuple[int, int]:
         """The least and the greatest of whole numbers."""
         bits = 8 * self.bytes - self.has_sign
         return -(2**bits) if self.has_sign else 0, 2**bits - 1
+
+    def held(self, numbers: Iterable[Any]) -> list[Any]:
+        """Those of some numbers that are not beyond the range of whole numbers; a float has all.
+
+        >>> from relift import f32, i32
+        >>> i32.held([-(2**31), 2**31]), f32.held([2**31])
+        ([-2147483648], [2147483648])
+        """
+        least, greatest = self.range
+        return [x for x in numbers if self.is_float or least <= x <= greatest]
 
     def __call__(self, x: Any) -> Any:
         """A Python number as a constant of this type, or a scalar of another type converted to it."""

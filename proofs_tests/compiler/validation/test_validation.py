@@ -15,7 +15,10 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
+from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.evidence import reports_of, small_sizes, with_values
+from relift.compiler.validation.machine import Undecided
+from relift.compiler.validation.symbols import Algebra
 from relift.compiler.validation.validate import Report, validate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
@@ -298,3 +301,10 @@ def test_equal_texts_of_a_root_are_equal(told: str, as_well: str, verdict: str) 
     assert validate(text, k.plan, roots).verdict == verdict
     by_meaning = meaning_of(Compiled(text, k.plan), roots).verdict
     assert by_meaning == ("validated" if verdict == "shown" else verdict)
+
+
+@pytest.mark.parametrize("scalar", ["char", "uchar", "ushort"])
+def test_lanes_that_are_narrower_than_an_int_are_unknown(scalar: str) -> None:
+    """No vector of them is followed: a type of whole numbers may be added that has such."""
+    with pytest.raises(Undecided, match=f"lanes of {scalar}"):
+        Arithmetic(Algebra(), 100).operation("<", scalar)

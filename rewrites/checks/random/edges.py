@@ -68,7 +68,7 @@ def edges_of(t: Scalar, constants: Sequence[float] = ()) -> list[Value]:
         skipped = [2**bits + 1 for bits in (11, 24, 53) if 2**bits < info.max]
         known = [0, 1, -1, 7, *skipped, (info.max + 1) // 2, info.max, info.min]
         whole = (int(x) for x in near if x == int(x))
-        found = [*known, *(x for x in whole if info.min <= x <= info.max and x not in known)]
+        found = list(dict.fromkeys(t.held([*known, *whole])))
     return [_cast(x, t) for x in found]
 
 

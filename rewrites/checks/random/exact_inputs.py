@@ -59,7 +59,8 @@ def _draw(t: Type, random: Random, number: int, below: int | None) -> Any:
 def _values(t: Type, number: int) -> Sequence[Any]:
     """Ordinary numbers at first, then the ends, then those of both."""
     edges = FRACTIONS if isinstance(t, Scalar) and t.is_float else EDGES
-    return (WHOLE, edges, (*WHOLE[::10], *edges))[min(number, 2)]
+    values = (WHOLE, edges, (*WHOLE[::10], *edges))[min(number, 2)]
+    return t.held(values) if isinstance(t, Scalar) else values
 
 
 def index_bounds(t: Term) -> dict[str, int]:

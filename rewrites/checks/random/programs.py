@@ -104,8 +104,12 @@ def values(t: Type, sizes: Mapping[str, int]) -> st.SearchStrategy[Any]:
             return st.lists(values(element, sizes), min_size=length, max_size=length)
         case Tuple(parts):
             return st.tuples(*(values(part, sizes) for part in parts))
-        case Scalar() | TypeVariable():
-            return st.booleans() if t == boolean else st.integers(-9, 9)
+        case Scalar() if t == boolean:
+            return st.booleans()
+        case Scalar():
+            return st.integers(-9 * t.has_sign, 9)
+        case TypeVariable():
+            return st.integers(-9, 9)
 
 
 @st.composite

@@ -31,17 +31,7 @@ from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import at_sizes
 from relift.semantics.syntax.terms import Input, Pattern, Term, subterms
-from relift.semantics.syntax.types import (
-    FLOATS,
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    Vector,
-    boolean,
-    i32,
-    i64,
-)
+from relift.semantics.syntax.types import FLOATS, Array, Tuple, Type, Vector, boolean, i32, i64
 
 PROGRAMS = 220
 POISON, OPEN = 77, 55
@@ -210,7 +200,7 @@ def documented() -> list[tuple[Term, dict[str, Any]]]:
 def type_of(value: Any) -> Type:
     if isinstance(value, list):
         return Array(type_of(value[0]), Size.of(len(value)))
-    return Scalar("i32", 4)
+    return i32
 
 
 def drawn() -> list[tuple[Term, dict[str, Any]]]:
