@@ -334,3 +334,116 @@ split; [split; [tauto |] |].
     E1 _ _ (X i I))). exact K2.
 """,
 }
+
+COUNTED = """
+intros A R B S n f f' z z' xs xs' P Q F Z X.
+opened.
+reduced.
+match goal with |- _ (fst ?l) ?r => assert (E : S (fst l) r /\\ snd l = Z.of_nat n) end.
+{ clear P Q. induction n as [| n step]; cbn [fold fst snd]; [auto |].
+  destruct step as [I K]; [intros i L; apply X; lia |]. rewrite K.
+  assert (V : R (xs n) (xs' n)) by (apply X; lia). split; [apply F; auto | lia]. }
+destruct E as [I _]. exact I.
+"""
+
+COUNTED_PAIR = """
+intros A R B S C T n f f' g g' y y' z z' xs xs' P Q W F G Y Z X.
+opened.
+reduced.
+match goal with |- _ (_ (fst ?l)) (_ ?r) =>
+  assert (E : S (fst (fst l)) (fst r) /\\ T (snd (fst l)) (snd r) /\\ snd l = Z.of_nat n) end.
+{ clear P Q W. induction n as [| n step]; cbn [fold fst snd]; [auto |].
+  destruct step as [I [J K]]; [intros i L; apply X; lia |]. rewrite K.
+  assert (V : R (xs n) (xs' n)) by (apply X; lia).
+  split; [apply F; auto | split; [apply G; auto | lia]]. }
+destruct E as [I [J _]]; assumption.
+"""
+
+_PLACES = """
+opened.
+reduced.
+match goal with |- _ ?l ?r => assert (E : S (fst l) (fst r) /\\ snd l = snd r /\\ (snd l <= Z.of_nat n)%Z) end.
+{ clear P. induction n as [| n step]; cbn [fold fst snd]; [split; [exact Z | split; [reflexivity | lia]] |].
+  destruct step as [I [J K]]; [intros i B; apply X; lia |].
+  assert (V : S (g (xs n)) (g' (xs' n))) by (apply G, X; lia).
+  first [rewrite (L _ _ V _ _ I) | rewrite (L _ _ I _ _ V)].
+  match goal with |- context [if ?b then _ else _] => destruct b end; [split; [exact V | split; [reflexivity | lia]] |].
+  replace (Z.of_nat n <? _)%Z with false by (symmetry; apply Z.ltb_ge; lia).
+  match goal with |- context [if ?b then _ else _] => destruct b end; (split; [exact I | split; [exact J | lia]]). }
+destruct E as [I [J _]]. split; assumption.
+"""
+"""The place that is kept is at most the next one, so that equal values keep theirs."""
+
+BEST_OF_PLACES = f"intros A R T S n lt lt' g g' z z' xs xs' P Q L G Z X.\n{_PLACES}"
+
+BEST_OF_PLACES_WHOLE = f"""
+intros A R n g g' z z' xs xs' P G Z X.
+set (S := @eq BinNums.Z).
+assert (L : forall a b, S a b -> forall c d, S c d -> (a <? c)%Z = (b <? d)%Z) by (unfold S; intros; subst; auto).
+{_PLACES}"""
+
+_FROM_ONE_START = (
+    """
+intros A R k m op op' z z' xs xs' P M As Co Id F Z X.
+opened.
+reduced.
+"""
+    + _ORDER
+    + """
+assert (Z1 : R z z) by exact (left _ _ Z).
+assert (folded : forall l y a, R a a -> proper R l y -> R (fold op a l y) (fold op a l y))
+  by (intros l y a Q Y; apply fold_related; [exact Q | intros i b c I E; apply Op; [exact E | apply Y; exact I]]).
+assert (less : forall l y, proper R (S l) y -> proper R l y /\\ R (y l) (y l))
+  by (intros l y Y; split; [intros i I; apply Y; lia | apply Y; lia]).
+assert (from : forall l y a, R a a -> R (op a z) a -> proper R l y -> R (fold op a l y) (op a (fold op z l y))).
+{ induction l as [| l step]; intros y a Q E Y; simpl; [apply sym; exact E |].
+  destruct (less l y Y) as [Yl V].
+  apply (trans _ (op (op a (fold op z l y)) (y l))); [apply Op; [apply step; assumption | exact V] |].
+  apply sym. apply As; [exact Q | apply folded; assumption | exact V]. }
+assert (again : forall l y, proper R l y -> R (op (fold op z l y) z) (fold op z l y)).
+{ induction l as [| l step]; intros y Y; simpl; [apply Id; exact Z1 |].
+  destruct (less l y Y) as [Yl V].
+  assert (Q : R (fold op z l y) (fold op z l y)) by (apply folded; assumption).
+  apply (trans _ (op (fold op z l y) (op z (y l)))).
+  - apply (trans _ (op (fold op z l y) (op (y l) z))); [apply sym; apply As; assumption |].
+    apply Op; [exact Q | apply Co; assumption].
+  - apply (trans _ (op (op (fold op z l y) z) (y l))); [apply As; assumption |].
+    apply Op; [apply step; exact Yl | exact V]. }
+assert (chunks : forall l c y, proper R (c * l) y ->
+  R (fold op z (c * l) y) (fold op z c (fun i => fold op z l (fun j => y (i * l + j))))).
+{ intros l c y. induction c as [| c step]; intros Y; simpl; [exact Z1 |].
+  rewrite (Nat.add_comm l), fold_append.
+  assert (Yc : proper R (c * l) y) by (intros i I; apply Y; simpl; lia).
+  assert (Yl : proper R l (fun j => y (c * l + j))) by (intros i I; apply Y; simpl; lia).
+  apply (trans _ (op (fold op z (c * l) y) (fold op z l (fun j => y (c * l + j))))).
+  - apply from; [apply folded; assumption | apply again; exact Yc | exact Yl].
+  - apply Op; [apply step; exact Yc | apply folded; assumption]. }
+assert (Xs : proper R (k * m) xs) by (intros i I; exact (left _ _ (X i I))).
+"""
+)
+"""Of an idempotent operator that commutes: chunks may each begin with the start, which is combined with itself."""
+
+REDUCE_CHUNKS_IDEMPOTENT = (
+    _FROM_ONE_START
+    + """apply (trans _ _ _ (chunks m k xs Xs)).
+apply fold_related; [exact Z | intros i b c I E; apply F; [exact E |]].
+apply fold_related; [exact Z | intros j d e J G; apply F; [exact G | apply X; nia]].
+"""
+)
+
+REDUCE_STRIDED_IDEMPOTENT = (
+    _FROM_ONE_START
+    + """set (p := fun t => t / k + m * (t mod k)).
+assert (below : forall t, t < m * k -> p t < m * k) by (intros t T; apply stride_below with (c := k); lia).
+apply (trans _ (fold op z (m * k) (fun t => xs (p t)))).
+- apply sym. rewrite (Nat.mul_comm k m).
+  apply (@fold_permutation _ R op z P Op Z1 As Co (m * k) p); [exact below | |].
+  + intros j J. apply (@stride_reached (m * k) k m); lia.
+  + intros i I. apply Xs. lia.
+- assert (Ys : proper R (m * k) (fun t => xs (p t))) by (intros t T; apply Xs; specialize (below t T); lia).
+  apply (trans _ _ _ (chunks k m _ Ys)).
+  apply fold_related; [exact Z | intros i b c I E; apply F; [exact E |]].
+  apply fold_related; [exact Z | intros j d e J G; apply F; [exact G |]].
+  unfold p. rewrite div_unique, mod_unique by exact J. replace (i + m * j) with (j * m + i) by lia. apply X. nia.
+"""
+)

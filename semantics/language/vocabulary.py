@@ -282,6 +282,22 @@ maximum: Final = _extreme("maximum", -math.inf)
 """x if x > y or x is NaN, else y; so NaN when either is."""
 
 
+def _first(name: str, better: Callable[[Any, Any], Any]) -> BinaryOperator:
+    """Of two pairs of a value and a place the better, of equal ones that with the smaller place."""
+
+    def chosen(x: Any, y: Any) -> Any:
+        earlier = select(y[1] < x[1], y, x)
+        return select(better(y[0], x[0]), y, select(better(x[0], y[0]), x, earlier))
+
+    return operator(chosen, associative=True, commutative=True, idempotent=True, name=name)
+
+
+first_largest: Final = _first("first_largest", lambda x, y: x > y)
+"""Of two pairs (value, place) that with the larger value, and of equal ones that with the smaller place."""
+first_smallest: Final = _first("first_smallest", lambda x, y: x < y)
+"""Of two pairs (value, place) that with the smaller value, and of equal ones that with the smaller place."""
+
+
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:
     """A scalar function with a name of its own in the kernel.
 
@@ -327,5 +343,7 @@ VOCABULARY: dict[str, Any] = {
     "mul": mul,
     "minimum": minimum,
     "maximum": maximum,
+    "first_largest": first_largest,
+    "first_smallest": first_smallest,
 }
 """What printed terms are made of, by name."""

@@ -26,10 +26,11 @@ from relift.device import DeviceDescription
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Tactic, apply, fuse, then, topdown
+from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, then, topdown
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors, rows_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
 from relift.rewrites.tactics.folds.shared import (
     blocks_across_results,
@@ -61,9 +62,9 @@ from relift.rewrites.tactics.vectors.lanes import (
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import AtRuntimeUnsafe, Map, Reduce, ScanSeq, Slide, Transpose
+from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
-from relift.semantics.syntax.types import dimensions
+from relift.semantics.syntax.types import Array, dimensions
 
 
 @dataclass(frozen=True)
@@ -481,8 +482,11 @@ def cooperative_reductions(program: Program, device: DeviceDescription) -> Itera
     if device.kind != "gpu":
         return
     for members in _MEMBERS:
-        if isinstance(program.body, Reduce):
+        if not isinstance(program.body.type, Array):
             for groups in _GROUPS:
-                yield cooperative_all(groups, members, _WIDTH)
+                yield then(
+                    attempt(places_in_any_order()),
+                    topdown(cooperative_all(groups, members, _WIDTH)),
+                )
         else:
             yield topdown(cooperative_each(members, _WIDTH))

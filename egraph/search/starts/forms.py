@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
+from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, parts_apart, unrolled
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
@@ -28,6 +29,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (copied(), 0),
     (columns(), 2),
     (rows_of_columns(), 2),
+    (places_in_any_order(), 2),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 

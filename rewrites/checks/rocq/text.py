@@ -48,6 +48,8 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
     boolean,
+    i32,
+    i64,
 )
 
 LARGE = 100
@@ -277,6 +279,10 @@ class Side:
                 return self.literal(value, of)
             case terms.Apply("select", (condition, x, y)):
                 return f"(if {self.term(condition)} then {self.term(x)} else {self.term(y)})"
+            case terms.Apply("gt", (x, y)):
+                return self.term(terms.Apply("lt", (y, x), t.type))
+            case terms.Apply(function, (x, y)) if function in _OF_INTEGERS and _whole(x, y):
+                return f"({self.term(x)} {_OF_INTEGERS[function]} {self.term(y)})%Z"
             case terms.Apply(function, arguments):
                 kind = FunctionKind(tuple(u.type for u in arguments), t.type)
                 return self.applied(self.given(function, kind), arguments)
@@ -448,6 +454,14 @@ def _never_negative(e: IndexExpression, i: Index, length: Size) -> bool:
                 return True
             known = not IndexFunction(e).metavariables
             return known and surely_at_most(Size.of(0), IndexFunction(e).of(i))
+
+
+_OF_INTEGERS = {"add": "+", "lt": "<?"}
+"""Functions of i32 and i64 that have a definition: what counts and compares indices."""
+
+
+def _whole(x: terms.Term, y: terms.Term) -> bool:
+    return x.type == y.type and x.type in (i32, i64)
 
 
 def _component(text: str, index: int, count: int) -> str:

@@ -12,12 +12,14 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    attempt,
     first,
     inside,
     repeat,
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -41,12 +43,15 @@ def partial_results(blocks: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
         below, fold = _map_of_folds(term_at(at.term, place))
         here = (*place, *below)
         length = length_of(term_at(at.term, (*here, "f", *fold, "xs")).type)
         if length % blocks or length == blocks:
             raise NoMatch(f"{blocks} blocks do not divide {length} elements")
-        at = inside("f", *fold)(apply("partial_reduce_chunks", m=length // blocks))(at, here)
+        at = inside("f", *fold)(reduced_in_chunks("partial_reduce_chunks", length // blocks))(
+            at, here
+        )
         at = inside("f", *fold, "xs")(ELEMENTS_IN_CHUNKS)(at, here)
         partial = {"g": ("f", *fold, "xs")}
         if fold:

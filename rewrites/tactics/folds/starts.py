@@ -1,14 +1,16 @@
 """Where folds start: what vectors, groups and chunks need is a neutral element, as each of them starts anew.
 
 A fold from any other value is that value combined with the fold from the neutral element that its operator declares.
+An operator that is idempotent and commutes needs none: each part may begin with the start, which counts once.
 """
 
 from __future__ import annotations
 
-from relift.rewrites.declared_laws import is_neutral
+from relift.rewrites.declared_laws import has_law, is_neutral
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import BinaryOperator, Operator
 
 
 def from_neutral(tactic: Tactic) -> Tactic:
@@ -26,9 +28,16 @@ def from_neutral(tactic: Tactic) -> Tactic:
 
     def at_neutral(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if isinstance(t, Reduce) and not is_neutral(t.op, t.init):
+        if isinstance(t, Reduce) and not is_neutral(t.op, t.init) and not _starts_anew(t.op):
             at = apply("reduce_start", "backward")(at, place)
             return inside("right")(tactic)(at, place)
         return tactic(at, place)
 
     return at_neutral
+
+
+def _starts_anew(operator: Operator) -> bool:
+    """Whether any start may count several times, and the operator has no neutral element that would do."""
+    if not isinstance(operator, BinaryOperator) or operator.laws.neutral is not None:
+        return False
+    return all(has_law(operator, law) for law in ("associative", "commutative", "idempotent"))

@@ -22,10 +22,12 @@ from relift.rewrites.tactics.combinators import (
     then,
     vectorize_reduction,
 )
+from relift.rewrites.tactics.folds.places import reduced_in_chunks
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, dimensions
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Array, Scalar, dimensions
 
 PARTS = ("xs", "vs", "x", "xs")
 """From a reduction by vectors to the results of the members."""
@@ -40,13 +42,18 @@ def shared(members: int) -> Tactic:
     """A reduction of vectors, each member with every `members`-th of them."""
     return then(
         inside("xs")(attempt(apply("as_vector_map"))),
-        apply("partial_reduce_strided", m=members),
+        reduced_in_chunks("partial_reduce_strided", members),
         inside("xs", "xs")(
             attempt(then(inside("xss")(apply("split_map")), apply("map_map_transpose", "backward")))
         ),
         inside("xs")(attempt(apply("map_fusion"))),
         inside("xs", "f")(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))),
     )
+
+
+def has_lanes(xs: Term) -> bool:
+    """Whether elements are numbers: a pair of a value and its place is no lane of a vector."""
+    return isinstance(xs.type, Array) and isinstance(xs.type.element, Scalar)
 
 
 def reductions(at: Rewriting, place: Position) -> list[Position]:
@@ -74,8 +81,10 @@ def cooperative_each(members: int, width: int) -> Tactic:
                 f"the function of the map has {len(within)} reductions; a cooperative one is alone there"
             )
         (reduction,) = within
-        at = inside("f", *reduction)(share(members, width))(at, place)
-        first = {"h": ("f", *reduction, *PARTS)}
+        lanes = has_lanes(term_at(at.term, (*place, "f", *reduction, "xs")))
+        by_members, parts = (share(members, width), PARTS) if lanes else (shared(members), ("xs",))
+        at = inside("f", *reduction)(by_members)(at, place)
+        first = {"h": ("f", *reduction, *parts)}
         return apply("map_one_by_one", parts=first)(at, place)
 
     return tactic
@@ -101,7 +110,7 @@ def cooperative_all(groups: int, members: int, width: int) -> Tactic:
         if chunk is None or chunk.constant is None:
             raise NoMatch(f"{groups} groups do not share {length} elements evenly")
         split = then(
-            apply("partial_reduce_chunks", m=chunk.constant),
+            reduced_in_chunks("partial_reduce_chunks", chunk.constant),
             inside("xs")(
                 then(
                     attempt(inside("xs")(apply("split_map"))),

@@ -23,9 +23,10 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     then,
 )
+from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, map_here_with_rest
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.cooperative import PARTS, share, shared
+from relift.rewrites.tactics.groups.cooperative import PARTS, has_lanes, share, shared
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
@@ -59,7 +60,7 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, row = row_in_maps(at, place, depth)
+        at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
         if not isinstance(term_at(at.term, row).type, Array):
             at = _in_an_array(at, row[:-1])
             row = (*row[:-1], "xss", "f")
@@ -151,10 +152,11 @@ def _lowered(members: int, width: int) -> Tactic:
     """A fold by the members of a group, whose partial results everybody folds; or an array by all of them."""
 
     def fold(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")))
-        lanes = width if length % width == 0 else 1
+        xs = term_at(at.term, (*place, "xs"))
+        length = length_of(xs)
+        lanes = width if length % width == 0 and has_lanes(xs) else 1
         main = length - length % (members * lanes)
-        if main == 0 or length > _MOST_TURNS * members * lanes:
+        if main == 0 or length > _MOST_TURNS * members * width:
             raise NoMatch(f"{members} work-items do not share {length} elements")
         here = place
         if main < length:

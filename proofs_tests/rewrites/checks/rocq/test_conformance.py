@@ -1,7 +1,7 @@
 """The Rocq denotations are the interpreter's: closed programs give the same value in both.
 
 Scalars are whole numbers, and scalar functions are arbitrary fixed functions on them, written once and used
-by both, so only the patterns are compared.  Reads out of bounds give a number that occurs nowhere else.
+by both, but sums and comparisons, which have a definition.  Reads out of bounds give a number that occurs nowhere else.
 """
 
 from __future__ import annotations
@@ -43,6 +43,14 @@ def coefficients(name: str, count: int) -> list[int]:
     return [zlib.crc32(f"{name} {i}".encode()) % 19 + 1 for i in range(count + 1)]
 
 
+DEFINED: dict[str, tuple[Callable[..., Any], str]] = {
+    "add": (lambda x, y: x + y, "x0 + x1"),
+    "lt": (lambda x, y: x < y, "x0 <? x1"),
+    "gt": (lambda x, y: x > y, "x1 <? x0"),
+}
+"""What has a definition on whole numbers, and so here, where all scalars are such."""
+
+
 class Modular(Numeric):
     """Whole numbers for all scalars."""
 
@@ -54,6 +62,8 @@ class Modular(Numeric):
     def function(self, name: str) -> Callable[..., Any]:
         if name == "select":
             return lambda condition, x, y: x if condition else y
+        if name in DEFINED:
+            return DEFINED[name][0]
 
         def meaning(*arguments: Any) -> Any:
             constant, *factors = coefficients(name, len(arguments))
@@ -83,6 +93,8 @@ def definition(name: str, what: Uninterpreted) -> str:
                 for i, (c, t) in enumerate(zip(factors, arguments, strict=True))
             ]
             total = f"({' + '.join([str(constant), *terms])})"
+            if what.of in DEFINED:
+                return f"Definition {name} {binders} : {rocq_type(result)} := ({DEFINED[what.of][1]})%Z."
             body = f"Z.eqb ({total} mod 2) 0" if result == boolean else f"{total} mod 23 - 2"
             return f"Definition {name} {binders} : {rocq_type(result)} := ({body})%Z."
         case _:
