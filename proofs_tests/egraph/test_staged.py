@@ -137,6 +137,19 @@ def test_each_kernel_is_searched_for_itself() -> None:
     np.testing.assert_allclose(result, a.T @ (a @ x), rtol=1e-3)
 
 
+def test_folds_of_one_number_may_have_kernels_of_their_own() -> None:
+    """Of `the sum of squares over the sum` both folds; what they go through stays in them."""
+    x = Input("x", f32[Size.of(1 << 20)])
+    squares = rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, x))
+    body = squares / rl.reduce(rl.add, 0.0, x)
+    folds = [each.value for each in storable(body) if each.value.type == f32]
+    assert len(folds) == 2
+    parted = derive(Program("share", (x,), body), stored(folds))
+    assert [k.program.body.type for k in kernels_of(Program("share", (x,), parted.result))] == [
+        f32
+    ] * 3
+
+
 def test_several_results_have_a_kernel_each() -> None:
     """The products of a matrix with its rows and its columns: each is searched for itself."""
     p, r = (Input(x, f32[Size.of(8192)]) for x in "pr")

@@ -87,10 +87,11 @@ class Storable:
 def storable(t: Term) -> list[Storable]:
     """What may be stored by a kernel of its own: arrays that are computed, and folds that functions repeat.
 
-    A value that needs no variable is the same wherever it is read.
+    A value that needs no variable is the same wherever it is read.  Of a program with one number for a result each
+    fold may be stored: one work-item computes with what they are, but should not fold.
     """
     found: dict[Term, list[Position]] = {}
-    for place, u in _read(t, (), result=True, repeated=False):
+    for place, u in _read(t, (), result=True, repeated=not isinstance(t.type, Array)):
         found.setdefault(canonical(u), []).append(place)
     return [Storable(value, tuple(places)) for value, places in found.items()]
 

@@ -18,6 +18,7 @@ from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, part
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
 from relift.semantics.syntax.terms import MakeTuple, Term
+from relift.semantics.syntax.types import Array
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
@@ -33,7 +34,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
-Of so many values that may be stored every choice is tried; of more all, none, and those that are computed by folds.
+Of so many values that may be stored every choice is tried; of more all, none, those that are computed by folds, and single numbers.
 """
 
 _FAR = 4.0
@@ -60,7 +61,8 @@ def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     """Which values are stored, each choice once."""
     if len(values) > most:
         folds = tuple(value for value in values if has_fold(value))
-        return list(dict.fromkeys([(), tuple(values), folds]))
+        numbers = tuple(value for value in values if not isinstance(value.type, Array))
+        return list(dict.fromkeys([(), tuple(values), folds, numbers]))
     counts = range(len(values) + 1)
     return [chosen for k in counts for chosen in itertools.combinations(values, k)]
 

@@ -19,8 +19,8 @@ related as the hole's value; the same induction carries that from the hole to th
 generated from the signatures of the patterns and proved like rules.
 
 What has no definition here (arithmetic, opaque user functions, numbers in floating point) becomes one more
-metavariable: proved is what holds for every meaning of it.  i32 and i64 are the whole numbers Z: an index
-does not overflow.  `select` is if-then-else.
+metavariable: proved is what holds for every meaning of it.  i32 and i64 are the whole numbers Z, with their
+sums and their order: an index does not overflow.  `select` is if-then-else, and x > y is y < x.
 """
 
 from __future__ import annotations
