@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +12,7 @@ from relift.compiler.idioms.constraints.expansion import Expanded, expand
 from relift.compiler.idioms.constraints.parsing import parse
 from relift.compiler.idioms.constraints.solving import MOST_STEPS, Solver, TooManySteps
 from relift.compiler.idioms.constraints.syntax import Constraint
+from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.relations import Relations
 from relift.plugins import working
@@ -98,6 +99,11 @@ class Found:
     result: str
     solution: Mapping[str, str | tuple[str, ...]]
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes two finds the same one."""
+        return self.idiom, self.loop.header, self.result
+
 
 @dataclass(frozen=True)
 class Search:
@@ -106,13 +112,6 @@ class Search:
     found: tuple[Found, ...]
     steps: int
     given_up: tuple[str, ...] = ()
-    everything: tuple[Found, ...] = ()
-    """All solutions; of those that overlap `found` has the largest."""
-
-    def without(self, wrong: Sequence[Found], relations: Relations) -> Search:
-        """The finds where some are none: what they stood for may be."""
-        rest = tuple(f for f in self.everything if f not in wrong)
-        return replace(self, found=tuple(_kept(rest, relations)), everything=rest)
 
 
 @cache
@@ -150,9 +149,10 @@ def expanded(constraint: str, depth: int = 0) -> Expanded:
     return expand(constraint, known)
 
 
-def find(relations: Relations, most: int = MOST_STEPS) -> Search:
-    """The idioms of a function."""
-    everything: list[Found] = []
+@uncollected()
+def find(relations: Relations, most: int = MOST_STEPS, wrong: Collection[Found] = ()) -> Search:
+    """The idioms of a function; where some are said to be wrong, what they stood for may be."""
+    everything = _Everything(relations, frozenset(f.key for f in wrong))
     steps, given_up = 0, list[str]()
     nested = max((len(relations.control.around(h)) for h in relations.control.loops), default=0)
     for idiom in sought():
@@ -160,21 +160,35 @@ def find(relations: Relations, most: int = MOST_STEPS) -> Search:
             continue
         solver = Solver(relations, most)
         try:
-            everything += _solved(idiom, solver, relations)
+            everything.take(idiom, solver)
         except TooManySteps:
             given_up.append(idiom.constraint)
         steps += solver.steps
-    found = tuple(_kept(everything, relations))
-    return Search(found, steps, tuple(given_up), tuple(everything))
+    return Search(tuple(_kept(everything.found, relations)), steps, tuple(given_up))
 
 
-def _solved(idiom: Idiom, solver: Solver, relations: Relations) -> Iterator[Found]:
-    met: set[tuple[str, str]] = set()
-    for solution in solver.solutions(expanded(idiom.constraint, idiom.depth)):
-        begin, result = str(solution[idiom.outermost]), str(solution[idiom.result])
-        if (begin, result) not in met:
-            met.add((begin, result))
-            yield Found(idiom.name, relations.loop_at(begin), result, solution)
+@dataclass
+class _Everything:
+    """All solutions that may be kept, and of each result the largest loop that is explained."""
+
+    relations: Relations
+    wrong: frozenset[tuple[str, str, str]]
+    found: list[Found] = field(default_factory=list[Found])
+    _largest: dict[str, Loop] = field(default_factory=dict[str, Loop])
+
+    def take(self, idiom: Idiom, solver: Solver) -> None:
+        """Look for an idiom; raises `TooManySteps`."""
+
+        def is_known(begin: str, result: str) -> bool:
+            loop, largest = self.relations.loop_at(begin), self._largest.get(result)
+            explained = largest is not None and loop.blocks <= largest.blocks
+            return explained or (idiom.name, loop.header, result) in self.wrong
+
+        names = idiom.outermost, idiom.result
+        for solution in solver.unknown(expanded(idiom.constraint, idiom.depth), names, is_known):
+            begin, result = (str(solution[name]) for name in names)
+            loop = self._largest[result] = self.relations.loop_at(begin)
+            self.found.append(Found(idiom.name, loop, result, solution))
 
 
 def _kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:

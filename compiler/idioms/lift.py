@@ -262,17 +262,19 @@ def _programs(
 ) -> tuple[list[LiftedIdiom], list[tuple[Found, str]]]:
     """The finds with their programs; and those that are none, with the reason, whose places smaller ones take."""
     dependent: list[tuple[Found, str]] = []
+    known: dict[tuple[str, str, str], LiftedIdiom] = {}
     while True:
-        idioms: list[LiftedIdiom] = []
         before = len(dependent)
-        for one in sorted(search.found, key=lambda x: line_of(relations.evolution, x.loop)):
+        for one in search.found:
             try:
-                idioms.append(_program(f, relations, one))
+                if one.key not in known:
+                    known[one.key] = _program(f, relations, one)
             except Dependent as reason:
                 dependent.append((one, str(reason)))
         if len(dependent) == before:
-            return idioms, dependent
-        search = search.without([x for x, _ in dependent], relations)
+            ordered = sorted(search.found, key=lambda x: line_of(relations.evolution, x.loop))
+            return [known[one.key] for one in ordered], dependent
+        search = find(relations, wrong=[x for x, _ in dependent])
 
 
 def _program(f: Function, relations: Relations, one: Found) -> LiftedIdiom:

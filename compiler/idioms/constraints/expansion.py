@@ -47,6 +47,11 @@ class Flat:
         """Whether a name of it stands for all that were collected."""
         return any("*" in n for n in self.names)
 
+    @cached_property
+    def may_wait(self) -> bool:
+        """Whether it may be about sets of values, which are known at the end."""
+        return self.is_open or self.kind[0].of_sets
+
 
 @dataclass(frozen=True)
 class All:

@@ -10,10 +10,10 @@ that found nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from relift.compiler.idioms.constraints.expansion import All, Any_, Collected, Expanded, Flat
 
@@ -66,6 +66,11 @@ class _Open(NamedTuple):
     cost: float
     rows: Sequence[Row] = ()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it leaves one choice, which is made without trying."""
+        return self.cost == 1 and isinstance(self.part, Flat)
+
 
 def _is_choice(o: _Open) -> bool:
     return isinstance(o.part, Any_)
@@ -82,6 +87,8 @@ class Solver:
     facts: Facts
     most: int = MOST_STEPS
     steps: int = 0
+    _asked: tuple[str, ...] = ()
+    _is_known: Callable[..., bool] | None = None
 
     def solutions(self, formula: Expanded) -> Iterator[Values]:
         """Every solution once; raises `TooManySteps`."""
@@ -92,16 +99,44 @@ class Solver:
                 met.add(key)
                 yield found
 
+    def unknown(
+        self, formula: Expanded, names: tuple[str, ...], is_known: Callable[..., bool]
+    ) -> Iterator[Values]:
+        """Solutions whose values of some names are not known; raises `TooManySteps`.
+
+        As soon as these names have values that are known, what would follow from them is not looked for.  A solution makes its
+        values known where who asks says so before the next.
+        """
+        self._asked, self._is_known = names, is_known
+        try:
+            yield from self._search(_State(self.facts, {}), [formula], frozenset())
+        finally:
+            self._asked, self._is_known = (), None
+
+    def _leads_nowhere(self, state: _State) -> bool:
+        """Whether what would be found is known."""
+        if self._is_known is None:
+            return False
+        values = tuple(map(state.env.get, self._asked))
+        return None not in values and self._is_known(*values)
+
     def _search(
         self, state: _State, parts: Sequence[Expanded], names: frozenset[str]
     ) -> Iterator[Values]:
-        """The solutions of a state with more parts, after some names were given values."""
-        self.steps += 1
-        if self.steps > self.most:
-            raise TooManySteps(f"{self.most} steps")
-        if not (state.again(names) and state.take(parts)):
-            return
-        best = state.best()
+        """The solutions of a state, which is this search's own, with more parts, after some names were given values."""
+        while True:
+            self.steps += 1
+            if self.steps > self.most:
+                raise TooManySteps(f"{self.most} steps")
+            if self._leads_nowhere(state) or not (state.again(names) and state.take(parts)):
+                return
+            best = state.best()
+            if best is None or not best.is_settled:
+                break
+            settled = state.settle(best)
+            if settled is None:
+                return
+            parts, names = (), settled
         if best is not None:
             for after, more, named in state.choices(best):
                 yield from self._search(after, more, named)
@@ -205,19 +240,19 @@ class _State:
 
     def _waits(self, atom: Flat) -> bool:
         """Whether an atom is of sets, which are known at the end."""
-        return atom.kind[0].of_sets or (
-            atom.is_open and any(isinstance(self.env.get(n), tuple) for n in atom.names if "*" in n)
+        return atom.may_wait and (
+            atom.kind[0].of_sets
+            or any(isinstance(self.env.get(n), tuple) for n in atom.names if "*" in n)
         )
 
     def _rows(self, atom: Flat) -> bool | Sequence[Row] | None:
         """Whether an atom holds; where not all its names have values, the rows that it can be, None where they are not listed."""
         kind, word = atom.kind
         relation = self.facts.relation(kind.name, word)
-        env = self.env
-        bound = tuple([v if isinstance(v := env.get(n), str) else None for n in atom.names])
+        bound = cast("Bound", tuple(map(self.env.get, atom.names)))  # sets are waited for
         if None in bound:
             return relation.matching(bound)
-        return relation.holds(tuple(v for v in bound if v is not None))
+        return relation.holds(cast("Row", bound))
 
     def _atom(self, atom: Flat) -> bool:
         if self._waits(atom):
@@ -253,15 +288,33 @@ class _State:
                 if best.cost == _UNKNOWN:  # nothing lists its values
                     names = (next(n for n in names if n not in self.env),)
                     rows = [(v,) for v in self.facts.universe]
+                gone = None if best.cost == _UNKNOWN else best
                 for row in rows:
-                    more: dict[str, str] = {}
-                    if all(
-                        self.env.get(name, more.setdefault(name, value)) == value
-                        for name, value in zip(names, row, strict=True)
-                    ):
-                        named = more.keys() - self.env.keys()
-                        gone = None if best.cost == _UNKNOWN else best
-                        yield self._after(gone, more), (), frozenset(named)
+                    more = self._named(names, row)
+                    if more is not None:
+                        yield self._after(gone, more), (), frozenset(more)
+
+    def settle(self, only: _Open) -> frozenset[str] | None:
+        """Give the names of an atom that is open the values of its one row; None where these are not the same for one name."""
+        assert isinstance(only.part, Flat), "cannot happen: a choice is made by trying"
+        (row,) = only.rows
+        more = self._named(only.part.names, row)
+        if more is None:
+            return None
+        self.open = [o for o in self.open if o is not only]
+        self.env.update(more)
+        return frozenset(more)
+
+    def _named(self, names: Sequence[str], row: Row) -> dict[str, str] | None:
+        """The values that a row gives to names that have none; None where a name has another one, or would get two."""
+        more: dict[str, str] = {}
+        for name, value in zip(names, row, strict=True):
+            known = self.env.get(name)
+            if known is None:
+                known = more.setdefault(name, value)
+            if known != value:
+                return None
+        return more
 
     def _after(self, gone: _Open | None, more: Mapping[str, str]) -> _State:
         """A state of its own, without a part and with more values."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
@@ -74,7 +74,7 @@ class Evolution:
         self._computing = 0
         self._steps: dict[str, tuple[Size, Size] | None] = {}
         self._trips: dict[str, Size | None] = {}
-        self._busy: set[str] = set()
+        self._steady = _Steady(self)
 
     @contextmanager
     def _unsettled(self) -> Generator[None]:
@@ -91,7 +91,7 @@ class Evolution:
         """A value as a polynomial."""
         if value in self._known:
             return self._known[value]
-        is_first = not self._computing and not self._busy
+        is_first = self.is_settled
         with self._unsettled():
             found = self._resolved(self.raw(value))
         if is_first:
@@ -298,45 +298,12 @@ class Evolution:
 
     def invariant(self, size: Size, loop: Loop) -> bool:
         """Whether a polynomial has one value while a loop runs."""
-        return all(self._fixed(atom, loop) for atom in size.atoms())
+        return self._steady.invariant(size, loop)
 
-    def _fixed(self, atom: Atom, loop: Loop) -> bool:
-        if isinstance(atom, Quotient):
-            return self.invariant(atom.of, loop)
-        if isinstance(atom, Counter):
-            return atom.header not in loop.blocks
-        name = str(atom)
-        found = self.function.values.get(name)
-        if found is None or found.block not in loop.blocks:
-            return True
-        if name in self._busy:
-            return False
-        self._busy.add(name)
-        try:
-            return self._same_each_time(found, loop)
-        finally:
-            self._busy.discard(name)
-
-    def _same_each_time(self, i: Instruction, loop: Loop) -> bool:
-        """Whether an instruction inside of a loop gives the same each time: it looks at nothing that changes."""
-        if i.opcode in ("phi", "alloca") and len(set(i.operands)) != 1:
-            return False
-        if i.opcode == "store" or (i.opcode == "call" and library_name(i.about) not in PURE):
-            return False
-        if i.opcode == "load" and self._may_be_written(i, loop):
-            return False
-        return all(self.invariant(self.of(v), loop) for v in i.operands if not is_constant(v))
-
-    def _may_be_written(self, load: Instruction, loop: Loop) -> bool:
-        """Whether a loop writes to the array that is read; another array is another one (a condition that stays)."""
-        base = self.base_of(load.operands[0])
-        for label in loop.blocks:
-            for i in self.function.blocks[label]:
-                if i.opcode == "store" and self.base_of(i.operands[1]) in (base, None):
-                    return True
-                if i.opcode == "call" and not harmless(i):
-                    return True
-        return base is None
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is being computed: what is found on the way may be opaque for the time."""
+        return not self._computing and not self._steady.busy
 
     def base_of(self, pointer: str) -> str | None:
         """The array that an address is in: an argument, a global, a local array, or a pointer that was loaded."""
@@ -358,6 +325,79 @@ class Evolution:
         """A value as the C file calls it, where it does."""
         names = self.function.variables.get(value)
         return names[0] if names else bare(value)
+
+
+@dataclass
+class _Steady:
+    """What stays the same while a loop runs."""
+
+    evolution: Evolution
+    busy: set[str] = field(default_factory=set[str])
+    """What is being looked at."""
+    _stays: dict[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
+    """Whether a value stays the same in a loop."""
+    _written: dict[str, frozenset[str | None]] = field(
+        default_factory=dict[str, "frozenset[str | None]"]
+    )
+    """The arrays that each loop writes to."""
+
+    def invariant(self, size: Size, loop: Loop) -> bool:
+        """Whether a polynomial has one value while a loop runs."""
+        return all(self._fixed(atom, loop) for atom in size.atoms())
+
+    def _fixed(self, atom: Atom, loop: Loop) -> bool:
+        if isinstance(atom, Quotient):
+            return self.invariant(atom.of, loop)
+        if isinstance(atom, Counter):
+            return atom.header not in loop.blocks
+        name = str(atom)
+        found = self.evolution.function.values.get(name)
+        if found is None or found.block not in loop.blocks:
+            return True
+        key = (name, loop.header)
+        if key in self._stays:
+            return self._stays[key]
+        if name in self.busy:
+            return False
+        is_first = self.evolution.is_settled
+        if is_first and loop.header not in self._written:
+            self._written[loop.header] = self._bases_written(loop)
+        self.busy.add(name)
+        try:
+            stays = self._same_each_time(found, loop)
+        finally:
+            self.busy.discard(name)
+        if is_first:
+            self._stays[key] = stays
+        return stays
+
+    def _same_each_time(self, i: Instruction, loop: Loop) -> bool:
+        """Whether an instruction inside of a loop gives the same each time: it looks at nothing that changes."""
+        if i.opcode in ("phi", "alloca") and len(set(i.operands)) != 1:
+            return False
+        if i.opcode == "store" or (i.opcode == "call" and library_name(i.about) not in PURE):
+            return False
+        if i.opcode == "load" and self._may_be_written(i, loop):
+            return False
+        return all(
+            self.invariant(self.evolution.of(v), loop) for v in i.operands if not is_constant(v)
+        )
+
+    def _may_be_written(self, load: Instruction, loop: Loop) -> bool:
+        """Whether a loop writes to the array that is read; another array is another one (a condition that stays)."""
+        base = self.evolution.base_of(load.operands[0])
+        written = self._written.get(loop.header)
+        if written is None:
+            written = self._bases_written(loop)
+        return base is None or base in written or None in written
+
+    def _bases_written(self, loop: Loop) -> frozenset[str | None]:
+        """The arrays that a loop writes to; None is among them where it may be any."""
+        inside = [i for label in loop.blocks for i in self.evolution.function.blocks[label]]
+        if any(i.opcode == "call" and not harmless(i) for i in inside):
+            return frozenset((None,))
+        addresses = dict.fromkeys(i.operands[1] for i in inside if i.opcode == "store")
+        return frozenset(map(self.evolution.base_of, addresses))
 
 
 def harmless(i: Instruction) -> bool:

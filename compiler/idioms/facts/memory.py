@@ -11,7 +11,7 @@ from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.names import Counter
-from relift.compiler.idioms.facts.structure import Listed, Structure
+from relift.compiler.idioms.facts.structure import Computed, Structure
 from relift.semantics.syntax.sizes import Monomial, Size
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
@@ -111,24 +111,50 @@ class Memory(Structure):
             rest = linear[1]
         return self.evolution.invariant(rest, loop)
 
-    def movements(self, *, moving: bool) -> Iterator[Row]:
-        for iterator, begin in Listed(self.iterators()).rows:
+    @cached_property
+    def _strides_of(self) -> list[tuple[str, str, Size]]:
+        """The accesses in each counted loop, with its iterator and by how many cells they go on."""
+        found: list[tuple[str, str, Size]] = []
+        for iterator, begin in self.iterators:
             loop = self.loop_at(begin)
             for name, access in self.accesses_of(loop):
                 stride = self.evolution.stride(access, loop)
-                if stride is not None and (stride != 0) == moving:
-                    yield name, iterator
+                if stride is not None:
+                    found.append((name, iterator, stride))
+        return found
 
-    def indexed(self) -> Iterator[Row]:
-        integers = {
-            v: self.evolution.of(v) for v in self.universe if self.type_of(v) in ("i32", "i64")
-        }
-        by_index: dict[object, list[str]] = {}
-        for value, size in integers.items():
-            by_index.setdefault(size, []).append(value)
-        for name, access in self.accesses.items():
-            for value in by_index.get(access.index, ()):
-                yield name, access.base, value
+    def movements(self, *, moving: bool) -> Iterator[Row]:
+        return ((n, iterator) for n, iterator, s in self._strides_of if bool(s.terms) == moving)
+
+    @property
+    def indexed(self) -> Computed:
+        """Accesses with their array and each value that is the place in it."""
+
+        def of_first(name: str) -> Iterator[Row]:
+            access = self.accesses.get(name)
+            if access is not None:
+                for value in self._integers.get(access.index, ()):
+                    yield name, access.base, value
+
+        def holds(name: str, base: str, value: str) -> bool:
+            access = self.accesses.get(name)
+            return (
+                access is not None
+                and access.base == base
+                and self.type_of(value) in ("i32", "i64")
+                and access.index == self.evolution.of(value)
+            )
+
+        return Computed(self.accesses, of_first, holds)
+
+    @cached_property
+    def _integers(self) -> dict[Size, list[str]]:
+        """The values that are one number."""
+        found: dict[Size, list[str]] = {}
+        for value in self.universe:
+            if self.type_of(value) in ("i32", "i64"):
+                found.setdefault(self.evolution.of(value), []).append(value)
+        return found
 
     def by_data(self) -> Iterator[Row]:
         for name, access in self.accesses.items():
@@ -157,11 +183,8 @@ class Memory(Structure):
 
     def _by_cells(self, asked: Callable[[int | None], bool]) -> Iterator[Row]:
         """The accesses that move with an iterator by a number of cells, none where that is no constant."""
-        for name, iterator in self.movements(moving=True):
-            loop = self.iterator_loop(iterator)
-            stride = self.evolution.stride(self.accesses[name], loop) if loop else None
-            if stride is not None and asked(stride.constant):
-                yield name, iterator
+        moving = ((n, iterator, s.constant) for n, iterator, s in self._strides_of if s.terms)
+        return ((name, iterator) for name, iterator, cells in moving if asked(cells))
 
     def contributing(self) -> Iterator[Row]:
         for name, access in self.accesses.items():
@@ -221,7 +244,7 @@ class Memory(Structure):
         return _reached(x.index - y.index, moves)
 
     def previous(self) -> Iterator[Row]:
-        for iterator, begin in Listed(self.iterators()).rows:
+        for iterator, begin in self.iterators:
             loop = self.loop_at(begin)
             inside = self.accesses_of(loop)
             written: dict[tuple[str, object], list[str]] = {}

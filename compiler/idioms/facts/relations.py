@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 from relift.compiler.idioms.constraints.solving import Relation, Row
 from relift.compiler.idioms.facts.accesses import Access
@@ -13,7 +14,7 @@ from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.facts.memory import Memory
 from relift.compiler.idioms.facts.names import is_constant
-from relift.compiler.idioms.facts.structure import Asked, Listed, Same
+from relift.compiler.idioms.facts.structure import Asked, Computed, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
 from relift.compiler.idioms.facts.values.folds import combination, replaced
 from relift.compiler.idioms.facts.values.narrow import as_value
@@ -23,6 +24,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Expression,
     Opaque,
     Read,
+    TooLong,
     all_of,
     select,
 )
@@ -58,32 +60,26 @@ class Relations(Memory):
 
     def _made(self, name: str, word: str) -> Relation:
         listed: dict[str, Callable[[], Iterable[Row]]] = {
-            "integer": lambda: self.typed("i"),
-            "float": lambda: self.typed("float", "double"),
-            "pointer": lambda: self.typed("ptr"),
             "constant": lambda: ((v,) for v in self.universe if is_constant(v) and v not in self.instructions),
             "argument": lambda: ((v,) for v in self.function.arguments),
             "preexecution": lambda: ((v,) for v in self.universe if v not in self.instructions),
             "unused": lambda: ((v,) for v in self.instructions if v not in self.function.users),
             "integer zero": lambda: ((v,) for v in self.universe if v in ("0", "false")),
             "float zero": lambda: ((v,) for v in self.universe if v in ("0.000000e+00", "-0.000000e+00")),
-            "data flow": self.data_flow,
             "control flow": self.control_flow,
             "control dependence": self.control_dependence,
-            "dependence": lambda: (*self.data_flow(), *self.control_dependence()),
+            "dependence": lambda: chain(chain.from_iterable(map(self.operands_of, self.instructions)), self.control_dependence()),
             "phi": self.phis,
             "block": lambda: ((str(b[0]), str(b[-1])) for b in self.function.blocks.values()),
             "pure": self.pure,
             "loop": lambda: ((self.begin(loop),) for loop in self.control.loops.values()),
             "counted": lambda: ((self.begin(loop),) for loop in self.counted),
             "loop end": self.loop_ends,
-            "iterator": self.iterators,
-            "inside": self.inside,
+            "iterator": lambda: self.iterators,
             "directly inside": self.directly_inside,
             "affine access": self.affine_accesses,
             "moves": lambda: self.movements(moving=True),
             "stays": lambda: self.movements(moving=False),
-            "indexed": self.indexed,
             "by data": self.by_data,
             "data": self.data,
             "contiguous": self.contiguous,
@@ -95,17 +91,27 @@ class Relations(Memory):
             "carried": self.carried,
             "folds": lambda: ((u, a) for u, a, _ in self.folds),
             "places": self.places,
-            "belongs": lambda: ((n, self.begin(loop)) for n, i in self.instructions.items() if (loop := self.control.loop_of.get(i.block))),
             "alone": self.alone,
             "independent": self.independent,
         }  # fmt: skip
         if name in listed:
             return Listed(listed[name]())
+        computed: dict[str, Callable[[], Computed]] = {
+            "integer": lambda: self.typed("i"),
+            "float": lambda: self.typed("float", "double"),
+            "pointer": lambda: self.typed("ptr"),
+            "data flow": lambda: self.data_flow,
+            "inside": lambda: self.inside,
+            "belongs": lambda: self.belonging,
+            "indexed": lambda: self.indexed,
+        }
+        if name in computed:
+            return computed[name]()
         if name == "instruction":
             opcode = _SPELLED.get(word, word)
             return Listed((n,) for n, i in self.instructions.items() if i.opcode == opcode)
         if name.startswith("argument "):
-            return Listed(self.operands(int(name[-1])))
+            return self.operands(int(name[-1]))
         if name.startswith("folds "):
             return Listed((u, a) for u, a, op in self.folds if op == name[6:])
         return self._asked(name)
@@ -169,10 +175,8 @@ class Relations(Memory):
             if not any(isinstance(r, Read) and r.base in written for r in all_of(e)):
                 yield update, phi
 
-    def _expression(self, value: str, loop: Loop, phi: str | None) -> Expression | None:
+    def _expression(self, value: str, loop: Loop, phi: str) -> Expression | None:
         try:
-            if phi is None:
-                return self._builder(loop).of(value, self.type_of(value))
             builder = Expressions(self.evolution, loop)
             builder.carried[phi] = Accumulator(phi, builder.scalar(self.type_of(phi)))
             return builder.of(value, self.type_of(value))
@@ -219,8 +223,13 @@ class Relations(Memory):
             return None
 
     def _is_kernel(self, value: str, begin: str) -> bool:
-        loop = self.loop_at(begin)
-        return self._expression(value, loop, None) is not None
+        try:
+            self._builder(self.loop_at(begin)).of(value, self.type_of(value))
+        except TooLong:
+            return True
+        except Opaque:
+            return False
+        return True
 
     def _goes_only(self, value: str, store: str, begin: str) -> bool:
         """Whether what is computed from a value in a loop is stored by one store and kept nowhere else."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from relift.compiler.idioms.constraints.solving import Bound, Row
 from relift.compiler.idioms.facts.accesses import Accesses
@@ -22,9 +24,16 @@ class Listed:
         self.rows = sorted(set(rows))
         self._set = frozenset(self.rows)
         self._indices: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+        self._found: dict[Bound, Sequence[Row]] = {}
 
     def matching(self, bound: Bound) -> Sequence[Row]:
         """The rows with these values."""
+        found = self._found.get(bound)
+        if found is None:
+            found = self._found[bound] = self._looked_up(bound)
+        return found
+
+    def _looked_up(self, bound: Bound) -> Sequence[Row]:
         places = tuple([i for i, v in enumerate(bound) if v is not None])
         index = self._indices.get(places)
         if index is None:
@@ -51,6 +60,58 @@ class Asked:
     def holds(self, row: Row) -> bool:
         """Whether it holds."""
         return self.test(*row)
+
+
+@dataclass
+class Computed:
+    """A relation of many rows, of which few are asked for: those of a first or a last value are computed then."""
+
+    values: Collection[str]
+    """The values that may come first."""
+    of_first: Callable[[str], Iterable[Row]]
+    test: Callable[..., bool]
+    of_last: Callable[[str], Iterable[Row]] | None = None
+
+    def matching(self, bound: Bound) -> Sequence[Row]:
+        """The rows with these values."""
+        if bound[0] is not None:
+            return self._of(self.of_first(bound[0]), bound)
+        if bound[-1] is not None and self.of_last is not None:
+            return self._of(self.of_last(bound[-1]), bound)
+        return Later(len(self.values), lambda: self._everything.matching(bound))
+
+    def holds(self, row: Row) -> bool:
+        """Whether it holds."""
+        return self.test(*row)
+
+    @cached_property
+    def _everything(self) -> Listed:
+        return Listed(row for value in self.values for row in self.of_first(value))
+
+    @staticmethod
+    def _of(rows: Iterable[Row], bound: Bound) -> Sequence[Row]:
+        asked = [(i, v) for i, v in enumerate(bound) if v is not None]
+        return sorted({row for row in rows if all(row[i] == v for i, v in asked)})
+
+
+class Later(Sequence[Row]):
+    """Rows that are listed when they are looked at; until then there are about so many, more than one."""
+
+    def __init__(self, about: int, listed: Callable[[], Sequence[Row]]) -> None:
+        self._about, self._listed = about, listed
+
+    @cached_property
+    def _rows(self) -> Sequence[Row]:
+        return self._listed()
+
+    def __len__(self) -> int:
+        return max(self._about, 2)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rows[place]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
 
 
 class Same:
@@ -110,20 +171,43 @@ class Structure:
             return user.types[at] if at < len(user.types) else user.type
         return ""
 
-    def typed(self, *prefixes: str) -> Iterator[Row]:
-        for value in self.universe:
-            if self.type_of(value).startswith(prefixes):
-                yield (value,)
+    def typed(self, *prefixes: str) -> Computed:
+        """The values whose type begins so."""
 
-    def operands(self, place: int) -> Iterator[Row]:
-        for name, i in self.instructions.items():
-            if len(i.operands) > place and i.opcode != "phi":
+        def holds(value: str) -> bool:
+            return self.type_of(value).startswith(prefixes)
+
+        return Computed(self.universe, lambda v: [(v,)] if holds(v) else [], holds)
+
+    def operands(self, place: int) -> Computed:
+        """An operand of instructions, by its place."""
+
+        def of_last(name: str) -> Iterator[Row]:
+            i = self.instructions.get(name)
+            if i is not None and len(i.operands) > place and i.opcode != "phi":
                 yield i.operands[place], name
 
-    def data_flow(self) -> Iterator[Row]:
-        for name, i in self.instructions.items():
-            for operand in i.operands:
-                yield operand, name
+        return self._used(of_last)
+
+    def operands_of(self, name: str) -> Iterator[Row]:
+        """What an instruction uses, each with it."""
+        i = self.instructions.get(name)
+        for operand in i.operands if i is not None else ():
+            yield operand, name
+
+    def _used(self, of_last: Callable[[str], Iterable[Row]]) -> Computed:
+        """Operands with what uses them, given by what uses them."""
+
+        def of_first(operand: str) -> Iterator[Row]:
+            for user in self.function.users.get(operand, ()):
+                yield from (row for row in of_last(str(user)) if row[0] == operand)
+
+        return Computed(self.universe, of_first, lambda a, b: (a, b) in set(of_last(b)), of_last)
+
+    @property
+    def data_flow(self) -> Computed:
+        """Operands with what uses them."""
+        return self._used(self.operands_of)
 
     def control_flow(self) -> Iterator[Row]:
         for label, block in self.function.blocks.items():
@@ -220,14 +304,18 @@ class Structure:
             if len(leaving) == 1:
                 yield str(self.function.blocks[leaving.pop()][-1]), self.begin(loop)
 
-    def iterators(self) -> Iterator[Row]:
+    @cached_property
+    def iterators(self) -> list[Row]:
+        """What counts each loop that is counted: of several values that go in steps the one that is asked for at its end."""
+        found: list[Row] = []
         for loop in self.counted:
             phis = [p for p in self.function.blocks[loop.header] if p.opcode == "phi"]
             steady = [p for p in phis if self.evolution.step(p.name) is not None]
             tested = self.tested(loop)
             best = [p for p in steady if p.name in tested] or steady
             if best:
-                yield best[0].name, self.begin(loop)
+                found.append((best[0].name, self.begin(loop)))
+        return sorted(found)
 
     def tested(self, loop: Loop) -> set[str]:
         """What the test of a loop is made from."""
@@ -241,15 +329,46 @@ class Structure:
                 stack += i.operands if i.opcode != "phi" else ()
         return found
 
-    def iterator_loop(self, iterator: str) -> Loop | None:
-        """The loop that a value counts."""
-        i = self.instructions.get(iterator)
-        return self.control.loops.get(i.block) if i is not None else None
+    @property
+    def inside(self) -> Computed:
+        """Values with each loop that they are computed in."""
 
-    def inside(self) -> Iterator[Row]:
-        for name, i in self.instructions.items():
-            for loop in self.control.around(i.block):
-                yield name, self.begin(loop)
+        def of_first(value: str) -> Iterator[Row]:
+            i = self.instructions.get(value)
+            for loop in self.control.around(i.block) if i is not None else ():
+                yield value, self.begin(loop)
+
+        return Computed(
+            self.instructions,
+            of_first,
+            lambda value, begin: (value, begin) in set(of_first(value)),
+            lambda begin: self._computed_in(self.loop_at(begin).blocks, begin),
+        )
+
+    @property
+    def belonging(self) -> Computed:
+        """Values with the innermost loop that they are computed in."""
+
+        def of_first(value: str) -> Iterator[Row]:
+            i = self.instructions.get(value)
+            loop = self.control.loop_of.get(i.block) if i is not None else None
+            if loop is not None:
+                yield value, self.begin(loop)
+
+        def of_last(begin: str) -> Iterator[Row]:
+            loop = self.loop_at(begin)
+            own = (block for block in loop.blocks if self.control.loop_of[block] == loop)
+            return self._computed_in(own, begin)
+
+        return Computed(
+            self.instructions,
+            of_first,
+            lambda value, begin: (value, begin) in set(of_first(value)),
+            of_last,
+        )
+
+    def _computed_in(self, blocks: Iterable[str], begin: str) -> Iterator[Row]:
+        return ((str(i), begin) for block in blocks for i in self.function.blocks[block])
 
     def directly_inside(self) -> Iterator[Row]:
         for loop in self.control.loops.values():

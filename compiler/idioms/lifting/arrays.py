@@ -8,7 +8,15 @@ from typing import Any
 
 from relift.compiler.idioms.facts.names import Counter, Length
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.terms import Expression, Fold, Opaque, Read, Value, all_of
+from relift.compiler.idioms.facts.values.terms import (
+    Expression,
+    Fold,
+    Opaque,
+    Read,
+    Value,
+    all_of,
+    require_short,
+)
 from relift.compiler.idioms.lifting.conditions import About, LiftingCondition
 from relift.compiler.idioms.lifting.effects import Turn
 from relift.compiler.idioms.lifting.layouts import (
@@ -71,6 +79,7 @@ class Arrays:
 
     def prepare(self, turns: Sequence[Turn], values: Sequence[Expression]) -> None:
         """Name the sizes and give every array its type."""
+        require_short(values)
         inside = [e for v in values for e in all_of(v)]
         folds = list({e.loop: e for e in inside if isinstance(e, Fold)}.values())
         reads = list(dict.fromkeys(e for e in inside if isinstance(e, Read)))

@@ -45,6 +45,19 @@ def test_steps_grow_with_the_function_and_not_with_its_square(tmp_path: Path) ->
     assert long.steps < 4 * short.steps
 
 
+def test_what_is_known_is_not_looked_for_again(tmp_path: Path) -> None:
+    """A stencil of nine cells is found from two of them, not from each pair: it takes about the steps of one of three."""
+
+    def stencil(cells: int) -> Search:
+        reads = " + ".join(f"x[i + {k}]" for k in range(cells))
+        loop = f"for (int i = 0; i < n; i++) y[i] = {reads};"
+        return searched(f"void f(int n, float *y, const float *x) {{ {loop} }}\n", tmp_path)
+
+    three, nine = stencil(3), stencil(9)
+    assert [f.idiom for f in nine.found] == ["stencil"]
+    assert nine.steps < 2 * three.steps
+
+
 def test_a_function_of_hundreds_of_loops_is_read(tmp_path: Path) -> None:
     """The process is still there after a function at which LLVM's own pass ends it."""
     file = tmp_path / "long.c"

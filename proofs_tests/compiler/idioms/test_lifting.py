@@ -190,6 +190,14 @@ def test_a_cell_that_is_stored_twice_holds_what_is_stored_last() -> None:
     assert program.proof.ok
 
 
+def test_what_would_be_too_long_is_refused_by_name() -> None:
+    """Forty branches on one value are a tree of 2 to the 40 parts: no program is written, and it is said why."""
+    branches = "".join(f"if (t > {k}) t = t * t - {k}; " for k in range(40))
+    text = f"void f(int n, float *y, const float *x) {{\n  for (int i = 0; i < n; i++) {{ float t = x[i]; {branches}y[i] = t; }}\n}}\n"
+    (found,) = rl.lift(text, runs=0).idioms
+    assert found.reason == "what is computed has more than 2000 parts, written out"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

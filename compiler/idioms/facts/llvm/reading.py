@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.llvm.ir import (
     CASTS,
     FLOATS,
@@ -32,6 +33,9 @@ _ATTRIBUTE = re.compile(
 )
 _VALUES = frozenset("%@-0123456789")
 """How a value begins that is no word."""
+_NOTE = re.compile(r"!(\d+) = (?:distinct )?(!.*)")
+_GLOBAL = re.compile(rf"({_NAME}) = .*?(?:global|constant) (.*)")
+_STRUCTURE = re.compile(rf"({_NAME}) = type <?\{{(.*)\}}>?")
 _NAMED = re.compile(rf"({_NAME}) = ")
 _TO = re.compile(rf"label ({_NAME})")
 _CASE = re.compile(r"\w+ (-?\d+|true|false), label")
@@ -66,6 +70,7 @@ _TRUTH = ("!{i8 0, i8 2}",)
 _LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?")
 
 
+@uncollected()
 def module_of(text: str, file: str) -> Module:
     """The graph of a module that LLVM has printed."""
     lines = text.splitlines()
@@ -83,9 +88,11 @@ def module_of(text: str, file: str) -> Module:
             body = None
         elif body is not None:
             body.append(line)
-        elif m := re.match(rf"({_NAME}) = .*?(?:global|constant) (.*)", line):
+        elif line[:1] not in "%@":
+            continue
+        elif m := _GLOBAL.match(line):
             types[m[1]] = parts(m[2])[0].rpartition(" ")[0] or parts(m[2])[0]
-        elif m := re.match(rf"({_NAME}) = type <?\{{(.*)\}}>?", line):
+        elif m := _STRUCTURE.match(line):
             structures[m[1]] = [p.strip() for p in parts(m[2])]
     return Module(file, functions, types, structures)
 
@@ -140,7 +147,7 @@ def _notes(lines: list[str]) -> dict[str, str]:
     """The numbered notes of a module."""
     found: dict[str, str] = {}
     for line in lines:
-        if m := re.match(r"!(\d+) = (?:distinct )?(!.*)", line):
+        if line.startswith("!") and (m := _NOTE.match(line)):
             found[m[1]] = m[2]
     return found
 
@@ -156,6 +163,10 @@ class _Reader:
         default_factory=dict[str, "list[tuple[str, str]]"]
     )
     position: int = 0
+    places: dict[str | None, tuple[int, int]] = field(
+        default_factory=dict[str | None, tuple[int, int]]
+    )
+    """The line and the column of each note that was asked for."""
     addresses: dict[str, str] = field(default_factory=dict[str, str])
     """Addresses in globals that LLVM writes where they are used, and what they are called here."""
     computed: list[Instruction] = field(default_factory=list[Instruction])
@@ -277,8 +288,10 @@ class _Reader:
         return self.addresses[text]
 
     def _place(self, note: str | None) -> tuple[int, int]:
-        m = _LOCATION.search(self.notes.get(note or "", ""))
-        return (int(m[1]), int(m[2] or 0)) if m else (0, 0)
+        if note not in self.places:
+            m = _LOCATION.search(self.notes.get(note or "", ""))
+            self.places[note] = (int(m[1]), int(m[2] or 0)) if m else (0, 0)
+        return self.places[note]
 
     def _extent(self, block: str, note: str) -> None:
         named = re.findall(r"!(\d+)", self.notes.get(note, ""))

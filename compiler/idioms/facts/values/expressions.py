@@ -22,6 +22,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
     Constant,
+    Counted,
     Expression,
     Fold,
     Index,
@@ -31,6 +32,7 @@ from relift.compiler.idioms.facts.values.terms import (
     both,
     either,
     negation,
+    require_short,
     select,
 )
 from relift.semantics.syntax.sizes import Size
@@ -49,6 +51,7 @@ class Expressions:
     root: Loop
     carried: dict[str, Expression] = field(default_factory=dict[str, "Expression"])
     _memo: dict[str, Expression] = field(default_factory=dict[str, "Expression"])
+    _counted: Counted = field(default_factory=dict[int, "tuple[Expression, int]"])
 
     @property
     def control(self) -> Control:
@@ -63,7 +66,9 @@ class Expressions:
         if found is None:
             return self._outside(value, type_)
         if value not in self._memo:
-            self._memo[value] = self._of(found)
+            e = self._of(found)
+            require_short((e,), self._counted)
+            self._memo[value] = e
         return self._memo[value]
 
     def scalar(self, type_: str, i: Instruction | None = None) -> str:

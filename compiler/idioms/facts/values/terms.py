@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -12,6 +12,10 @@ from relift.semantics.syntax.sizes import Size
 
 class Opaque(Exception):
     """A value that is no expression, and why."""
+
+
+class TooLong(Opaque):
+    """A value that is an expression, of more parts than a program is written of."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,9 @@ class Fold:
 
 
 Expression: TypeAlias = Constant | Value | Index | Read | Apply | Accumulator | Fold
+Counted: TypeAlias = dict[int, tuple[Expression, int]]
+MOST_PARTS = 2000
+"""Programs are trees: a value that two branches use is there twice, and one after ten of them a thousand times."""
 TRUE, FALSE = Constant(True, "boolean"), Constant(False, "boolean")
 
 
@@ -119,6 +126,21 @@ def all_of(e: Expression) -> Iterator[Expression]:
             met.add(id(at))
             yield at
             stack += reversed(below(at))
+
+
+def parts(e: Expression, counted: Counted) -> int:
+    """How many parts an expression has, what several of them share counted for each of them."""
+    known = counted.get(id(e))
+    if known is None:
+        known = counted[id(e)] = e, 1 + sum(parts(inner, counted) for inner in below(e))
+    return known[1]
+
+
+def require_short(expressions: Iterable[Expression], counted: Counted | None = None) -> None:
+    """Raise `TooLong` where expressions are too long to be written out."""
+    known: Counted = {} if counted is None else counted
+    if sum(parts(e, known) for e in expressions) > MOST_PARTS:
+        raise TooLong(f"what is computed has more than {MOST_PARTS} parts, written out")
 
 
 def constant(value: float, kind: str) -> Constant:
