@@ -18,7 +18,7 @@ from relift.device import CPU, GPU
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.starts.forms import promising
+from relift.egraph.search.starts.forms import choices_of, promising
 from relift.egraph.search.starts.staged import kernels_of, lowered, shape_of, together
 from relift.rewrites.derivation.files import read_json, write_json
 from relift.rewrites.derivation.steps import Derivation
@@ -295,3 +295,33 @@ def test_a_kernel_whose_variables_have_other_names_has_a_derivation() -> None:
         derivation = each.derive()
         assert alpha_equal(derivation.replay(RULES)[-1], derivation.result)
         assert alpha_equal(derivation.result, each.low.body)
+
+
+def test_a_number_that_is_folded_and_used_has_a_kernel_of_its_own() -> None:
+    """Whatever is computed of it: a mean, and what deviates from it, were one work-item's, a thousand times as slow."""
+
+    x = Input("x", f32[1 << 20])
+    total = rl.reduce(rl.add, 0.0, x)
+    mean = total / (1 << 20)
+    deviation = rl.reduce(rl.add, 0.0, rl.map(lambda v: (v - mean) * (v - mean), x))
+    of_total, of_variance = (
+        optimize(Program("found", (x,), as_term(t)), {}, GPU).candidates[0].cost.seconds
+        for t in (total, deviation / (1 << 20))
+    )
+
+    assert of_variance < 6 * of_total
+
+
+def test_numbers_are_stored_together_and_arrays_by_choice() -> None:
+    """Each number that is left to the kernel that reads it is folded by one work-item there."""
+    x, y = Input("x", f32[64]), Input("y", f32[64])
+    numbers = tuple(rl.reduce(rl.add, 0.0, xs) for xs in (x, y))
+    arrays = tuple(rl.map(rl.sqrt, xs) for xs in (x, y))
+
+    assert choices_of((*numbers, *arrays), 2) == [
+        (),
+        numbers,
+        (*numbers, arrays[0]),
+        (*numbers, arrays[1]),
+        (*numbers, *arrays),
+    ]

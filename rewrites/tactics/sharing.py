@@ -85,13 +85,13 @@ class Storable:
 
 
 def storable(t: Term) -> list[Storable]:
-    """What may be stored by a kernel of its own: arrays that are computed, and folds that functions repeat.
+    """What may be stored by a kernel of its own: arrays that are computed, and folds of which something is computed.
 
-    A value that needs no variable is the same wherever it is read.  Of a program with one number for a result each
-    fold may be stored: one work-item computes with what they are, but should not fold.
+    A value that needs no variable is the same wherever it is read.  One work-item computes with the numbers that are
+    folded of whole arrays, but should not fold.
     """
     found: dict[Term, list[Position]] = {}
-    for place, u in _read(t, (), result=True, repeated=not isinstance(t.type, Array)):
+    for place, u in _read(t, (), result=True, repeated=False):
         found.setdefault(canonical(u), []).append(place)
     return [Storable(value, tuple(places)) for value, places in found.items()]
 
@@ -102,7 +102,8 @@ def _read(
     """Values that are read, and need no variable; `result` where t is written, `repeated` in a function."""
     kept = isinstance(t, ToGlobal)
     computes = isinstance(t, Pattern) and _computes(t) and not free_variables(t)
-    if computes and not result and (repeated or isinstance(t.type, Array)):
+    folds = computes and not isinstance(t, Map)
+    if computes and not result and (repeated or folds or isinstance(t.type, Array)):
         yield place, t
     data = invertible_data(t) if result else None
     parts = _in_parts(t)

@@ -34,7 +34,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
-Of so many values that may be stored every choice is tried; of more all, none, those that are computed by folds, and single numbers.
+Of so many arrays that may be stored every choice is tried, with the numbers that are folded; of more all, none, those that are computed by
+folds, and the numbers.
 """
 
 _FAR = 4.0
@@ -58,13 +59,18 @@ class Form:
 
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
-    """Which values are stored, each choice once."""
-    if len(values) > most:
+    """Which values are stored, each choice once: none, or every number that is folded and a choice of the arrays.
+
+    A number that a program computes once is folded by one work-item where it is not stored.
+    """
+    numbers = tuple(value for value in values if not isinstance(value.type, Array))
+    arrays = [value for value in values if isinstance(value.type, Array)]
+    if len(arrays) > most:
         folds = tuple(value for value in values if has_fold(value))
-        numbers = tuple(value for value in values if not isinstance(value.type, Array))
         return list(dict.fromkeys([(), tuple(values), folds, numbers]))
-    counts = range(len(values) + 1)
-    return [chosen for k in counts for chosen in itertools.combinations(values, k)]
+    counts = range(len(arrays) + 1)
+    chosen = ((*numbers, *each) for k in counts for each in itertools.combinations(arrays, k))
+    return list(dict.fromkeys([(), *chosen]))
 
 
 def promising(forms: Sequence[Form]) -> list[Form]:
