@@ -138,7 +138,7 @@ class Accesses:
                 self.touch(inside)
                 self.touch(outside)
             case Cell(memory, offset):
-                self.meter.counted.touched[memory.name] = memory
+                self._reach(memory, offset)
                 again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
                 self.meter.stream(self._streamed(memory, offset))
@@ -150,6 +150,17 @@ class Accesses:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
+
+    def _reach(self, memory: Memory, offset: Index) -> None:
+        """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others."""
+        scope, counted = self.meter.scope, self.meter.counted
+        around = (scope.lane, scope.thread, scope.loop, *(i for i, _ in scope.unrolled))
+        steps = (abs(_stride(offset, i) or 0) for i in around if i is not None)
+        cells = 1 if 1 in steps else _LINE
+        times = scope.trips * scope.items * scope.width
+        counted.touched[memory.name] = memory
+        before = counted.reached.get(memory.name, 0.0)
+        counted.reached[memory.name] = before + times * cells * memory.scalar.bytes
 
     def _read_again(self, offset: Index) -> float:
         """How often the turns of loops that are written out read an address that others of them read: once is enough.
@@ -269,7 +280,8 @@ class Accesses:
         part = len(together) * scope.width / rows
         if turn <= part or _stride(offset, scope.lane) != 1:
             return 0.0
-        cycles = _STRIP * min(1.0, turn / _PAGE) * float(memory.cells.constant or 0) / part
+        cells = min(float(memory.cells.constant or 0), scope.trips * scope.items * scope.width)
+        cycles = _STRIP * min(1.0, turn / _PAGE) * cells / part
         before = self._strips.get(memory.name, 0.0)
         self._strips[memory.name] = max(cycles, before)
         return max(cycles - before, 0.0)

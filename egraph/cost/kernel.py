@@ -23,7 +23,7 @@ class Kernel:
     `streamed` are the cycles in which a CPU's cores get lines from the second cache, or parts of rows from memory.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
-    number.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
+    number.  `reached` are the bytes of each memory that its accesses move at most, were none of them repeated.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
     cells that lie apart.
     """
 
@@ -37,6 +37,7 @@ class Kernel:
     registers: float = 0.0
     apart: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
+    reached: dict[str, float] = field(default_factory=dict)
     counts: dict[tuple[str, Size], Index] = field(default_factory=dict)
     has_loop: bool = False
     is_guarded: bool = False
@@ -45,8 +46,12 @@ class Kernel:
 
     @property
     def bytes(self) -> float:
-        """The bytes of all global memory that it touches, each once."""
-        return sum(bytes_of(m) for m in self.touched.values() if m.space == "global")
+        """The bytes of all global memory that it touches, each once; of a memory of which it reads a part, of that part."""
+        return sum(
+            min(bytes_of(m), self.reached[name])
+            for name, m in self.touched.items()
+            if m.space == "global"
+        )
 
     def seconds_of_memory(self, device: DeviceDescription) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""

@@ -50,7 +50,7 @@ from relift.egraph.search.guidance.plans import (
     shared_windows,
     vector_folds,
 )
-from relift.egraph.search.guidance.tilings import nest_tiles
+from relift.egraph.search.guidance.tilings import extent_of, nest_tiles
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
@@ -437,8 +437,10 @@ def _written(task: Proposals) -> Outcome:
 
 def _form(task: Proposals, parted: Derivation, proposals: Sequence[Proposal]) -> Form:
     """A form with what it is lowered to, and what its kernels take at least."""
-    least = least_of(replace(task.source, body=parted.result), task.device)
-    return Form(parted, _stores(parted.result), tuple(proposals), least)
+    whole = replace(task.source, body=parted.result)
+    nest = any(extent_of(kernel.program) is not None for kernel in kernels_of(whole))
+    least = least_of(whole, task.device)
+    return Form(parted, _stores(parted.result), tuple(proposals), least, nest)
 
 
 def _stores(t: Term) -> bool:

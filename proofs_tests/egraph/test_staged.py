@@ -265,6 +265,25 @@ def test_kernels_of_one_shape_are_searched_once(
         np.testing.assert_array_equal(compile_program(low)(*values), program.at(sizes)(*values))
 
 
+def test_a_product_in_the_function_of_a_row_is_a_kernel() -> None:
+    """Squared lengths by a matrix: as it is lowered, a stored product is no better, but blocks make it so."""
+
+    def dot(u: Any, v: Any) -> Any:
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(u, v)))
+
+    def squared(S: Any, x: Any) -> Any:
+        doubled = rl.map(lambda v: v + v, x)
+        return dot(doubled, rl.map(lambda row: dot(row, doubled), S))
+
+    program = typed(X=f32[1024, 256], S=f32[256, 256])(
+        lambda X, S: rl.map(lambda x: squared(S, x), X)
+    )
+    task = Proposals(program, {}, CPU, workers=1)
+    forms = task.forms()
+    assert not forms[0].nest
+    assert any(form.nest for form in promising(forms))
+
+
 def test_programs_of_one_shape_are_one_but_for_the_names_of_inputs() -> None:
     """Types, and which input stands where, are part of the shape."""
     x, y = Input("x", f32[8]), Input("y", f32[8])

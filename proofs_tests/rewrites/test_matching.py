@@ -53,6 +53,16 @@ def test_what_is_bound_inside_stays_inside() -> None:
         match(interchange, interchange.left, rl.map(lambda r: rl.map(lambda y: y + y, r), xss), {})
 
 
+def test_a_parameter_may_be_called_like_one_around_it() -> None:
+    """The inner one is meant inside: the function that stands for the metavariable takes the outer one by another name."""
+    interchange = RULES["map_interchange"]
+    shadowed = rl.map(lambda x: rl.map(lambda x: x + x, YS), XS)
+
+    changed, substitution = apply_rule(interchange, shadowed)
+    assert len({x.name for x in substitution.functions["h"].parameters}) == 2
+    assert rl.show(changed) == "transpose(map(lambda y: map(lambda x: y + y, xs), ys))"
+
+
 def test_only_the_declared_number_is_neutral() -> None:
     assert is_neutral(rl.add, Literal(0, i32))
     assert is_neutral(rl.mul, Literal(1.0, f32))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from relift.semantics.syntax.binding import alpha_equal, map_children
-from relift.semantics.syntax.terms import Get, Lambda, Term, Var, free_variables, subterms
+from relift.semantics.syntax.terms import Get, Lambda, Term, Var, free_variables, subterms, unused
 from relift.semantics.syntax.types import Tuple
 
 
@@ -38,3 +38,11 @@ def named(part: Term, y: Var, t: Term) -> Term:
         return replace(f, body=named(part, y, f.body))
 
     return map_children(t, lambda u: named(part, y, u), under)
+
+
+def beside(y: Var, f: Lambda) -> Var:
+    """A variable from around a function, which cannot name it where a parameter is called the same: as another one."""
+    own = {x.name for x in f.parameters}
+    if y.name not in own:
+        return y
+    return Var(unused(y.name, own | free_variables(f.body)), y.type)

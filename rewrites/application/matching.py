@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from relift.rewrites.application.abstraction import component_of, named, names_in
+from relift.rewrites.application.abstraction import beside, component_of, named, names_in
 from relift.rewrites.application.substitutions import require_fits, with_neutral_elements
 from relift.rewrites.application.totality import (
     first_partial,
@@ -262,7 +262,7 @@ class _Matcher:
             case Size():
                 self.sizes.equate(mine.substitute(self._size_schema), theirs)
             case terms.Lambda(parameters, body):
-                inner = dict(names)
+                inner = {x: beside(y, theirs) for x, y in names.items()}
                 for x, y in zip(parameters, theirs.parameters, strict=True):
                     self.sizes.match(self.schema(x.type), y.type, y.name)
                     inner[x.name] = y

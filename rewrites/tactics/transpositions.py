@@ -114,8 +114,8 @@ def _by_rows(at: Rewriting, place: Position) -> Rewriting:
     return first(
         apply("map_interchange_zip_inside", "backward"),
         apply("map_map_transpose", "backward"),
-        then(apply("transpose_map_zip"), repeat(topdown(_read_by_rows))),
-        then(apply("transpose_map_rows"), repeat(topdown(_read_by_rows))),
+        then(apply("transpose_map_zip"), repeat(topdown(READ_BY_ROWS))),
+        then(apply("transpose_map_rows"), repeat(topdown(READ_BY_ROWS))),
     )(at, place)
 
 
@@ -136,7 +136,7 @@ def _only_first(at: Rewriting, place: Position) -> Rewriting:
     return then(split, inside("xs")(apply("zip_first")))(at, place)
 
 
-_read_by_rows = first(
+READ_BY_ROWS = first(
     *(
         apply(rule)
         for rule in (

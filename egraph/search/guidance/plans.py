@@ -27,6 +27,7 @@ from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, then, topdown
+from relift.rewrites.tactics.folds.by_rows import columns_by_rows
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors, rows_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
@@ -229,8 +230,12 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
         yield from (blocks_of_folds(n, device.vector_width) for n in fitting if 1 < n <= _FOLDS)
     if shared or any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
         yield from (blocks_across_results(n, device.vector_width) for n in fitting)
+        blocks, half = _BLOCKS_OF_ROWS * max(1, device.compute_units), device.nearest_bytes // 2
+        yield from (columns_by_rows(blocks, r, device.vector_width, half) for r in _AT_A_TIME)
 
 
+_BLOCKS_OF_ROWS, _AT_A_TIME = 4, (8, 4)
+"""Blocks of rows for each core, and rows that are added while accumulators are in registers: 4096 x 4096 take 1.7 and 1.9 ms."""
 _TOGETHER, _FOLDS = (16, 8, 4, 2, 1), 8
 """How many vectors of neighbouring results a work-item folds, and how many folds that share what they read at most."""
 

@@ -1,6 +1,7 @@
 """Folds and scans in parts.
 
 shared           a work-item folds for several neighbouring results at once
+by_rows          columns by whole rows, with an accumulator for each column
 in_vectors       what all work-items fold, by vectors
 partial_results  partial results of blocks first, then the results of all blocks
 remainders       a main part whose length blocks divide, and a rest

@@ -119,22 +119,13 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
     >>> "as_vector_map_fold" in {step.rule for step in found.steps}
     True
     """
-    folded = then(
-        apply("as_scalar_as_vector", "backward", w=width),
-        inside("vs")(
-            then(first(apply("as_vector_map_fold"), apply("as_vector_map_reduce_seq")), lifted())
-        ),
-    )
+    folded = across_lanes(width, lifted())
 
     def results_of(at: Rewriting, place: Position) -> Rewriting:
         folds = _of_own_data(at, place)
         if len(folds) != 1:
             raise NoMatch("lanes of neighbouring results are those of one fold")
-        if folds_that_share(term_at(at.term, place)):
-            at = inside(*folds[0])(then(fuse(), _shared_first(at, place)))(at, place)
-        else:
-            beside = repeat(_beside(_own(term_at(at.term, place))))
-            at = inside(*folds[0])(then(fuse(), attempt(apply("reduce_to_seq")), beside))(at, place)
+        at = in_steps(folds[0])(at, place)
         if folds[0] == ("f",):
             block = then(folded, inside("vs")(copy(UNROLLED)))
         else:
@@ -143,6 +134,26 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
         return _in_blocks(vectors * width, block)(at, place)
 
     return _of_innermost(results_of)
+
+
+def in_steps(fold: Position) -> Tactic:
+    """A fold in a map, in order, of what lanes go through: what they share first, what is their own beside each element."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if folds_that_share(t):
+            return inside(*fold)(then(fuse(), _shared_first(at, place)))(at, place)
+        beside = repeat(_beside(_own(t)))
+        return inside(*fold)(then(fuse(), attempt(apply("reduce_to_seq")), beside))(at, place)
+
+    return tactic
+
+
+def across_lanes(width: int, loop: Tactic) -> Tactic:
+    """A map of folds whose lanes are `width` neighbouring results; what a `loop` makes of the map of folds of vectors."""
+    folds = first(apply("as_vector_map_fold"), apply("as_vector_map_reduce_seq"))
+    vectors = inside("vs")(then(folds, loop))
+    return then(apply("as_scalar_as_vector", "backward", w=width), vectors)
 
 
 # ---- folds
