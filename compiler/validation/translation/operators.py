@@ -59,7 +59,7 @@ def as_type(w: Writer, e: Code, t: CType) -> Code:
         if e.type.width > 1:
             raise NotUnderstood(f"a vector of {e.type.width} as {t.scalar}{t.width}")
         lane = as_type(w, e, replace(t, width=1))
-        return Code(f"({lane.text},)*{t.width}", t)
+        return Code(f"(({lane.text},)*{t.width})", t)
     if e.type.scalar == t.scalar:
         return e
     if t.width > 1:

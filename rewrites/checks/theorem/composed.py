@@ -15,7 +15,7 @@ from relift.rewrites.checks.rocq.definedness import conjunction
 from relift.rewrites.checks.rocq.tier import opening
 from relift.rewrites.checks.theorem.chains import Chains, Move, move
 from relift.rewrites.checks.theorem.congruence import Known, Lemma, Pairs, Shared, Walk, lemma_name
-from relift.rewrites.checks.theorem.instances import other_instance
+from relift.rewrites.checks.theorem.instances import other_instances
 from relift.rewrites.checks.theorem.result import (
     IMPORTED,
     IMPORTS,
@@ -125,8 +125,7 @@ def general_theorem(derivation: Derivation, rules: Mapping[str, Rule]) -> Theore
     """
     require_provable(derivation, rules)
     here = _done_again(derivation, rules)
-    other = other_instance(here[0], rules)
-    if other is not None:
+    for other in other_instances(here[0], rules):
         with suppress(Unlike):
             return stated_theorem([here[0], other[0]], [here[1], other[1]], rules)
     return stated_theorem([here[0]], [here[1]], rules)

@@ -21,53 +21,84 @@ FIXED = 3
 """Numbers that were chosen up to this may be dimensions, and stay."""
 
 
-def other_instance(derivation: Derivation, rules: Mapping[str, Rule]) -> Redone | None:
-    """The derivation at sizes that have in common only what they must; None where no such were found."""
-    for sizes, choices in _assignments(derivation):
+NESTED = 3
+"""So many numbers that were chosen divide one another's quotients: vectors in chunks in tiles."""
+
+
+def other_instances(derivation: Derivation, rules: Mapping[str, Rule]) -> Iterator[Redone]:
+    """The derivation at sizes that have in common only what they must, the most different ones first."""
+    for sizes, choices in _assignments(derivation, rules):
         if max((*sizes.values(), *choices.values()), default=0) > LARGEST:
             continue
         try:
-            return redone(derivation, rules, sizes, choices)
+            yield redone(derivation, rules, sizes, choices)
         except ReliftError:
             continue
-    return None
 
 
-def _assignments(derivation: Derivation) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
-    """Other numbers for the program's sizes and those chosen along the way, the most different ones first."""
+def _assignments(
+    derivation: Derivation, rules: Mapping[str, Rule]
+) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
+    """Other numbers for the program's sizes and those chosen along the way."""
     chosen = sorted({n for step in derivation.steps for n in step.choices.values() if n > FIXED})
     originals = {**{str(n): n for n in chosen}, **derivation.sizes}
     rising = sorted(originals, key=lambda name: (originals[name], name))
     if not rising:
         return
     fixed = {n for step in derivation.steps for n in step.choices.values() if 1 < n <= FIXED}
-    apart = {
-        name: new * math.lcm(1, *(n for n in fixed if originals[name] % n == 0))
-        for name, new in zip(rising, apart_from([originals[x] for x in rising]), strict=True)
-    }
-    own = {name: apart[name] for name in derivation.sizes}
-    yield own, {n: apart[str(n)] for n in chosen}
+    for nested in (False, True):
+        numbers = apart_from([originals[x] for x in rising], nested=nested)
+        apart = {
+            name: new * math.lcm(1, *(n for n in fixed if originals[name] % n == 0))
+            for name, new in zip(rising, numbers, strict=True)
+        }
+        own = {name: apart[name] for name in derivation.sizes}
+        yield own, {n: apart[str(n)] for n in chosen}
     yield own, {}
-    factor = math.lcm(1, *chosen)
+    divisors = math.lcm(1, *_divisors(derivation, rules))
     primes = dict(zip(derivation.sizes, _primes(), strict=False))
-    yield {name: factor * p for name, p in primes.items()}, {}
-    yield {name: derivation.sizes[name] + factor * p for name, p in primes.items()}, {}
+    for depth in range(1, NESTED + 1):
+        factor = divisors**depth
+        yield {name: factor * p for name, p in primes.items()}, {}
+        yield {name: derivation.sizes[name] + factor * p for name, p in primes.items()}, {}
 
 
-def apart_from(numbers: Sequence[int]) -> list[int]:
+def _divisors(derivation: Derivation, rules: Mapping[str, Rule]) -> Iterator[int]:
+    """The lengths of chunks and the steps of windows in the rules by which numbers were chosen.
+
+    Tiles of a stencil are `k + 1` windows, where `k` was chosen.
+    """
+    known = derivation.known(rules)
+    for step in derivation.steps:
+        for size in known[step.rule].divisors if step.choices else ():
+            filled = size.substitute(step.substitution.sizes).constant
+            if filled is not None and 0 < filled <= LARGEST:
+                yield filled
+
+
+def apart_from(numbers: Sequence[int], *, nested: bool = False) -> list[int]:
     """Rising numbers, each a prime of its own times those before it that divide the original; 0 divides nothing.
+
+    `nested`: also times the product of those before it whose product divides it, from the smallest on, as rows of
+    1024 in vectors of 4 have 64 chunks.
 
     >>> from relift.rewrites.checks.theorem.instances import apart_from
     >>> apart_from([4, 16, 24, 64])
     [5, 35, 55, 455]
     >>> apart_from([0, 3])
     [5, 7]
+    >>> apart_from([4, 64, 1024], nested=True)
+    [5, 35, 1925]
     """
     found: list[int] = []
     for number, prime in zip(numbers, _primes(), strict=False):
         below = zip(numbers, found, strict=False)
-        dividing = [new for old, new in below if 0 < old < number and number % old == 0]
-        found.append(prime * math.lcm(1, *dividing))
+        dividing = [(old, new) for old, new in below if 0 < old < number and number % old == 0]
+        common, product, quotient = math.lcm(1, *(new for _, new in dividing)), 1, number
+        for old, new in dividing if nested else ():
+            if quotient % old == 0:
+                product, quotient = product * new, quotient // old
+        found.append(prime * math.lcm(common, product))
     return found
 
 
