@@ -1,6 +1,6 @@
-"""Forty kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
+"""Kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
 
-Of twenty kernels, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
+Of twenty kernels, and those of `styles` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
 and what devices give on the inputs at which it was found to be wrong.  Exit status 1 where a right one is not
 validated within 30 seconds of the processor or differs on a device, or a wrong one is not refuted or no device shows it.
 """
@@ -13,6 +13,7 @@ import sys
 import time
 
 from proofs_tests.compiler.foreign.kernels import LARGE, SMALL, ByHandKernel, kernels
+from proofs_tests.compiler.foreign.styles import STYLES
 from relift.compiler.devices.survey import survey
 from relift.compiler.dialects.backend import backend_of
 from relift.compiler.foreign.comparison import validate_foreign
@@ -58,14 +59,15 @@ def in_opencl() -> list[str]:
 
 def main() -> int:
     """Judge all; see the module."""
-    parser = argparse.ArgumentParser(description="Forty kernels as people write them.")
+    parser = argparse.ArgumentParser(description="Kernels as people write them.")
     parser.add_argument("--small", action="store_true", help="at the sizes of the tests")
     parser.add_argument("--device", action="append", help="as in relift devices; all if none")
     parser.add_argument("--kernel", help="only those with this in their name")
     given = parser.parse_args()
     devices = given.device or in_opencl()
     failed = 0
-    for k in kernels(SMALL if given.small else LARGE):
+    every = [*kernels(SMALL if given.small else LARGE), *STYLES]
+    for k in every:
         if given.kernel and given.kernel not in k.name:
             continue
         try:
@@ -74,7 +76,7 @@ def main() -> int:
             ok, row = False, f"{k.name}: {error.message}"
         failed += not ok
         print(f"{'ok  ' if ok else 'FAIL'} {row}", flush=True)
-    print(f"devices: {', '.join(devices)}; {failed} of 20 pairs failed")
+    print(f"devices: {', '.join(devices)}; {failed} of {len(every)} pairs failed")
     return 1 if failed else 0
 
 

@@ -6,6 +6,11 @@ work-item of the launch runs it, by the machine of `validation`, which sees race
 preprocessing  the text as the preprocessor leaves it, whichever compiler that is part of
 parsing     that text through a parser of C; places of what is not understood
 expressions a parsed expression as the tree of `text`; types
-statements  loops of any form, branches, switches, helper functions, as Python that work-items run
+functions   the functions, pointers and copies of a group that people use
+effects     assignments inside of expressions
+branches    loops of any form, switches, branches, also on data
+declarations  of parameters, constants, variables, arrays and events
+statements  all of a kernel, and of the functions that it calls, as Python that work-items run
+runtime, copies  what that Python calls
 comparison  a launch of one such kernel against the interpreter, with the laws that a program grants
 """

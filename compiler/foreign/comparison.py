@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from relift.compiler.codegen.interface import buffers, parameter
+from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
@@ -19,8 +21,10 @@ from relift.compiler.text.tree import Source
 from relift.compiler.validation.cells import rows_of_type
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, Memory, Shared, Undecided, Vectors
+from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbol, TooLarge
 from relift.compiler.validation.validate import Comparison, Report
+from relift.compiler.validation.without_nan import NOTE, WithoutNaN
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size
@@ -63,26 +67,45 @@ def validate_foreign(
         )
     launched = Kernel(kernel.entry, (), tuple(map(Size.of, kernel.range)), kernel.local, 0)
     plan = Launch(program.name, *interface(program), (launched,))
-    drawn: frozenset[str] = frozenset()
-    report = Report("unknown", "", "nothing was tried")
-    for exactly in (True, False) if reassociate else (True,):
-        while True:
-            one = _Foreign(
-                Source((), ()), plan, plan, program, {}, drawn, limit, kernel, not exactly
-            )
-            try:
-                report = one.judged(reassociate=not exactly)
-                break
-            except DependsOnData as error:
-                from relift.compiler.validation.symbols import inputs_within
-
-                more = {n.split(".")[0] for n in inputs_within(error.symbol)} & one.whole - drawn
-                if not more:
-                    return replace(one.unknown(str(error)), sizes="these sizes")
-                drawn |= more
+    strict = Report("unknown", "", "nothing was tried")
+    for taken in WAYS if reassociate else WAYS[:1]:
+        report = _judged(kernel, plan, program, limit, taken)
         if report.verdict == "shown" or (report.verdict == "refuted" and report.fault != "values"):
-            break
-    return report
+            return report
+        if taken is not Taken.NUMBERS or strict.verdict == "unknown":
+            strict = report
+    return strict
+
+
+class Taken(Enum):
+    """What two values that are not written alike may be equal by.
+
+    Nothing; the order of sums, and products and sums that are rounded once; also that nothing is NaN and no number with
+    a sign overflows.
+    """
+
+    EXACTLY = "exactly"
+    REGROUPED = "regrouped"
+    NUMBERS = "numbers"
+
+
+WAYS = tuple(Taken)
+
+
+def _judged(kernel: ByOthers, plan: Launch, program: Program, limit: int, taken: Taken) -> Report:
+    """What is said of a kernel; inputs are drawn where control flow depends on them."""
+    drawn: frozenset[str] = frozenset()
+    while True:
+        one = _Foreign(Source((), ()), plan, plan, program, {}, drawn, limit, kernel, taken)
+        try:
+            return one.judged(reassociate=taken is not Taken.EXACTLY)
+        except DependsOnData as error:
+            from relift.compiler.validation.symbols import inputs_within
+
+            more = {n.split(".")[0] for n in inputs_within(error.symbol)} & one.whole - drawn
+            if not more:
+                return replace(one.unknown(str(error)), sizes="these sizes")
+            drawn |= more
 
 
 def interface(program: Program) -> tuple[tuple[Parameter, ...], Parameter, tuple[Buffer, ...]]:
@@ -98,18 +121,27 @@ class _Foreign(Comparison):
     """The two sides, of which the text is by somebody else."""
 
     kernel: ByOthers = field(kw_only=False, default=None)  # type: ignore[assignment]
-    contracted: bool = True
+    taken: Taken = Taken.REGROUPED
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
         report = self.report(reassociate=reassociate)
-        return replace(on_inputs(report, self.apart), sizes="these sizes")
+        return replace(on_inputs(report, self.apart, regrouped=reassociate), sizes="these sizes")
 
     def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """What the kernel leaves in the buffers."""
         run = _Launch(self.algebra, self.source, self.plan)
-        run.kernel_by, run.contracted, run.notes = self.kernel, self.contracted, self.notes
+        run.kernel_by, run.notes = self.kernel, self.notes
+        run.contracted = self.taken is not Taken.EXACTLY
+        if self.taken is Taken.NUMBERS:
+            self.notes.append(NOTE)
+            run.arithmetic.in_range = self.notes
         return run.of_others(inputs)
+
+    def normal_form(self) -> Reassociation:
+        """How values are compared."""
+        numbers = self.taken is Taken.NUMBERS
+        return WithoutNaN(self.algebra) if numbers else Reassociation(self.algebra)
 
 
 class _Launch(Run):
@@ -151,18 +183,33 @@ class _Launch(Run):
         mine = kernel_in(functions, k.entry)
         limits = _limits(Piece((0, 0, 0), total, local))
         helpers: dict[str, Any] = {}
+        copies, constants = Copies(), [d for d in functions if isinstance(d, c_ast.Decl) and d.init]
         for f in functions:
             if not isinstance(f, c_ast.FuncDef) or is_kernel(f):
                 continue
-            made = ByHand(self.arithmetic, {}, {}, limits, {}, {}, dict(helpers), self.contracted)
+            made = ByHand(
+                self.arithmetic,
+                {},
+                {},
+                limits,
+                {},
+                {},
+                dict(helpers),
+                self.contracted,
+                copies,
+                constants,
+            )
             helpers[f.decl.name] = made.helper(f)
         sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
-        translator = ByHand(self.arithmetic, {}, {}, limits, {}, sized, helpers, self.contracted)
+        translator = ByHand(
+            self.arithmetic, {}, {}, limits, {}, sized, helpers, self.contracted, copies, constants
+        )
         translated, parameters = translator.foreign(mine)
         self.notes += dict.fromkeys(translator.values.notes)  # type: ignore[attr-defined]
         arguments = self._given(parameters)
         self.items += int(np.prod(total))
         self.piece(Piece((0, 0, 0), total, local), translated, arguments)
+        copies.finished()
         return {name: m.cells for name, m in self.memory.items()}
 
     def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -57,6 +58,8 @@ def ctype(
 ) -> CType:
     """A type by its words."""
     word = _NAMES.get(tuple(names), names[0] if len(names) == 1 else " ".join(names))
+    if word == "event_t":
+        return CType(word, 1, pointer, space, constant)
     cursor = Cursor([word])
     if not cursor.starts_type() or word == "bool":
         raise refused(node, f"the type {word}")
@@ -105,10 +108,14 @@ def declared(node: Any) -> tuple[CType, list[Any]]:
 
 
 class Trees:
-    """Parsed expressions as trees; `extents` has the dimensions of arrays, innermost last."""
+    """Parsed expressions as trees.
+
+    `extents` has the dimensions of arrays, innermost last; `singles` are variables that are followed as arrays of one.
+    """
 
     def __init__(self) -> None:
         self.extents: dict[str, list[int]] = {}
+        self.singles: set[str] = set()
 
     def of(self, e: Any) -> Expression:
         """One expression; raises `NotUnderstood` with its line."""
@@ -117,7 +124,7 @@ class Trees:
         if isinstance(e, c_ast.Constant):
             return self._constant(e)
         if isinstance(e, c_ast.ID):
-            return Name(e.name)
+            return Element(Name(e.name), Whole(0)) if e.name in self.singles else Name(e.name)
         if isinstance(e, c_ast.BinaryOp):
             return Binary(e.op, self.of(e.left), self.of(e.right))
         if isinstance(e, c_ast.UnaryOp):
@@ -163,11 +170,13 @@ class Trees:
             indices.insert(0, self.of(array.subscript))
             array = array.name
         extents = self.extents.get(array.name, []) if isinstance(array, c_ast.ID) else []
-        if len(indices) != max(len(extents), 1):
-            raise refused(e, "a row of an array as a value")
+        if len(indices) > max(len(extents), 1):
+            raise refused(e, "more indices than an array has")
         flat = indices[0]
-        for index, n in zip(indices[1:], extents[1:], strict=True):
+        for index, n in zip(indices[1:], extents[1:], strict=False):
             flat = Invocation(ROW, (flat, index, Whole(n)))
+        if (rest := math.prod(extents[len(indices) :])) and len(indices) < len(extents):
+            return Prefix("&", Element(self.of(array), Binary("*", flat, Whole(rest))))
         return Element(self.of(array), flat)
 
 

@@ -61,7 +61,7 @@ def kernel_in(functions: Sequence[Any], entry: str) -> Any:
 
     defined = [f for f in functions if isinstance(f, c_ast.FuncDef)]
     for f in defined:
-        if f.decl.name == entry:
+        if f.decl.name == entry and is_kernel(f):
             return f
     names = [f.decl.name for f in defined if is_kernel(f)]
     raise NotSaid(f"there is no kernel {entry}; give --entry one of: {', '.join(names) or 'none'}")

@@ -33,7 +33,38 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
         raise NotUnderstood(f"the attribute {error.text} in line {at}") from None
     except (ParseError, TypeError, AssertionError) as error:
         raise NotUnderstood(_with_line(str(error))) from None
-    return list(tree.ext)
+    return _without_typedefs(tree.ext)
+
+
+def _without_typedefs(parts: list[Any]) -> list[Any]:
+    """What a source defines, with the types that its own names of types stand for; raises `NotUnderstood`."""
+    from pycparser import c_ast
+
+    meant: dict[str, Any] = {}
+    found: list[Any] = []
+    for part in parts:
+        _rename(part, meant)
+        if isinstance(part, c_ast.Typedef):
+            meant[part.name] = part.type
+        else:
+            found.append(part)
+    return found
+
+
+def _rename(node: Any, meant: dict[str, Any]) -> None:
+    """Write the meaning of each name of a type in its place."""
+    from pycparser import c_ast
+
+    for _, part in node.children():
+        if isinstance(part, c_ast.TypeDecl) and isinstance(part.type, c_ast.IdentifierType):
+            of = meant.get(part.type.names[0]) if len(part.type.names) == 1 else None
+            if of is not None:
+                if not isinstance(of, c_ast.TypeDecl):
+                    raise NotUnderstood(
+                        f"{part.type.names[0]}, a name for more than a type of numbers, in line {part.coord.line}"
+                    )
+                part.type, part.quals = of.type, [*(part.quals or []), *(of.quals or [])]
+        _rename(part, meant)
 
 
 def _with_line(said: str) -> str:

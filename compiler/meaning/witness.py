@@ -88,8 +88,10 @@ def _short(x: Any) -> str:
     return shown(x)
 
 
-def on_inputs(report: Report, apart: Sequence[Apart]) -> Report:
+def on_inputs(report: Report, apart: Sequence[Apart], *, regrouped: bool = False) -> Report:
     """A report of cells that differ in form, with the numbers at which one does; unknown where none does.
+
+    `regrouped`: sums may be in another order, so that what rounding makes of them shows nothing.
 
     >>> from relift import f32, map_glb, program
     >>> from relift.compiler.meaning.witness import on_inputs
@@ -111,9 +113,9 @@ def on_inputs(report: Report, apart: Sequence[Apart]) -> Report:
         (Falling, "inputs that fall"), (Rising, "inputs that rise"), (Few, "inputs of few values"),
         (Wide, "large inputs"),
     ):  # fmt: skip
-        for where, wanted, value in apart:
+        for where, wanted, value in apart if not (regrouped and machine is Rough) else ():
             numbers = on_numbers(wanted, value, machine)
-            if numbers is not None and not same_number(*numbers):
+            if numbers is not None and not (near if regrouped else same_number)(*numbers):
                 said = f"on {inputs}, {where} is {numbers[1]} instead of {numbers[0]}"
                 return replace(report, detail=f"{report.detail}; {said}")
     said = f"{report.detail}; no input was found at which the numbers differ"
@@ -133,6 +135,18 @@ def on_numbers(
 
 def same_number(x: Any, y: Any) -> bool:
     return bool(x == y or (np.isnan(x) and np.isnan(y)))
+
+
+ROUNDED = 1e-5
+"""What sums in another order may differ by, relatively: of few numbers of which most are whole."""
+
+
+def near(x: Any, y: Any) -> bool:
+    """Whether two numbers are one but for rounding."""
+    if same_number(x, y):
+        return True
+    with np.errstate(all="ignore"):
+        return isinstance(x, np.floating) and bool(abs(x - y) <= ROUNDED * max(abs(x), abs(y)))
 
 
 def _whole_part(x: Any, number: Any, *, saturated: bool) -> Any:

@@ -35,6 +35,9 @@ ARITIES = {name: f.arity for name, f in _SIMPLE.items()}
 
 Function: TypeAlias = Callable[..., Any]
 
+IN_RANGE = "where no whole number with a sign overflows, which C leaves undefined"
+"""What is assumed where arithmetic on data may overflow."""
+
 
 def _kind(scalar: str) -> str:
     """What values of a type of C are followed as: `int` holds the narrower ones but where they are lanes."""
@@ -49,6 +52,8 @@ class Arithmetic:
     def __init__(self, algebra: Algebra, turns: int) -> None:
         self.algebra = algebra
         self.turns = turns
+        self.in_range: list[str] | None = None
+        """Where sums and products with signs are taken to lie in their types, what was taken so."""
         self._operations: dict[tuple[str, str], Function] = {}
 
     def operation(self, operator: str, scalar: str) -> Function:
@@ -141,8 +146,14 @@ class Arithmetic:
                 return lambda x, y: self.held(compare(x, y))
 
     def _may_overflow(self, operator: str) -> Callable[[Symbol, Symbol], Symbol]:
+        a = self.algebra
+        taken = {"+": a.add, "-": a.sub, "*": a.mul}.get(operator)
+
         def refuse(x: Symbol, y: Symbol) -> Symbol:
-            raise Undecided(f"{x} {operator} {y}, with a sign, may overflow")
+            if self.in_range is None or taken is None:
+                raise Undecided(f"{x} {operator} {y}, with a sign, may overflow")
+            self.in_range.append(IN_RANGE)
+            return taken(x, y)
 
         return refuse
 
@@ -152,7 +163,10 @@ class Arithmetic:
             truth = x.op in ("i32", "i64", "mask") and x.args[0].type == "bool"
             if scalar in FLOATS or scalar in UNSIGNED or truth or x is OPEN:
                 return x if x is OPEN else self.algebra.neg(x)
-            raise Undecided(f"-{x}, with a sign, may overflow")
+            if self.in_range is None:
+                raise Undecided(f"-{x}, with a sign, may overflow")
+            self.in_range.append(IN_RANGE)
+            return self.algebra.neg(x)
         return fitted(-x, scalar)
 
     def inverted(self, scalar: str, x: Scalar) -> Scalar:

@@ -30,7 +30,7 @@ LIMIT = 2_000_000
 """Symbols that one comparison may make: some hundred megabytes, some seconds."""
 
 BITS = {t.name: 8 * t.bytes for t in INTEGERS.values()}
-_FLOATS: dict[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
+FLOATING: dict[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
 _BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 COMMUTING = frozenset(["add", "mul", "equal", "not_equal", *_BITWISE.values()])
 """Operations of two values that mean the same in either order."""
@@ -94,7 +94,7 @@ class Algebra:
         self.add = self._arithmetic("add")
         self.sub = self._arithmetic("sub")
         self.mul = self._arithmetic("mul")
-        self.div = self._arithmetic("div")
+        self._quotient = self._arithmetic("div")
 
     def _new(self, key: tuple[Any, ...], op: str, type_: str, args: tuple[Any, ...]) -> Symbol:
         found = Symbol()
@@ -117,7 +117,7 @@ class Algebra:
 
     def real(self, value: Any, type_: str) -> Symbol:
         """A floating-point constant, told apart by its bits: -0.0 is not 0.0; all NaN are one."""
-        number = float(_FLOATS[type_](value))
+        number = float(FLOATING[type_](value))
         bits = struct.pack("<d", math.nan if math.isnan(number) else number)
         key = ("real", bits, type_)
         return self._once(key, "real", type_, (bits,))
@@ -137,6 +137,19 @@ class Algebra:
         return value if isinstance(value, Symbol) else self.whole(value, type_)
 
     # ---- functions
+
+    def div(self, x: Symbol, y: Symbol) -> Symbol:
+        """x / y; by a power of two it is a product, to the last bit.
+
+        >>> from relift.compiler.validation.symbols import Algebra
+        >>> a = Algebra()
+        >>> x = a.cell("x", 0, "f32")
+        >>> a.div(x, a.real(8, "f32")) is a.mul(x, a.real(0.125, "f32"))
+        True
+        """
+        if y.op == "real" and x.op != "real" and (inverse := _inverse(value_of(y), y.type)):
+            return self.mul(x, self.real(inverse, y.type))
+        return self._quotient(x, y)
 
     def made(self, op: str, type_: str, *args: Symbol) -> Symbol:
         """An operation of which nothing is known but its name."""
@@ -250,6 +263,8 @@ class Algebra:
             return x if condition.args[0] else y
         if x is y:
             return x
+        if condition.op == "invert":
+            return self.select(condition.args[0], y, x)
         if truths := self._truths(x, y):
             kind, p, q = truths
             return self.made(kind, x.type, self.select(condition, p, q))
@@ -286,7 +301,7 @@ class Algebra:
         """
         if x.type == "bool" or x is OPEN:
             return x
-        if x.type in _FLOATS:
+        if x.type in FLOATING:
             return self.not_equal(x, self.real(0.0, x.type))
         if x.op == "select" and all(v.op == "whole" and v.args[0] in (0, 1) for v in x.args[1:]):
             c, p, q = x.args
@@ -300,26 +315,34 @@ class Algebra:
         """
         if x.type == to or x is OPEN:
             return x
-        if x.op == "real" and to in _FLOATS:
+        if x.op == "real" and to in FLOATING:
             with np.errstate(over="ignore"):
-                return self.real(_FLOATS[to](value_of(x)), to)
+                return self.real(FLOATING[to](value_of(x)), to)
         if x.op == "whole" and to in BITS:
             return self.whole(x.args[0], to)
-        if x.op == "whole" and to in _FLOATS:
-            return self.real(_FLOATS[to](x.args[0]), to)
+        if x.op == "whole" and to in FLOATING:
+            return self.real(FLOATING[to](x.args[0]), to)
         if x.op in BITS and x.args[0].type == "bool":
             return self.made(to, to, x.args[0])
         if x.op == "mask" and to in BITS:
             return self.made("mask", to, x.args[0])
         if to == "bool":
             return self.truth(x)
-        if x.type in _FLOATS and to in BITS:
+        if x.type in FLOATING and to in BITS:
             return self.made("in_range", to, x)
         return self.made(to, to, x)
 
     def saturated(self, x: Symbol, to: str) -> Symbol:
         """A float as a whole number, towards zero, and the end of the range beyond it."""
         return self.made("saturated", to, x)
+
+
+def _inverse(number: float, type_: str) -> float:
+    """1 over a power of two, where both are normal numbers; 0 for another number."""
+    if math.isinf(number) or abs(math.frexp(number)[0]) != 0.5:
+        return 0.0
+    least = float(np.finfo(FLOATING[type_]).tiny)
+    return 1 / number if least <= abs(number) <= 1 / least else 0.0
 
 
 def value_of(x: Symbol) -> float:
@@ -371,68 +394,3 @@ def inputs_within(x: Symbol) -> set[str]:
             found.add(y.args[0])
         todo += [v for v in y.args if isinstance(v, Symbol)]
     return found
-
-
-class Reassociation:
-    """A normal form in which chains of + and of * have no order and no brackets, and no 0 and no 1.
-
-    It is taken of results only: flattening while they are computed would be quadratic in the length of a sum.
-
-    >>> from relift.compiler.validation.symbols import Algebra, Reassociation
-    >>> a = Algebra()
-    >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
-    >>> normal = Reassociation(a)
-    >>> normal(a.add(a.add(x, y), z)) is normal(a.add(a.real(0, "f32"), a.add(z, a.add(y, x))))
-    True
-    """
-
-    def __init__(self, algebra: Algebra) -> None:
-        self.algebra = algebra
-        self.known: dict[Symbol, Symbol] = {}
-
-    def __call__(self, x: Symbol) -> Symbol:
-        """The normal form, without recursion: sums may be deep."""
-        todo = [x]
-        while todo:
-            y = todo[-1]
-            if y in self.known:
-                todo.pop()
-                continue
-            inner = self._letters(y) if y.op in ("add", "mul") else y.args
-            missing = [v for v in inner if isinstance(v, Symbol) and v not in self.known]
-            if missing:
-                todo += missing
-            else:
-                self.known[y] = self._made(y, inner)
-                todo.pop()
-        return self.known[x]
-
-    def _letters(self, x: Symbol) -> list[Symbol]:
-        """What a chain of one operation combines."""
-        found: list[Symbol] = []
-        todo = [x]
-        while todo:
-            y = todo.pop()
-            if y.op == x.op:
-                todo += y.args
-            else:
-                found.append(y)
-        return found
-
-    def _made(self, x: Symbol, inner: Any) -> Symbol:
-        if x.op in ("cell", "real", "whole", "open"):
-            return x
-        normal = [self.known[v] if isinstance(v, Symbol) else v for v in inner]
-        if x.op not in ("add", "mul"):
-            return self.algebra.made(x.op, x.type, *normal)
-        unit = 0.0 if x.op == "add" else 1.0
-        neutral = {self.algebra.real(unit, x.type)} if x.type in _FLOATS else set[Symbol]()
-        if x.op == "add" and x.type in _FLOATS:
-            neutral.add(self.algebra.real(-0.0, x.type))
-        word: list[Symbol] = []
-        for v in normal:
-            word += v.args if v.op == "any_" + x.op else [v]
-        kept = sorted((v for v in word if v not in neutral), key=lambda v: v.number)
-        if len(kept) < 2:
-            return kept[0] if kept else self.algebra.real(unit, x.type)
-        return self.algebra.made("any_" + x.op, x.type, *kept)

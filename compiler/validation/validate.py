@@ -25,12 +25,12 @@ from relift.compiler.validation.domain import Symbols
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, FaultKind, Undecided
 from relift.compiler.validation.opaque import opaque_functions
+from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
     LIMIT,
     OPEN,
     Algebra,
     DependsOnData,
-    Reassociation,
     Symbol,
     TooLarge,
     inputs_within,
@@ -282,7 +282,7 @@ class Comparison:
     ) -> Report:
         rows: list[list[Any]] = [[] for _ in self.plan.result.buffers]
         flattened(self.program.body.type, expected, rows)
-        normal = Reassociation(self.algebra)
+        normal = self.normal_form()
         differing: list[str] = []
         unwritten: list[str] = []
         cells = 0
@@ -313,6 +313,10 @@ class Comparison:
             detail = f"{differing[0]}; {len(differing)} of {cells} cells differ"
             return Report("refuted", "", detail, "values", counted, notes=notes)
         return Report("shown", "", "", None, counted, reassociate, notes)
+
+    def normal_form(self) -> Reassociation:
+        """How values are compared whose sums may be regrouped."""
+        return Reassociation(self.algebra)
 
     def _lifted(self, wanted: Any, value: Any) -> tuple[Symbol, Symbol]:
         """Two values as symbols of one algebra."""

@@ -22,7 +22,7 @@ def called(w: Writer, function: str, values: list[Code]) -> Code:
     if m := _CONVERSION.fullmatch(function):
         return _conversion(w, m, values)
     if function in ("min", "max") and len(values) == 2:
-        return _extreme(w, function, *values)
+        return extreme(w, function, *values)
     if function == "abs" and len(values) == 1 and values[0].type.scalar not in FLOATS:
         t = promoted(values[0].type)
         made = each(w, "absolute", t, as_type(w, values[0], t))
@@ -49,7 +49,7 @@ def _conversion(w: Writer, m: re.Match[str], values: list[Code]) -> Code:
     return converted(w, e, t)
 
 
-def _extreme(w: Writer, function: str, left: Code, right: Code) -> Code:
+def extreme(w: Writer, function: str, left: Code, right: Code) -> Code:
     """`min` or `max` of whole numbers."""
     if left.type.scalar in FLOATS or right.type.scalar in FLOATS:
         raise NotUnderstood(f"{function} of floats, which has no one value at NaN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from string import Template
@@ -41,7 +42,7 @@ class ByHandKernel:
 
     def right(self) -> ByOthers:
         """The kernel as it is."""
-        entry = self.text.split("void ", 1)[1].split("(", 1)[0].strip()
+        [entry] = re.findall(r"kernel\b[^;{]*?void\s+(\w+)", self.text)
         return ByOthers(self.text, entry, self.range, self.local, self.arguments)
 
     def wrong(self) -> ByOthers:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
+from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.programs import typed
 from relift.compiler.foreign.comparison import ByOthers, validate_foreign
 from relift.compiler.foreign.parameters import NotSaid
@@ -15,14 +17,14 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32
 
 
-@pytest.mark.parametrize("k", KERNELS, ids=lambda k: k.name)
+@pytest.mark.parametrize("k", KERNELS + STYLES, ids=lambda k: k.name)
 def test_a_right_kernel_is_validated(k: ByHandKernel) -> None:
     """For all data, up to the order of sums."""
     found = validate_foreign(k.right(), k.program())
     assert found.verdict == "shown", found.text()
 
 
-@pytest.mark.parametrize("k", KERNELS, ids=lambda k: k.name)
+@pytest.mark.parametrize("k", KERNELS + STYLES, ids=lambda k: k.name)
 def test_a_wrong_kernel_is_refuted(k: ByHandKernel) -> None:
     """By what no kernel may do, or by a cell."""
     found = validate_foreign(k.wrong(), k.program())
@@ -105,3 +107,57 @@ def test_a_sum_as_deep_as_it_is_long_is_computed_on_numbers() -> None:
 def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str) -> None:
     """What OpenCL leaves open of longer ones is not taken for a product."""
     assert doubled(f"y[{product}] = x[i] * 2;").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("int j = i; y[j] = x[j++] * 2;", "unknown"),  # which j is written to
+        ("int j = i; int k = j++; y[k] = x[j - 1] * 2;", "shown"),
+        ("int j, k; j = k = i; y[j] = x[k] * 2;", "shown"),
+        ("int j = 0; (j = i) && (j += 0); y[j] = x[i] * 2;", "unknown"),  # a value for nothing
+        ("int j = -1; if (i > 8 && (j = 0) == 0) j = 1; y[i + j + 1] = x[i] * 2;", "shown"),
+        ("switch ((int)x[i]) { case 0: y[i] = 0; break; default: y[i] = x[i] * 2; }", "unknown"),
+        ("y[clamp(i, 0, 7)] = x[i] * 2;", "shown"),
+        ("y[popcount(255 << i) - popcount(254 << i) + i - 1] = x[i] * 2;", "shown"),
+        ("y[rotate((uint)i, 32u)] = x[i] * 2;", "shown"),
+        ("y[i] = x[i] - -x[i];", "shown"),
+        ("y[i] = x[i] / 0.5f;", "shown"),
+        ("y[i] = mix(x[i], 3 * x[i], 0.5f);", "unknown"),  # no number shows it, no law says it
+        ("if (x[i] < 0) { y[i] = x[i] * 2; } if (!(x[i] < 0)) { y[i] = x[i] + x[i]; }", "shown"),
+        ("if (x[i] < 0) y[i] = x[i] * 2;", "refuted"),
+        ("if (x[i] < 0) y[i] = x[i] * 2; else y[i + 8] = 0;", "unknown"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_line(body: str, verdict: str) -> None:
+    """Effects inside of expressions, functions of known numbers, branches on data."""
+    found = doubled(body)
+    assert found.verdict == verdict, found.text()
+
+
+def test_what_is_assumed_of_data_is_said() -> None:
+    """A sum of whole numbers may overflow, and a maximum may be of NaN."""
+    notes = {
+        k.name: validate_foreign(k.right(), k.program()).text()
+        for k in STYLES
+        if "int" in k.name or "ifs" in k.name
+    }
+    assert "overflows" in notes["integers, plain"], notes
+    assert "NaN" in notes["max pool with ifs"], notes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ("  wait_group_events(1, &e);\n  for", "  for", "race"),
+        ("  wait_group_events(1, &e);\n}", "}", "race"),
+        ("in, x +", "in, x + 1 +", "bounds"),
+        ("64, 0);\n  wait", "get_local_id(0) ? 64 : 63, 0);\n  wait", "divergence"),
+    ],
+)
+def test_a_copy_of_a_group_is_waited_for(before: str, after: str, fault: str) -> None:
+    """What is copied may not be used before, and all work-items ask for the same."""
+    [k] = [k for k in STYLES if k.name == "async copies"]
+    assert before in k.text
+    kernel = replace(k.right(), text=k.text.replace(before, after, 1))
+    assert validate_foreign(kernel, k.program()).fault == fault

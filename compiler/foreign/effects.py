@@ -1,0 +1,179 @@
+"""Assignments, counters and commas inside of expressions, as statements before them.
+
+C says when what an expression changes is changed only for `,`, `&&`, `||` and `?:`.  What is changed and used in one
+expression elsewhere is refused: C leaves open what that means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Any
+
+from relift.compiler.foreign.expressions import Trees, refused
+from relift.compiler.text.c_types import INT
+from relift.compiler.text.tree import Expression, Whole
+from relift.compiler.validation.translation.operators import as_int
+from relift.compiler.validation.translation.python import Variable
+from relift.compiler.validation.translation.statements import Translator
+
+_COUNTERS = ("p++", "p--", "++", "--")
+
+
+def children(node: Any) -> list[tuple[str, Any]]:
+    """The parts of a parsed expression that are expressions, with their names."""
+    return [(name, part) for name, part in node.children() if type(part).__name__ != "Typename"]
+
+
+def within(node: Any) -> Iterator[Any]:
+    """A parsed expression, and all in it."""
+    yield node
+    for _, part in children(node):
+        yield from within(part)
+
+
+def is_effect(node: Any) -> bool:
+    """Whether a node of an expression changes something by itself."""
+    kind = type(node).__name__
+    return kind == "Assignment" or (kind == "UnaryOp" and node.op in _COUNTERS)
+
+
+def has_effects(node: Any) -> bool:
+    """Whether an expression changes something, or has parts that are computed for nothing."""
+    return node is not None and any(is_effect(n) or _is_comma(n) for n in within(node))
+
+
+def _is_comma(node: Any) -> bool:
+    """Whether a node may be `a, b`; lists of arguments and of lanes are told apart where they are found."""
+    return type(node).__name__ == "ExprList"
+
+
+def _target(node: Any) -> Any:
+    return node.lvalue if type(node).__name__ == "Assignment" else node.expr
+
+
+def _base(target: Any) -> str | None:
+    """The variable that an assignment changes; None where it is a cell of an array."""
+    while type(target).__name__ == "StructRef":
+        target = target.name
+    return target.name if type(target).__name__ == "ID" else None
+
+
+def changed(node: Any) -> set[str]:
+    """The variables that an expression changes."""
+    return {b for n in within(node) if is_effect(n) and (b := _base(_target(n))) is not None}
+
+
+def used(node: Any) -> set[str]:
+    """The names in an expression."""
+    return {n.name for n in within(node) if type(n).__name__ == "ID"}
+
+
+def require_ordered(node: Any) -> None:
+    """Raise `NotUnderstood` where C does not say in which order a variable is changed and used."""
+    parts = [part for _, part in children(node)]
+    for part in parts:
+        require_ordered(part)
+    if type(node).__name__ in ("TernaryOp", "ExprList") or getattr(node, "op", "") in ("&&", "||"):
+        return
+    for k, part in enumerate(parts):
+        others = set[str]().union(*(used(other) for j, other in enumerate(parts) if j != k))
+        if both := sorted(changed(part) & others):
+            raise refused(node, f"{both[0]}, which is changed and used in one expression,")
+    if is_effect(node) and _base(_target(node)) in set[str]().union(*map(changed, parts)):
+        raise refused(node, f"{_base(_target(node))}, which is changed twice in one expression,")
+
+
+class WithEffects(Translator):
+    """Translates expressions that change something, by statements before them."""
+
+    trees: Trees
+    _simple: Callable[[Any, str, Expression, int], None]
+
+    def pure(self, e: Any, depth: int) -> Any:
+        """An expression that changes nothing, once the statements before it have run."""
+        if not has_effects(e):
+            return e
+        require_ordered(e)
+        return self._lifted(e, depth)
+
+    def _lifted(self, e: Any, depth: int) -> Any:
+        from pycparser import c_ast
+
+        if not has_effects(e):
+            return e
+        match e:
+            case c_ast.Assignment():
+                value, place = self._lifted(e.rvalue, depth), self._lifted(e.lvalue, depth)
+                self._simple(place, e.op, self.trees.of(value), depth)
+                return place
+            case c_ast.UnaryOp() if e.op in _COUNTERS:
+                return self._counter(e, depth)
+            case c_ast.BinaryOp() if e.op in ("&&", "||") and has_effects(e.right):
+                return self._either(e, depth)
+            case c_ast.TernaryOp() if has_effects(e.iftrue) or has_effects(e.iffalse):
+                raise refused(e, "an assignment in a part of ?:")
+            case c_ast.ExprList():
+                *before, last = e.exprs
+                for part in before:
+                    self._lifted(part, depth)
+                return self._lifted(last, depth)
+            case _:
+                return self._parts_lifted(e, depth)
+
+    def _parts_lifted(self, e: Any, depth: int) -> Any:
+        """The same expression of parts that change nothing; lists of arguments, of lanes and of first values stay lists."""
+        from pycparser import c_ast
+
+        found = copy(e)
+        for name, part in children(e):
+            listed = isinstance(part, c_ast.ExprList) and isinstance(e, c_ast.FuncCall | c_ast.Cast)
+            attribute, bracket, index = name.partition("[")
+            if bracket:
+                whole = list(getattr(found, attribute))
+                whole[int(index[:-1])] = self._lifted(part, depth)
+                setattr(found, attribute, whole)
+            elif listed:
+                inner = copy(part)
+                inner.exprs = [self._lifted(x, depth) for x in part.exprs]
+                setattr(found, attribute, inner)
+            else:
+                setattr(found, attribute, self._lifted(part, depth))
+        return found
+
+    def _counter(self, e: Any, depth: int) -> Any:
+        """`i++` and the like: the value before or after."""
+        from pycparser import c_ast
+
+        place = self._lifted(e.expr, depth)
+        operator = "+=" if "+" in e.op else "-="
+        if not e.op.startswith("p"):
+            self._simple(place, operator, Whole(1), depth)
+            return place
+        held = self.w.fresh("before")
+        known = self.w.known(place.name) if isinstance(place, c_ast.ID) else None
+        if known is not None and known.kind == "pointer":
+            self.w.emit(depth, f"{held} = {known.python}")
+            self.w.declare(held, Variable(held, known.type, "pointer"))
+        else:
+            value = self.values.value(self.trees.of(place))
+            self.w.emit(depth, f"{held} = {value.text}")
+            self.w.declare(held, Variable(held, value.type, "value"))
+        self._simple(place, operator, Whole(1), depth)
+        return c_ast.ID(held, e.coord)
+
+    def _either(self, e: Any, depth: int) -> Any:
+        """`a && b` or `a || b`, where b changes something: only where it is computed."""
+        from pycparser import c_ast
+
+        held = self.w.fresh("either")
+        left = self.trees.of(self._lifted(e.left, depth))
+        self.w.emit(
+            depth, f"{held} = int(decided(it, {as_int(self.w, self.values.value(left)).text}))"
+        )
+        self.w.emit(depth, f"if {held}:" if e.op == "&&" else f"if not {held}:")
+        right = self.trees.of(self._lifted(e.right, depth + 1))
+        value = as_int(self.w, self.values.value(right))
+        self.w.emit(depth + 1, f"{held} = int(decided(it, {value.text}))")
+        self.w.declare(held, Variable(held, INT, "value"))
+        return c_ast.ID(held, e.coord)

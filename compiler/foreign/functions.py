@@ -1,0 +1,350 @@
+"""Expressions with the functions, pointers and copies that people use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from relift.compiler.foreign.expressions import ROW, refused
+from relift.compiler.text.c_types import FLOATS, INT, LONG, RANGES, ULONG, common, plain
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import (
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Element,
+    Expression,
+    Invocation,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Whole,
+)
+from relift.compiler.validation.machine import Undecided
+from relift.compiler.validation.symbols import Algebra, Symbol
+from relift.compiler.validation.translation.expressions import Expressions
+from relift.compiler.validation.translation.functions import extreme
+from relift.compiler.validation.translation.operators import as_int, as_type, binary
+from relift.compiler.validation.translation.python import Code, lanewise
+
+EVENT = "event_t"
+"""The type of what a copy of a group is waited for by."""
+
+COPIES = {"async_work_group_copy": 4, "async_work_group_strided_copy": 5}
+"""The copies of a group, and how many arguments each has."""
+
+SHORT = {INT: (-(2**23), 2**23 - 1), CType("uint"): (0, 2**24 - 1)}
+"""The numbers of 24 bits."""
+
+_RELATIONS = {
+    "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
+}  # fmt: skip
+_FAST = ("native_", "half_")
+_OF_NUMBERS: Mapping[str, tuple[int, Callable[..., int]]] = {
+    "popcount": (1, lambda bits, x: (x % 2**bits).bit_count()),
+    "clz": (1, lambda bits, x: bits - (x % 2**bits).bit_length()),
+    "ctz": (1, lambda bits, x: bits if not x else (x & -x).bit_length() - 1),
+    "rotate": (2, lambda bits, x, y: (x % 2**bits << y % bits) | (x % 2**bits >> bits - y % bits)),
+    "abs_diff": (2, lambda bits, x, y: abs(x - y)),
+    "hadd": (2, lambda bits, x, y: (x + y) >> 1),
+    "rhadd": (2, lambda bits, x, y: (x + y + 1) >> 1),
+    "mul_hi": (2, lambda bits, x, y: x * y >> bits),
+}
+"""Functions of whole numbers that are known: how many arguments, and what they are, by the bits of a number."""
+
+
+@dataclass
+class Loosely(Expressions):
+    """Expressions with the functions that people use; `contracted` takes `fma` for a product and a sum."""
+
+    contracted: bool = True
+    helpers: Mapping[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    sites: int = 0
+
+    def value(self, e: Expression) -> Code:
+        """An expression, with the type that C gives it."""
+        match e:
+            case Element(array, index) if self._points(array) and self._is_event(array):
+                memory, offset, t = self.pointer(Prefix("&", Element(array, index)))
+                return Code(f"{memory}.load(it, {offset.text})", replace(t, pointer=False))
+            case Binary("<" | "<=" | ">" | ">=" | "==" | "!=" | "-" as operator, a, b) if (
+                self._points(a) and self._points(b)
+            ):
+                (m, i, _), (n, j, _) = self.pointer(a), self.pointer(b)
+                places = [
+                    Code(f"beside({m}, {n}, {i.text})", LONG, *_PLACES),
+                    replace(j, type=LONG),
+                ]
+                return binary(self.w, operator, *places)
+            case (
+                Name() | Binary() | Prefix() | Whole() | Real() | Element() | Member()
+                | Invocation() | Cast() | Conditional()
+            ):  # fmt: skip
+                return super().value(e)
+
+    # ---- pointers
+
+    def _points(self, e: Expression) -> bool:
+        """Whether an expression is a pointer, or an array."""
+        match e:
+            case Name(name):
+                v = self.w.known(name)
+                return v is not None and v.kind in ("array", "pointer")
+            case Binary("+" | "-", of, by):
+                return self._points(of) and not self._points(by)
+            case Prefix("&", _):
+                return True
+            case Cast(t, _):
+                return t.pointer
+            case Conditional(_, yes, no):
+                return self._points(yes) and self._points(no)
+            case Binary() | Prefix() | Whole() | Real() | Element() | Member() | Invocation():
+                return False
+
+    def _is_event(self, array: Expression) -> bool:
+        return self.pointer(array)[2].scalar == EVENT
+
+    def pointer(self, e: Expression) -> tuple[str, Code, CType]:
+        """The memory into which a pointer points, where, and the type of an element."""
+        match e:
+            case Cast(t, (of,)) if t.pointer:
+                return self._seen_as(t, *self.pointer(of))
+            case Conditional(condition, yes, no):
+                c = as_int(self.w, self.value(condition)).text
+                (m, i, t), (n, j, other) = self.pointer(yes), self.pointer(no)
+                if (plain(t), t.space) != (plain(other), other.space):
+                    raise NotUnderstood("a pointer into one array or another of other cells")
+                held = self.w.fresh("at")
+                self.w.environment["one_of"] = _one_of
+                text = f"one_of(decided(it, {c}), ({m}, {i.text}), ({n}, {j.text}))"
+                both = f"({held} := {text})"
+                constant = t.constant or other.constant
+                return (
+                    f"{both}[0]",
+                    Code(f"{held}[1]", LONG, *_PLACES),
+                    replace(t, constant=constant),
+                )
+            case (
+                Name() | Binary() | Prefix() | Whole() | Real() | Element() | Member()
+                | Invocation() | Cast()
+            ):  # fmt: skip
+                return super().pointer(e)
+
+    def _seen_as(self, t: CType, memory: str, at: Code, of: CType) -> tuple[str, Code, CType]:
+        """A pointer that is taken for one to vectors of the same scalars, or to scalars."""
+        if t.scalar != of.scalar or 3 in (t.width, of.width):
+            raise NotUnderstood(f"a pointer to {of.scalar}{of.width} as one to {t.scalar}{t.width}")
+        if of.constant and not t.constant:
+            raise NotUnderstood("a pointer from which const is taken away")
+        found = replace(of, width=t.width, constant=t.constant)
+        if t.width == of.width:
+            return memory, at, found
+        self.w.environment |= {"seen_as": seen_as, "seen_at": _seen_at}
+        place = f"seen_at(it, {memory}, {at.text}, {of.width}, {t.width})"
+        return f"seen_as({memory}, {t.width})", Code(place, LONG, *_PLACES), found
+
+    # ---- functions
+
+    def _invocation(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+        if function == ROW:
+            outer, inner, extent = (self.value(a) for a in arguments)
+            return Code(f"row(it, {outer.text}, {inner.text}, {extent.text})", INT)
+        if function in self.helpers:
+            return self._helper_called(function, arguments)
+        if COPIES.get(function) == len(arguments):
+            return self._copied(function, arguments)
+        if (found := self._written_out(function, arguments)) is not None:
+            return self.value(found)
+        if function == "mul24" and len(arguments) == 2:
+            return self._short_product(*arguments)
+        if function == "mad24" and len(arguments) == 3:
+            product = self._short_product(*arguments[:2])
+            return binary(self.w, "+", product, self.value(arguments[2]))
+        if function == "get_global_offset":
+            return Code("0", ULONG, 0, 0)
+        return self._of_values(function, arguments) or super()._invocation(function, arguments)
+
+    def _written_out(self, function: str, arguments: tuple[Expression, ...]) -> Expression | None:
+        """What functions stand for that are others written shortly."""
+        match function, arguments:
+            case (("mad" | "fma"), (a, b, c)) if self.contracted:
+                self.notes.append(f"{function} is taken for a product and a sum")
+                return Binary("+", Binary("*", a, b), c)
+            case "dot", (a, b) if self.contracted:
+                self.notes.append("dot is taken for a sum of products, in order")
+                return self._dot(a, b)
+            case "mix", (a, b, by) if self.contracted:
+                self.notes.append("mix is taken for a + (b - a) * c")
+                return Binary("+", a, Binary("*", Binary("-", b, a), by))
+            case "step", (edge, x):
+                return Conditional(Binary("<", x, edge), Real("0.0f"), Real("1.0f"))
+            case "isnan", (x,):
+                return Binary("!=", x, x)
+            case _, (a, b) if function in _RELATIONS:
+                return Binary(_RELATIONS[function], a, b)
+            case (("native_divide" | "half_divide"), (a, b)) if self.contracted:
+                return Binary("/", a, b)
+            case (("native_recip" | "half_recip"), (a,)) if self.contracted:
+                return Binary("/", Real("1.0f"), a)
+            case _ if function.startswith(_FAST) and self.contracted:
+                self.notes.append(f"{function} is taken for the function that it is nearly")
+                return Invocation(function.partition("_")[2], arguments)
+            case (("get_local_linear_id" | "get_global_linear_id"), ()):
+                return _linear(function.split("_")[1])
+            case _:
+                return None
+
+    def _dot(self, a: Expression, b: Expression) -> Expression:
+        width = self.value(a).type.width
+        total: Expression = Binary("*", a, b)
+        if width > 1:
+            total = Binary("*", Member(a, "x"), Member(b, "x"))
+        for lane in "yzw"[: width - 1]:
+            total = Binary("+", total, Binary("*", Member(a, lane), Member(b, lane)))
+        return total
+
+    def _of_values(self, function: str, arguments: tuple[Expression, ...]) -> Code | None:
+        """Functions of values that have been computed; None where it is none of them."""
+        if function == "clamp" and len(arguments) == 3:
+            value, low, high = map(self.value, arguments)
+            return self._extreme("min", self._extreme("max", value, low), high)
+        if function in ("min", "max", "fmin", "fmax") and len(arguments) == 2:
+            return self._extreme(function, *map(self.value, arguments))
+        if function in _OF_NUMBERS and len(arguments) == _OF_NUMBERS[function][0]:
+            return self._of_known(function, [self.value(a) for a in arguments])
+        return None
+
+    def _extreme(self, function: str, a: Code, b: Code) -> Code:
+        """The smaller or the larger of two; of floats as OpenCL defines it for what is a number."""
+        t = common(a.type, b.type)
+        if t.scalar not in FLOATS:
+            return extreme(self.w, function, a, b)
+        if not function.startswith("f"):
+            self.notes.append(f"{function} of floats is left open by OpenCL where one is NaN")
+        of = _larger if function.endswith("max") else _smaller
+        one = _number_of(self.w.arithmetic.algebra, of, open_at_nan=not function.startswith("f"))
+        name = self.w.bound(lanewise(one) if t.width > 1 else one)
+        return Code(f"{name}({as_type(self.w, a, t).text}, {as_type(self.w, b, t).text})", t)
+
+    def _of_known(self, function: str, values: list[Code]) -> Code:
+        t = values[0].type
+        if t.width > 1 or t.scalar in FLOATS or any(v.type.scalar != t.scalar for v in values):
+            raise NotUnderstood(f"{function} of that")
+        low, high = RANGES[t.scalar]
+        bits, compute = (high - low + 1).bit_length() - 1, _OF_NUMBERS[function][1]
+        result = (
+            replace(t, scalar="u" + t.scalar.removeprefix("u")) if function == "abs_diff" else t
+        )
+
+        def known(*numbers: Any) -> int:
+            if any(isinstance(n, Symbol) for n in numbers):
+                raise Undecided(f"{function} of data")
+            least, most = RANGES[result.scalar]
+            return (compute(bits, *map(int, numbers)) - least) % (most - least + 1) + least
+
+        ends = RANGES[result.scalar] if all(v.known for v in values) else (None, None)
+        return Code(f"{self.w.bound(known)}({', '.join(v.text for v in values)})", result, *ends)
+
+    def _short_product(self, a: Expression, b: Expression) -> Code:
+        """A product of numbers of 24 bits; OpenCL leaves open what it is of longer ones."""
+        factors = self.value(a), self.value(b)
+        if any(f.type not in SHORT for f in factors):
+            raise refused(None, "a product of 24 bits of what are no two numbers")
+        checked = [Code(f"short({f.text}, {SHORT[f.type]})", f.type) for f in factors]
+        return binary(self.w, "*", *checked)
+
+    def _helper_called(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+        """A call of a function of the source."""
+        helper = self.helpers[function]
+        if len(helper.parameters) != len(arguments):
+            raise refused(None, f"{len(arguments)} arguments of {function}")
+        given: list[str] = []
+        for t, a in zip(helper.parameters, arguments, strict=True):
+            if t.pointer:
+                memory, offset, of = self.pointer(a)
+                if (of.scalar, of.width) != (t.scalar, t.width):
+                    raise refused(None, f"a pointer to other cells than {function} takes")
+                given.append(f"({memory}, {offset.text})")
+            else:
+                given.append(as_type(self.w, self.value(a), plain(t)).text)
+        result = plain(helper.result) if helper.result else INT
+        return Code(f"h_{function}(it, {', '.join(given)})", result)
+
+    # ---- copies
+
+    def _copied(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+        """A copy that all work-items of a group make together, and what it is waited for by."""
+        (m, i, to), (n, j, of) = self.pointer(arguments[0]), self.pointer(arguments[1])
+        if plain(to) != plain(of) or to.constant or {to.space, of.space} != {"local", "global"}:
+            raise NotUnderstood(f"{function} between such arrays")
+        count, *stride = (self.value(a).text for a in arguments[2:-1])
+        steps = (1, 1) if not stride else (stride[0], 1) if to.space == "global" else (1, stride[0])
+        event = "None" if arguments[-1] == Whole(0) else self.value(arguments[-1]).text
+        self.sites += 1
+        text = (
+            f"copied(it, {self.sites}, ({m}, {i.text}), ({n}, {j.text}), {count}, "
+            f"({steps[0]}, {steps[1]}), {event})"
+        )
+        return Code(text, CType(EVENT))
+
+
+_PLACES = (-(2**62), 2**62)
+"""Places in arrays."""
+
+
+def _linear(which: str) -> Expression:
+    """The number of a work-item among all, or of its group."""
+
+    def of(word: str, d: int) -> Expression:
+        return Invocation(f"get_{which}_{word}", (Whole(d),))
+
+    rows = Binary("+", of("id", 1), Binary("*", of("size", 1), of("id", 2)))
+    return Binary("+", of("id", 0), Binary("*", of("size", 0), rows))
+
+
+def _larger(a: Algebra, x: Symbol, y: Symbol) -> Symbol:
+    return a.select(a.lt(x, y), y, x)
+
+
+def _smaller(a: Algebra, x: Symbol, y: Symbol) -> Symbol:
+    return a.select(a.lt(y, x), y, x)
+
+
+def _number_of(
+    a: Algebra, of: Callable[[Algebra, Symbol, Symbol], Symbol], *, open_at_nan: bool
+) -> Callable[[Symbol, Symbol], Symbol]:
+    """What `fmin` and `fmax` give: where one is NaN, the other; `open_at_nan`: what `min` and `max` do."""
+
+    def function(x: Symbol, y: Symbol) -> Symbol:
+        found = of(a, x, y)
+        if open_at_nan:
+            return found
+        return a.select(a.not_equal(x, x), y, a.select(a.not_equal(y, y), x, found))
+
+    return function
+
+
+def _one_of(first: bool, yes: tuple[Any, Any], no: tuple[Any, Any]) -> tuple[Any, Any]:
+    return yes if first else no
+
+
+def seen_as(memory: Any, width: int) -> Any:
+    """An array as one of vectors of so many cells, or of scalars."""
+    from relift.compiler.validation.machine import Vectors
+
+    cells = memory.memory if isinstance(memory, Vectors) else memory
+    return cells if width == 1 else Vectors(cells, width)
+
+
+def _seen_at(it: Any, memory: Any, at: Any, before: int, after: int) -> int:
+    """Where a place is in an array that is seen as one of wider or narrower cells."""
+    from relift.compiler.validation.machine import Fault
+
+    cell = before * int(at.__index__())
+    if cell % after:
+        raise Fault("alignment", f"{it} takes cell {cell} for the start of {after} in a row")
+    return cell // after

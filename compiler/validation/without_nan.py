@@ -1,0 +1,58 @@
+"""Values that are equal where nothing is NaN: maxima and minima, however they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relift.compiler.validation.regrouping import Reassociation
+from relift.compiler.validation.symbols import Symbol
+
+NOTE = "where nothing that is compared is NaN, and 0 and -0 are one"
+"""What is assumed of such values."""
+
+
+class WithoutNaN(Reassociation):
+    """The normal form of `Reassociation`, in which the larger of two is one thing: `maximum`, `fmax` or a selection.
+
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> from relift.compiler.validation.without_nan import WithoutNaN
+    >>> a = Algebra()
+    >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
+    >>> def larger(x, y):
+    ...     return a.select(a.lt(x, y), y, x)
+    >>> normal = WithoutNaN(a)
+    >>> normal(larger(larger(x, y), z)) is normal(larger(x, larger(z, y)))
+    True
+    """
+
+    def _made(self, x: Symbol, inner: Any) -> Symbol:
+        made = super()._made(x, inner)
+        match made.op, made.args:
+            case "not_equal" | "equal" as op, (a, b) if a is b:
+                return self.algebra.whole(int(op == "equal"), "bool")
+            case "bitwise_or" | "bitwise_and" as op, (a, b) if made.type == "bool":
+                return self.algebra.bits(op.removeprefix("bitwise_"), a, b)
+            case "select", (c, a, b):
+                return self._selected(c, a, b)
+            case "maximum" | "minimum" as op, (a, b):
+                return self._extreme(op, a, b)
+            case _:
+                return made
+
+    def _selected(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol:
+        if c.op in ("lt", "le") and {*c.args} == {a, b}:
+            return self._extreme("maximum" if c.args[0] is b else "minimum", a, b)
+        return self.algebra.select(c, a, b)
+
+    def _extreme(self, op: str, a: Symbol, b: Symbol) -> Symbol:
+        """The largest or the smallest of several, of which each counts once."""
+        parts = {p for v in (a, b) for p in (v.args if v.op == f"any_{op}" else (v,))}
+        least = self._neutral(op, a.type)
+        kept = sorted(parts - {least}, key=lambda v: v.number) or [least]
+        return kept[0] if len(kept) == 1 else self.algebra.made(f"any_{op}", a.type, *kept)
+
+    def _neutral(self, op: str, type_: str) -> Symbol | None:
+        """What never is the larger, or the smaller, of two."""
+        if not type_.startswith("f"):
+            return None
+        return self.algebra.real(float("-inf" if op == "maximum" else "inf"), type_)
