@@ -10,7 +10,7 @@ from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
 
 _WORK_ITEM = 2.0  # cycles of a CPU
-_PACKED = 0.7  # how much of its lanes a driver uses that packs work-items
+PACKED = 0.7  # how much of its lanes a driver uses that packs work-items, or turns of a loop
 _WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
 _RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; registers of 32 bits
 
@@ -76,7 +76,7 @@ class Kernel:
             longest = max(longest * _WAIT_RESULT + self.waits, together)
             return max(busy / slots, longest) / (device.clock_ghz * 1e9)
         if self._is_packed(device):
-            lanes = max(1.0, min(device.vector_width, self.items) * _PACKED)
+            lanes = max(1.0, min(device.vector_width, self.items) * PACKED)
             busy = (busy - self.apart) / lanes + self.apart
         busy /= min(device.compute_units, self.items)
         return max(busy, longest) / (device.core_ghz * 1e9)

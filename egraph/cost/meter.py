@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
-from relift.egraph.cost.kernel import Kernel
+from relift.egraph.cost.kernel import PACKED, Kernel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import View, name_of
@@ -39,7 +39,7 @@ class Scope:
     """How often a place is reached by how many work-items, and what is computed there already.
 
     The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
-    `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
+    A driver makes vectors of so many turns of a `packed` loop.  `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
     many are `started`, and each of these does `turns` of them.
     """
 
@@ -51,6 +51,7 @@ class Scope:
     items: float = 1.0
     started: float = 1.0
     turns: float = 1.0
+    packed: float = 1.0
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
     computed: tuple[list[Computed], ...] = ()
@@ -93,6 +94,7 @@ class Meter:
 
     def charge(self, cycles: float, *, apart: bool = False) -> None:
         """Instructions of every work-item, each time that it comes here; `apart` are those that are never packed."""
+        cycles /= self.scope.packed
         issued = cycles * self.scope.trips * self.scope.items
         self.counted.issued += issued
         self.counted.longest += cycles * self.scope.trips * self.scope.turns
@@ -190,6 +192,14 @@ class Meter:
         own = (self.counted.longest - before) / self.scope.trips
         alone = max(0.0, 1.0 - _WINDOW / max(own, 1.0))
         self.charge(max(0.0, _LATENCY * steps - own) * alone)
+
+    @contextmanager
+    def packed(self) -> Generator[None]:
+        """What is inside is a loop of which a driver makes vectors, and none of work-items then."""
+        self.counted.has_lanes = True
+        lanes = max(1.0, self.device.vector_width * PACKED)
+        with self._inside(replace(self.scope, packed=lanes)):
+            yield
 
     @contextmanager
     def lanes(self, width: Index) -> Generator[Index]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from relift.egraph.cost.meter import Meter
+from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import (
     Apply,
+    BinaryOperator,
     Call,
     Combine,
     Term,
@@ -13,6 +15,7 @@ from relift.semantics.syntax.terms import (
     innermost,
     subterms,
 )
+from relift.semantics.syntax.types import Tuple
 
 _EXPENSIVE = {"exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0}
 _LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
@@ -36,7 +39,14 @@ class Operations:
         self.meter.charge(cycles * self.meter.issue())
 
     def combine(self, t: Combine) -> None:
-        """An operator, on scalars or on vectors."""
+        """An operator, on scalars or on vectors; one on tuples takes what its definition says."""
+        if isinstance(t.type, Tuple) and isinstance(t.operator, BinaryOperator):
+            applied = [u for u, _ in subterms(operator_lambda(t.operator, t.type).body)]
+            cycles = sum(
+                self._cycles(u.function, u.arguments) for u in applied if isinstance(u, Apply)
+            )
+            self.meter.charge(cycles * self.meter.issue())
+            return
         name = innermost(t.operator).name
         one = self.meter.on_gpu or not self._is_fused(name, (t.left, t.right))
         self.meter.charge(one * self.meter.issue(t.type))

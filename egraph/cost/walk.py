@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -24,6 +25,7 @@ from relift.semantics.indices.views import (
     array,
     component_view,
     is_layout,
+    memories_of,
     name_of,
     tuple_view,
     vector,
@@ -40,6 +42,7 @@ from relift.semantics.patterns import (
     Iterate,
     Let,
     MapLcl,
+    MapSeq,
     MapSeqSlide,
     MapVec,
     ScanSeq,
@@ -319,9 +322,25 @@ class Walk:
         with self._meter.chain(turns), self._meter.loop(turns, unrolled=t.unrolled) as i:
             arguments = (accumulator,) if iterates else (accumulator, data.at(i))
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
-            self._write(body, accumulator, environment.bind(f, *arguments))
+            with self._meter.packed() if self._packs(body, accumulator) else nullcontext():
+                self._write(body, accumulator, environment.bind(f, *arguments))
         self._ahead = around
         return accumulator
+
+    def _packs(self, t: terms.Term, accumulators: View) -> bool:
+        """Whether a driver makes vectors of a loop: of one over a work-item's own numbers, each of which has a turn for itself."""
+        if self._meter.on_gpu or not isinstance(t, MapSeq) or _has_loop(t.f.body):
+            return False
+        private = all(m.space == "private" for m in memories_of(accumulators))
+        numbers = isinstance(t.f.body.type, Scalar | Tuple) and not holds_array(t.f.body.type)
+        return (
+            private and numbers and (cells(t.type).constant or 0) >= self._meter.device.vector_width
+        )
+
+
+def _has_loop(t: terms.Term) -> bool:
+    """Whether something in a term goes through an array."""
+    return any(isinstance(u, Fold | Iterate | EachInTurn) for u, _ in terms.subterms(t))
 
 
 def _work_items(t: terms.Term) -> float:

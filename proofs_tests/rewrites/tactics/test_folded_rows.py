@@ -15,6 +15,7 @@ import pytest
 import relift as rl
 from relift.compiler.program import compile_program
 from relift.device import CPU
+from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
@@ -111,6 +112,39 @@ def test_a_work_item_folds_its_row_in_vectors(
     arrays = [drawn.random((3, length), dtype=np.float32) for _ in program.parameters]
     exact = [array.astype(np.float64) for array in arrays]
     np.testing.assert_allclose(compiled(*arrays), wanted(*exact), rtol=1e-5)
+
+
+@rl.program
+def largest_place(a: rl.f32[n, m]):
+    """Where the largest number of each row is; of several the first."""
+
+    def later(best, v):
+        greater = v > best[0]
+        place = rl.select(greater, best[2], best[1])
+        return (rl.select(greater, v, best[0]), place, best[2] + 1)
+
+    return rl.map(lambda row: rl.reduce_seq(later, (float("-inf"), 0, 0), row)[1], a)
+
+
+@pytest.mark.parametrize("length", [4 * WIDTH * 3, 4 * WIDTH * 2 + 5])
+def test_a_work_item_has_tuples_side_by_side(length: int) -> None:
+    """Places of the largest: in turn, equal values among them, with a rest that follows."""
+    found = derive(largest_place, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 4, "m": length})
+    found.replay(RULES)
+    require_proved([step.rule for step in found.steps], RULES)
+    compiled = compile_program(replace(largest_place.at({"n": 4, "m": length}), body=found.result))
+    assert f"own_0[{4 * WIDTH}]" in compiled.source
+    given = np.random.default_rng(0).integers(0, 9, (4, length)).astype(np.float32)
+    given[2:] = [[-np.inf] * length, [*given[3, :-1], 9]]
+    np.testing.assert_array_equal(compiled(given), given.argmax(1))
+
+
+def test_tuples_side_by_side_are_estimated_to_be_packed() -> None:
+    """The first pick for places is what a driver makes vectors of, whatever it packs else."""
+    for packs in ("loops", "loop-free"):
+        device = replace(CPU, packs=packs)
+        found = optimize(largest_place, {"n": 4096, "m": 4096}, device)
+        assert any(step.rule == "reduce_strided_idempotent" for step in found.derivation.steps)
 
 
 def test_rows_that_fill_no_vectors_and_rows_that_nobody_folds_are_left_to_others() -> None:
