@@ -1,8 +1,9 @@
 """What PyTorch takes for the programs of a bundle, on the GPU on which its kernels ran: references of its results.
 
-    python with_torch.py BUNDLE RESULTS
+    python with_torch.py BUNDLE RESULTS [BY_HAND...]
 
-Inputs are those of the bundle's runner.  A time is the median of events around ten replays of a graph of the calls, or
+Each BY_HAND is what the runner wrote of kernels of examples/low_level, which ran on the same GPU: with any, no reference
+is of another run. Inputs are those of the bundle's runner.  A time is the median of events around ten replays of a graph of the calls, or
 of the calls where there is no graph; a row keeps the reference that it has where that is faster.
 """
 
@@ -225,12 +226,31 @@ def timed(run, times):
     return start.elapsed_time(end) * 1e-3 / times
 
 
-def main(bundle, file):
+HAND = "by hand in low-level patterns"
+
+
+def fastest_by_hand(files):
+    """The seconds of the fastest kernel of each name that computed the right result."""
+    found = {}
+    for file in files:
+        for row in json.loads(Path(file).read_text())["entries"]:
+            if row["ok"]:
+                found[row["name"]] = min(row["seconds"], found.get(row["name"], float("inf")))
+    return found
+
+
+def main(bundle, file, *by_hand):
     runner = runpy.run_path(str(Path(bundle) / "runner.py"))
     results = json.loads(Path(file).read_text())
-    known = {}
+    known, hand = {}, fastest_by_hand(by_hand)
     for row in results["entries"]:
         name = row["name"]
+        if by_hand:
+            seconds_by_hand = hand.get(name)
+            row |= {
+                "reference": HAND if name in hand else None,
+                "reference_seconds": seconds_by_hand,
+            }
         if name not in known:
             known[name] = None
             if name in PROGRAMS:
