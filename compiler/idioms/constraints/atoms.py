@@ -47,48 +47,12 @@ def _patterns() -> tuple[tuple[re.Pattern[str], AtomKind], ...]:
 
 _OPCODES = frozenset(
     [
-        "load",
-        "store",
-        "phi",
-        "add",
-        "sub",
-        "mul",
-        "sdiv",
-        "udiv",
-        "srem",
-        "urem",
-        "shl",
-        "ashr",
-        "lshr",
-        "and",
-        "or",
-        "xor",
-        "icmp",
-        "fcmp",
-        "fadd",
-        "fsub",
-        "fmul",
-        "fdiv",
-        "fneg",
-        "select",
-        "branch",
-        "br",
-        "switch",
-        "call",
-        "gep",
-        "getelementptr",
-        "sext",
-        "zext",
-        "trunc",
-        "fpext",
-        "fptrunc",
-        "sitofp",
-        "uitofp",
-        "fptosi",
-        "return",
-        "ret",
+        "load", "store", "phi", "add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "shl", "ashr",
+        "lshr", "and", "or", "xor", "icmp", "fcmp", "fadd", "fsub", "fmul", "fdiv", "fneg",
+        "select", "branch", "br", "switch", "call", "gep", "getelementptr", "sext", "zext", "trunc",
+        "fpext", "fptrunc", "sitofp", "uitofp", "fptosi", "return", "ret",
     ]
-)
+)  # fmt: skip
 
 
 @cache

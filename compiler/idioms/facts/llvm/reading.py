@@ -42,29 +42,11 @@ _CASE = re.compile(r"\w+ (-?\d+|true|false), label")
 _CALLED = re.compile(rf"(.*?)({_NAME}|asm .*?)\((.*)\)[^()]*$")
 _FLAGS = frozenset(
     [
-        "nsw",
-        "nuw",
-        "nneg",
-        "exact",
-        "disjoint",
-        "inbounds",
-        "nusw",
-        "samesign",
-        "fast",
-        "nnan",
-        "ninf",
-        "nsz",
-        "arcp",
-        "contract",
-        "afn",
-        "reassoc",
-        "volatile",
-        "atomic",
-        "tail",
-        "musttail",
-        "notail",
+        "nsw", "nuw", "nneg", "exact", "disjoint", "inbounds", "nusw", "samesign", "fast", "nnan",
+        "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "volatile", "atomic", "tail",
+        "musttail", "notail",
     ]
-)
+)  # fmt: skip
 _TRUTH = ("!{i8 0, i8 2}",)
 """What is said of a load that gives 0 or 1."""
 _LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?")
