@@ -241,10 +241,9 @@ def _speed(found: SurveyedDevice) -> float:
 
 def _none(what: str, known: Iterable[SurveyedDevice], backend: str | None = None) -> str:
     """One line that says what is broken, and what to install, of one back end or of any."""
-    broken = "; ".join(f"{f.name}: {f.failure}" for f in known if not f.works)
-    wanted = [b for b in backends().values() if backend in (None, b.name) and b.install]
-    install = ", or ".join(b.install for b in wanted)
-    return f"{what}; {f'{broken}; ' if broken else ''}install one: {install}"
+    broken = [f"{f.name}: {f.failure}" for f in known if not f.works]
+    ways = [b.install for b in backends().values() if backend in (None, b.name) and b.install]
+    return "; ".join([what, *broken, *([f"install one: {', or '.join(ways)}"] if ways else [])])
 
 
 def defects(device: Device) -> tuple[str, ...]:

@@ -393,3 +393,11 @@ def test_a_forked_process_is_not_left_waiting() -> None:
             "    except rl.Unsupported as error: print(error)\n"
         )
         assert told.startswith("8.0") or "is forked after OpenCL was used" in told, label(device)
+
+
+def test_what_cannot_be_installed_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU that is not there: the line ends with what is missing."""
+    monkeypatch.setattr("relift.compiler.devices.survey._fitting", lambda *_: [])
+
+    with pytest.raises(rl.Unsupported, match=r"there is no device of CUDA[^;:]*$"):
+        find_device("cuda")
