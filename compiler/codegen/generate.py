@@ -21,6 +21,7 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.expressions import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
+from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
@@ -48,6 +49,7 @@ from relift.semantics.patterns import (
     MapSeqSlide,
     MapVec,
     ScanSeq,
+    Splat,
     Stepping,
     Store,
     ToGlobal,
@@ -228,12 +230,13 @@ class Generator:
                 return in_order.shown(self, t, scope)
             case ToPrivate(xs) if holds_array(xs.type):
                 return into_private(self, xs, scope)
-            case (
-                Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
-                | Metavariable() | Pattern()
+            case ToPrivate(u) | (
+                MapVec() | Splat() | Var() | Input() | Literal() | Apply() | Call() | Combine()
+                | MakeTuple() | Get() | Metavariable() as u
             ):  # fmt: skip
-                u = t.xs if isinstance(t, ToPrivate) else t
                 return self._emission.hold(self.evaluate(u, scope), u.type, "v", scope)
+            case Pattern():
+                raise Unsupported(f"{t.name} says that it is compiled, and no kernel computes it")
 
     def _folded_array(self, t: Stepping, scope: Scope) -> View:
         if isinstance(t, Iterate) and isinstance(t.x, ToLocal):

@@ -15,7 +15,9 @@ from proofs_tests.semantics.patterns.test_patterns import CASES as ROWS
 from relift.compiler import compile_program
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import PATTERNS
+from relift.semantics.language.tracing import build
+from relift.semantics.patterns import PATTERNS, Store
+from relift.semantics.patterns.variants import variant
 from relift.semantics.syntax.terms import Input, Pattern, subterms
 from relift.semantics.syntax.types import dimensions, f32
 
@@ -217,6 +219,17 @@ def test_what_is_not_compiled_is_refused_by_name(name: str) -> None:
         compile_program(typed(xs=XS.type)(lambda xs: body(xs)))
 
 
+def test_what_says_that_it_is_compiled_and_is_not_is_refused_by_name() -> None:
+    """A memory that no kernel stores in, as one who adds it finds out."""
+    elsewhere = variant(
+        Store, "to_elsewhere", "Memory of another kind.", space="elsewhere", compiled=True
+    )
+    with pytest.raises(rl.Unsupported, match="to_elsewhere says that it is compiled"):
+        compile_program(
+            typed(xs=XS.type)(lambda xs: rl.map_glb(0)(lambda v: build(elsewhere, (v,)) + 1.0, xs))
+        )
+
+
 def compiled_above() -> set[str]:
     """The patterns in the programs above, and in the low-level programs of the compiler's tests."""
     terms = [body(XS) for body in COMPILED.values()]
@@ -227,9 +240,9 @@ def compiled_above() -> set[str]:
 def test_every_pattern_is_compiled_or_refused() -> None:
     """The tables above leave no pattern out, but layouts that are copied as their own rows have them."""
     met = compiled_above() | {"map", "reduce"}
-    for name, types, build, _ in ROWS:
+    for name, types, make, _ in ROWS:
         inputs = tuple(Input(f"x{i}", t) for i, t in enumerate(types))
-        body = build(*inputs)
+        body = make(*inputs)
         if name not in met and is_layout(body):
             rng = np.random.default_rng(0)
             shapes = [[n.constant or 0 for n in dimensions(t)[0]] for t in types]
