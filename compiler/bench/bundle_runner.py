@@ -169,8 +169,10 @@ EXACT = "#pragma OPENCL FP_CONTRACT OFF"
 """What the source of a kernel that must round as the interpreter does begins with."""
 
 _LOOP = re.compile(r"^([ \t]*)(?:#pragma unroll[^\n]*\n[ \t]*)?(?=(?:for|while) \()", re.MULTILINE)
-_KEPT = "#pragma clang loop vectorize(disable) interleave(disable) unroll(disable)"
-"""What keeps a loop as it is written; turns that a driver unrolls are regrouped as well."""
+_KEPT = "#pragma clang loop vectorize(disable) interleave(disable)"
+"""What keeps a loop as it is written, with the next one where it has no barrier."""
+_NOT_UNROLLED = " unroll(disable)"
+"""Turns that a driver unrolls are regrouped as well; Intel's computes nonsense where a loop with a barrier is not."""
 
 
 def in_order(source: str) -> str:
@@ -181,8 +183,28 @@ def in_order(source: str) -> str:
       #pragma clang loop vectorize(disable) interleave(disable) unroll(disable)
       for (;;) {
       }
+    >>> print(in_order("  for (;;) {\n    barrier(CLK_LOCAL_MEM_FENCE);\n  }"))
+      #pragma clang loop vectorize(disable) interleave(disable)
+      for (;;) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
     """
-    return _LOOP.sub(rf"\1{_KEPT}\n\1", source)
+
+    def kept(loop: re.Match[str]) -> str:
+        waits = "barrier(" in _body(source, loop.end())
+        return f"{loop[1]}{_KEPT}{'' if waits else _NOT_UNROLLED}\n{loop[1]}"
+
+    return _LOOP.sub(kept, source)
+
+
+def _body(source: str, at: int) -> str:
+    """The text of a loop from its head to the brace that ends it."""
+    start, depth = max(source.find("{", at), at), 0
+    for end, letter in enumerate(source[start:], start):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if depth <= 0:
+            return source[at:end]
+    return source[at:]
 
 
 _COUNTED = re.compile(r"(\bint \w+ = )?get_global_id\(")

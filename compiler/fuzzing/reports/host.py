@@ -1,4 +1,4 @@
-"""Runs the kernels of this folder on an OpenCL device, and compares: python host.py [PART OF A DEVICE'S NAME]
+"""Runs the kernels of this folder on an OpenCL device, and compares: python host.py [WORDS OF A DEVICE'S NAME …]
 
 Exit status 0 when the device computes what is expected, 1 when it does not, 2 when there is no such device.
 Needs NumPy and pyopencl only.
@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 
-def chosen(cl: Any, wanted: str) -> Any:
-    """The first device whose name, or whose platform's, has a text in it."""
+def chosen(cl: Any, wanted: list[str]) -> Any:
+    """The first device that has all of some texts in its name or its platform's: one of the very name, if there is."""
     devices = [d for p in cl.get_platforms() for d in p.get_devices()]
-    for d in devices:
-        if wanted.lower() in f"{d.name} {d.platform.name}".lower():
+    for d in sorted(devices, key=lambda d: d.name not in wanted):
+        said = f"{d.name} {d.platform.name} {d.platform.version}".lower()
+        if all(text.lower() in said for text in wanted):
             return d
     print("no such device; there are:", *(f"{d.name} [{d.platform.name}]" for d in devices))
     sys.exit(2)
@@ -29,7 +30,7 @@ def main() -> int:
     here = Path(__file__).resolve().parent
     launch = json.loads((here / "launch.json").read_text())
     data = np.load(here / "data.npz")
-    device = chosen(cl, sys.argv[1] if len(sys.argv) > 1 else "")
+    device = chosen(cl, sys.argv[1:])
     print(f"{device.name} [{device.platform.name}, {device.platform.version}]")
     context = cl.Context([device])
     queue = cl.CommandQueue(context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,8 @@ def _runnable(subject: Subject, compiled: Compiled, text: str) -> dict[str, byte
 
 _HOW = (
     f"`{SOURCE}` is plain OpenCL C, `{DATA}` has arguments and expected results, `{LAUNCH}` says how the kernels are "
-    f"launched. `{HOST}` needs NumPy and pyopencl; its exit status is 1 where the device computes something else."
+    f"launched. `{HOST}` needs NumPy and pyopencl; its exit status is 1 where the device computes something else. "
+    "A driver that comes with a Python package is found by `OCL_ICD_VENDORS`, which names its library (`relift doctor`)."
 )
 
 
@@ -119,13 +121,24 @@ def page(finding: Finding, *, has_kernels: bool) -> str:
             "",
             "## How to see it",
             "",
-            _fenced(f"python {HOST} {seen.device.split()[0] if seen.device else ''}".strip()),
+            _fenced(" ".join([f"python {HOST}", *map(shlex.quote, _words(seen.device))])),
             "",
             _HOW,
         ]
     lines += ["", "## The program", "", _fenced(program_text(finding.subject))]
     lines += ["", f"Found by `relift fuzz` as {finding.case}.", ""]
     return "\n".join(lines)
+
+
+def _words(label: str | None) -> list[str]:
+    """What a device is told by beside others of its name: `AMD EPYC [Intel, OpenCL 3.1 LINUX]`.
+
+    >>> from relift.compiler.fuzzing.reports.report import _words
+    >>> _words("AMD EPYC [Intel, OpenCL 3.1 LINUX]"), _words(None)
+    (['AMD EPYC', 'Intel', 'OpenCL 3.1 LINUX'], [])
+    """
+    name, _, rest = (label or "").removesuffix("]").partition(" [")
+    return [text for text in (name, *rest.split(", ")) if text]
 
 
 def _title(finding: Finding) -> str:

@@ -90,7 +90,7 @@ def _first(log: Path) -> str:
 
 
 def in_a_device(name: str, seconds: float, seed: int) -> str:
-    """What is blamed first when a device has a defect."""
+    """What is blamed first when a device has a defect: it computes something else."""
     court = Court(device(DEVICE[name], "pocl"), (device_of("c"),))
     assert court.device is not None
     court.device.name()
@@ -100,7 +100,9 @@ def in_a_device(name: str, seconds: float, seed: int) -> str:
             if time.monotonic() - began > seconds:
                 return ""
             outcome = outcome_of(case_of(case), court, Task(settings, (case,)))
-            if outcome.cause:
+            if outcome.cause and outcome.sight != "differs":
+                print(f"{name}: beside it, {outcome.cause} ({case}: {outcome.detail})", flush=True)
+            elif outcome.cause:
                 court.device.end()
                 return outcome.cause
     raise AssertionError("cannot happen: time is up before")

@@ -15,7 +15,7 @@ import pytest
 
 from proofs_tests.command_line import command
 from proofs_tests.compiler.fuzzing.test_blame import SUBJECT
-from relift.compiler.devices.naming import Device
+from relift.compiler.devices.naming import Device, implementation
 from relift.compiler.devices.survey import find_device
 from relift.compiler.dialects.backend import backend_of
 from relift.compiler.fuzzing.campaign import (
@@ -122,7 +122,7 @@ def test_a_report_runs_without_relift(text: str, status: int, tmp_path: Path) ->
     assert (folder / SOURCE).read_text() == wrong
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, str(folder / HOST), device.name],
+        [sys.executable, str(folder / HOST), device.name, implementation(device)],
         env=environment,
         cwd=tmp_path,
         capture_output=True,
