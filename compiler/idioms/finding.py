@@ -164,7 +164,7 @@ def find(relations: Relations, most: int = MOST_STEPS, wrong: Collection[Found] 
         except TooManySteps:
             given_up.append(idiom.constraint)
         steps += solver.steps
-    return Search(tuple(_kept(everything.found, relations)), steps, tuple(given_up))
+    return Search(tuple(kept(everything.found, relations)), steps, tuple(given_up))
 
 
 @dataclass
@@ -191,7 +191,7 @@ class _Everything:
             self.found.append(Found(idiom.name, loop, result, solution))
 
 
-def _kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:
+def kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:
     """One find for each result: the largest nest, then the most special idiom."""
     best: dict[object, Found] = {}
     for f in everything:
@@ -205,7 +205,7 @@ def _kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:
     for f in best.values():
         around = relations.control.around(f.loop.header)
         others = (other for loop in around for other in in_loop.get(loop.header, ()))
-        if not any(_covers(other, f, relations) for other in others if other is not f):
+        if not any(covers(other, f, relations) for other in others if other is not f):
             yield f
 
 
@@ -228,7 +228,7 @@ def _is_better(f: Found, known: Found, relations: Relations) -> bool:
     return one.position > other.position
 
 
-def _covers(outer: Found, inner: Found, relations: Relations) -> bool:
+def covers(outer: Found, inner: Found, relations: Relations) -> bool:
     """Whether a find explains another: the sum of a product's inner loop, the reduction in each row."""
     if _same_cells(outer, inner, relations) and inner.loop.blocks <= outer.loop.blocks:
         return _rank(outer.idiom) < _rank(inner.idiom)  # what the cells begin with

@@ -38,7 +38,7 @@ from relift.compiler.idioms.facts.llvm.source import Uncompilable, bitcode, norm
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import line_of
 from relift.compiler.idioms.facts.values.terms import Opaque
-from relift.compiler.idioms.finding import Found, Search, find
+from relift.compiler.idioms.finding import Found, Search, covers, find, kept
 from relift.compiler.idioms.lifting.effects import Dependent, effect_of, written_beside
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import passed_over, refusal
@@ -260,21 +260,43 @@ def lift(
 def _programs(
     f: Function, relations: Relations, search: Search
 ) -> tuple[list[LiftedIdiom], list[tuple[Found, str]]]:
-    """The finds with their programs; and those that are none, with the reason, whose places smaller ones take."""
-    dependent: list[tuple[Found, str]] = []
+    """The finds with their programs; and those that are none, with the reason, whose places smaller ones take.
+
+    What has no program as a whole makes place, too, where a part of it has one.
+    """
+    none: list[tuple[Found, str]] = []
+    hollow: list[LiftedIdiom] = []
     known: dict[tuple[str, str, str], LiftedIdiom] = {}
     while True:
-        before = len(dependent)
+        before = len(none) + len(hollow)
         for one in search.found:
+            if one.key in known:
+                continue
             try:
-                if one.key not in known:
-                    known[one.key] = _program(f, relations, one)
+                found = known[one.key] = _program(f, relations, one)
             except Dependent as reason:
-                dependent.append((one, str(reason)))
-        if len(dependent) == before:
-            ordered = sorted(search.found, key=lambda x: line_of(relations.evolution, x.loop))
-            return [known[one.key] for one in ordered], dependent
-        search = find(relations, wrong=[x for x, _ in dependent])
+                none.append((one, str(reason)))
+                continue
+            if found.lifted is None:
+                hollow.append(found)
+        if len(none) + len(hollow) == before:
+            break
+        search = find(relations, wrong=[*(x for x, _ in none), *(i.found for i in hollow)])
+    idioms = [known[one.key] for one in search.found]
+    largest = list(kept([i.found for i in hollow], relations))
+    for i in hollow:
+        if any(_is_part(part.found, i.found, relations) for part in idioms if part.lifted):
+            none.append((i.found, i.reason or ""))
+        elif i.found in largest:
+            idioms.append(i)
+    return sorted(idioms, key=lambda i: i.line), none
+
+
+def _is_part(part: Found, whole: Found, relations: Relations) -> bool:
+    """Whether a find is of the same result in fewer loops, or of what goes into it."""
+    if part.result == whole.result:
+        return part.loop.blocks < whole.loop.blocks
+    return covers(whole, part, relations)
 
 
 def _program(f: Function, relations: Relations, one: Found) -> LiftedIdiom:

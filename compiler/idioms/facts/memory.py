@@ -294,6 +294,10 @@ class Memory(Structure):
                 if same and self._distinct(store, loop):
                     yield name, self.begin(loop)
 
+    def comes_once(self, name: str, begin: str) -> bool:
+        access = self.accesses.get(name)
+        return access is not None and self._distinct(access, self.loop_at(begin))
+
     def _distinct(self, store: Access, loop: Loop) -> bool:
         """Whether no two steps of a loop that move a store come to one cell, where the strides show that they do."""
         inner = [x for x in self.control.around(store.instruction.block) if x.header in loop.blocks]

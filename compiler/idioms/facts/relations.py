@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 from relift.compiler.idioms.constraints.solving import Relation, Row
@@ -17,17 +17,24 @@ from relift.compiler.idioms.facts.names import is_constant
 from relift.compiler.idioms.facts.structure import Asked, Computed, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
 from relift.compiler.idioms.facts.values.folds import combination, replaced
+from relift.compiler.idioms.facts.values.multiples import is_multiple, is_scaled_fold
 from relift.compiler.idioms.facts.values.narrow import as_value
 from relift.compiler.idioms.facts.values.places import takes_place
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
+    Apply,
+    Constant,
     Expression,
+    Fold,
+    Index,
     Opaque,
     Read,
     TooLong,
+    Value,
     all_of,
     select,
 )
+from relift.semantics.syntax.sizes import Size
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
@@ -129,6 +136,10 @@ class Relations(Memory):
             "invariant": self.invariant,
             "kernel": self._is_kernel,
             "goes only": self._goes_only,
+            "adds only": self._adds_only,
+            "scales only": self._scales_only,
+            "left": self._is_left,
+            "once": self.comes_once,
             "in step": self.in_step,
             "beside": self.read_beside,
         }
@@ -231,6 +242,47 @@ class Relations(Memory):
             return False
         return True
 
+    def _adds_only(self, update: str, accumulator: str, one: str, other: str, begin: str) -> bool:
+        """Whether an update adds the product of two values, and of what a loop does not change."""
+        i, loop = self.instructions.get(update), self.loop_at(begin)
+        if i is None:
+            return False
+        value, type_ = (i.operands[0], i.types[0]) if i.opcode == "store" else (i.name, i.type)
+        builder = Expressions(self.evolution, loop)
+        try:
+            before = Accumulator(accumulator, builder.scalar(type_))
+            builder.carried[accumulator] = before
+            combined = combination(builder.of(value, type_), before)
+            product = [builder.of(v, self.type_of(v)) for v in (one, other)]
+        except Opaque:
+            return False
+        if combined is None or combined.operator != "add" or combined.condition is not None:
+            return False
+        return is_multiple(combined.element, product, partial(self._is_steady, loop))
+
+    def _scales_only(self, store: str, begin: str) -> bool:
+        """Whether a store is of one fold, perhaps scaled and added to what was in the cell."""
+        access, loop = self.accesses.get(store), self.loop_at(begin)
+        if access is None:
+            return False
+        try:
+            i = access.instruction
+            value = self._builder(loop).of(i.operands[0], i.types[0])
+        except Opaque:
+            return False
+        return is_scaled_fold(value, access.base, partial(self._is_steady, loop))
+
+    def _is_steady(self, loop: Loop, e: Expression) -> bool:
+        """Whether a loop does not change what an expression is."""
+        names = (n for part in all_of(e) for n in _named(part))
+        carried = any(isinstance(part, Accumulator | Fold) for part in all_of(e))
+        return not carried and all(self.evolution.invariant(Size.atom(n), loop) for n in names)
+
+    def _is_left(self, value: str, begin: str) -> bool:
+        """Whether a value is used after the loop that computes it."""
+        blocks = self.loop_at(begin).blocks
+        return any(user.block not in blocks for user in self.function.users.get(value, ()))
+
     def _goes_only(self, value: str, store: str, begin: str) -> bool:
         """Whether what is computed from a value in a loop is stored by one store and kept nowhere else."""
         loop = self.loop_at(begin)
@@ -250,3 +302,14 @@ class Relations(Memory):
                     met.add(name)
                     stack.append(name)
         return True
+
+
+def _named(e: Expression) -> Iterable[str]:
+    """The values and counters that an expression names itself."""
+    match e:
+        case Value(name, _) | Accumulator(name, _):
+            return (name,)
+        case Index(size, _) | Read(_, size):
+            return size.names()
+        case Constant() | Apply() | Fold():
+            return ()

@@ -133,7 +133,8 @@ def _require_as_before(
     What is stored elsewhere may be read at the same cell before that; then it is what was there before the nest.
     """
     apart = relations.evolution.apart
-    bases = {r.base for e in _computed_from(effect) for r in all_of(e) if isinstance(r, Read)}
+    reads = {r for e in _computed_from(effect) for r in all_of(e) if isinstance(r, Read)}
+    bases, cells = {r.base for r in reads}, {(r.base, r.index) for r in reads}
     known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
     for i in (i for label in sorted(root.blocks) for i in relations.function.blocks[label]):
         if i.opcode == "call" and not harmless(i):
@@ -147,7 +148,12 @@ def _require_as_before(
         if is_own or store.base not in bases:
             continue
         together = target is not None and (store.index - target.index).constant is not None
-        for load in (a for a in known.values() if not a.is_store and a.base == store.base):
+        loads = [a for a in known.values() if not a.is_store and a.base == store.base]
+        own = [a for a in loads if (a.base, a.index) in cells]
+        is_all = {(a.base, a.index) for a in own} >= {c for c in cells if c[0] == store.base}
+        for load in (
+            own if is_all else loads
+        ):  # a cell of one of several arrays is no load of its own
             if not apart(load, store) and not comes_first(
                 relations, root, load, store, together=together
             ):

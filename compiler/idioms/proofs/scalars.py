@@ -28,6 +28,12 @@ def _ones(x: Term) -> int | None:
     return ones if ones > 0 and ones & (ones + 1) == 0 else None
 
 
+def _is_one_of(x: Term, *numbers: int) -> bool:
+    """Whether a term is one of some numbers."""
+    x = z3.simplify(x)
+    return bool(z3.is_int_value(x)) and x.as_long() in numbers
+
+
 _COMPARED = {"gt": ("lt", True), "ge": ("le", True), "lt": ("lt", False), "le": ("le", False)}
 _LEAST, _MOST = z3.Real("-inf"), z3.Real("inf")
 
@@ -113,6 +119,14 @@ class Scalars:
                     "invert": z3.Not,
                 }
                 return by[function](*arguments)
+            case "bitwise_and" | "bitwise_or" | "bitwise_xor" if kind in INTEGERS and z3.is_app_of(
+                rest[0], z3.Z3_OP_ITE
+            ):
+                asked, *either = rest[0].children()
+                return z3.If(asked, *(self.applied(function, [a, b], kinds, kind) for b in either))
+            case "bitwise_and" | "bitwise_or" if kind in INTEGERS and _is_one_of(rest[0], 0, -1):
+                stays = _is_one_of(rest[0], -1 if function == "bitwise_and" else 0)
+                return a if stays else rest[0]
             case "bitwise_and" | "bitwise_or" | "bitwise_xor" if (
                 kind in INTEGERS and (ones := _ones(rest[0])) is not None
             ):

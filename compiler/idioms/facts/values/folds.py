@@ -166,13 +166,13 @@ def _selected(
         stops = _stopping(condition, yes, no, accumulator)
         return stops or _extremum(condition, yes, no, accumulator)
     if no == accumulator or yes == accumulator:
-        inner = combination(yes if no == accumulator else no, accumulator)
+        inner = _combined(yes if no == accumulator else no, accumulator)
         if inner is None:
             return None
         holds = condition if no == accumulator else negation(condition)
         more = holds if inner.condition is None else both(holds, inner.condition)
         return Combination(inner.operator, inner.element, more, inner.mask)
-    first, second = combination(yes, accumulator), combination(no, accumulator)
+    first, second = _combined(yes, accumulator), _combined(no, accumulator)
     if first is None or second is None or first.operator != second.operator:
         return None
     if first.condition is not None or second.condition is not None or first.mask != second.mask:
@@ -181,6 +181,13 @@ def _selected(
         return None
     element = select(condition, first.element, second.element)
     return Combination(first.operator, element, mask=first.mask)
+
+
+def _combined(update: Expression, accumulator: Expression) -> Combination | None:
+    """A combination; a number that forgets the accumulator is one of its bits: with none, or with all."""
+    if isinstance(update, Constant) and update.type in ("i32", "i64") and update.value in (0, -1):
+        return Combination("bitwise_or" if update.value else "bitwise_and", update)
+    return combination(update, accumulator)
 
 
 def _stopping(
