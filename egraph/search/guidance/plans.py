@@ -26,7 +26,7 @@ from relift.device import DeviceDescription
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, then, topdown
+from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then, topdown
 from relift.rewrites.tactics.folds.by_rows import columns_by_rows
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors, rows_in_vectors
@@ -372,6 +372,9 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
             rows = rows_in_groups(items, device.local_memory_bytes)
             yield rows
             yield then(tables_in_registers(), rows)
+            for d in range(1, min(depth_of(program.body) - 1, 2) + 1):
+                rows = then(inside("f")(rows), apply("map_to_wrg", d=d))
+                yield rows
     for side in _SIDES:
         yield tiles_across(side)
         yield zipped_across(side)

@@ -40,7 +40,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.tactics.combinators import Tactic, derive, then
+from relift.rewrites.tactics.combinators import Tactic, apply, derive, inside, then
 from relift.rewrites.tactics.groups.dimensions import items_of_three
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.stencil_strips import (
@@ -146,6 +146,21 @@ def with_another_across(a: f32[n, m], b: f32[m, n]):
     return map(lambda p: map(lambda q: q[0] - q[1], zipped(p[0], p[1])), rows)
 
 
+def below(row):
+    """How far each element is from the largest of its row."""
+    return map(lambda v: reduce(maximum, float("-inf"), row) - v, row)
+
+
+@program
+def below_largest(a: f32[n, m]):
+    return map(below, a)
+
+
+@program
+def tables_below_largest(a: f32[c, n, m]):
+    return map(lambda table: map(below, table), a)
+
+
 CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (
         load_program(str(EXAMPLES / "convolution.py")),
@@ -177,6 +192,13 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
         {"n": 64, "k": 8},
     ),
     (with_another_across, zipped_across(8), {"n": 16, "m": 24}),
+    (below_largest, rows_in_groups(8, ROOM), {"n": 16, "m": 8}),
+    (below_largest, rows_in_groups(8, ROOM), {"n": 16, "m": 9}),
+    (
+        tables_below_largest,
+        then(inside("f")(rows_in_groups(8, ROOM)), apply("map_to_wrg", d=1)),
+        {"c": 3, "n": 16, "m": 12},
+    ),
 ]
 
 
@@ -232,6 +254,11 @@ def test_columns_are_not_copied() -> None:
 @program
 def doubled(a: f32[n, m]):
     return map(lambda row: map(lambda v: v + v, row), a)
+
+
+def test_rows_that_nothing_folds_are_not_copied() -> None:
+    with pytest.raises(NoMatch, match="no row is folded"):
+        derive(doubled, rows_in_groups(8, ROOM), {"n": 16, "m": 8})
 
 
 def test_what_is_read_along_its_lines_goes_through_no_tile() -> None:

@@ -15,12 +15,16 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    first,
     fuse,
     inside,
+    repeat,
     then,
+    topdown,
 )
 from relift.rewrites.tactics.groups.tiles import GROUPS, WORK_ITEMS, copy, nest
 from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.sharing import has_fold, named
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import Position, term_at
@@ -32,6 +36,8 @@ LEAST_ROW = 8
 
 def rows_in_groups(items: int, local_bytes: int) -> Tactic:
     """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
+
+    Each gives a value or a row of its own, which its work-item writes.
 
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
@@ -46,10 +52,14 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = fuse()(at, place)
         t = term_at(at.term, place)
-        if not isinstance(t, Map) or isinstance(t.f.body.type, Array) or not is_layout(t.xs):
-            raise NoMatch("no map over rows computes one value for each here")
+        gives_rows = isinstance(t, Map) and isinstance(t.f.body.type, Array)
+        if gives_rows and not has_fold(t):
+            raise NoMatch("no row is folded: its cells are read once, side by side")
+        at = then(*([named()] if gives_rows else []), fuse())(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not is_layout(t.xs):
+            raise NoMatch("no map over rows stands here")
         tables = list(_tables(at, (*place, "xs")))
         if not tables:
             raise NoMatch("neighbours read no rows that lie one after the other")
@@ -61,9 +71,24 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
         for below, length, _ in tables:
             at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
-        return inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+        at = inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+        return inside("xss", "f", "f")(_IN_ORDER)(at, place) if gives_rows else at
 
     return tactic
+
+
+def _in_order(at: Rewriting, place: Position) -> Rewriting:
+    """A map that computes, by the work-item that has its row."""
+    if is_layout(term_at(at.term, place)):
+        raise NoMatch("what only moves data is read where it is")
+    in_vectors = then(apply("vectorize_map", w=_WIDTH), inside("vs")(apply("map_to_seq")))
+    return first(in_vectors, apply("map_to_seq"))(at, place)
+
+
+_WIDTH = 4
+"""Lanes of a vector that is written: 16 bytes, the widest access of a GPU."""
+
+_IN_ORDER = repeat(topdown(_in_order))
 
 
 def _behind(cells: int) -> Tactic:
