@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,15 @@ from relift.compiler.certificates.given import GivenTwice, Misfit, given
 from relift.compiler.running.launch import Kernel, Launch, Piece
 from relift.compiler.text.tree import CType, Function, KernelText, Source
 from relift.compiler.validation.arithmetic import Arithmetic
-from relift.compiler.validation.machine import Fault, Item, Memory, Shared, Undecided, Vectors
+from relift.compiler.validation.machine import (
+    Fault,
+    Item,
+    Memory,
+    Shared,
+    Undecided,
+    Vectors,
+    barriers,
+)
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
 from relift.compiler.validation.translation.python import Opaque, Translated
 from relift.compiler.validation.translation.statements import Translator
@@ -142,27 +150,10 @@ class Run:
             it.group, it.local_epoch, it.global_epoch = identity, 0, 0
             items.append(it)
         runs = [kernel.run(it, *arguments, *tiles) for it in items]
-        self._together(items, runs)
-
-    def _together(self, items: list[Item], runs: list[Iterator[tuple[int, bool, bool]]]) -> None:
-        while True:
-            stops = [next(run, None) for run in runs]
-            first = stops[0]
-            for it, stop in zip(items, stops, strict=True):
-                if stop != first:
-                    raise Fault(
-                        "divergence",
-                        f"{items[0]} {_stopped(first)}, {it} of the same group {_stopped(stop)}",
-                    )
-            if first is None:
-                return
+        for _, is_local, is_global in barriers(items, runs):
             for it in items:
-                it.local_epoch += first[1]
-                it.global_epoch += first[2]
-
-
-def _stopped(stop: tuple[int, bool, bool] | None) -> str:
-    return "ends" if stop is None else f"waits at barrier {stop[0]} of the kernel"
+                it.local_epoch += is_local
+                it.global_epoch += is_global
 
 
 def _open(t: CType) -> Any:

@@ -7,6 +7,8 @@ barriers, so a race is found whatever the order in which work-items run.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -47,6 +49,26 @@ class Item:
 
     def __str__(self) -> str:
         return f"work-item {_numbers(self.gid)}"
+
+
+Barrier: TypeAlias = tuple[int, bool, bool]
+"""The number of a barrier in its kernel, and whether it orders local and global memory."""
+
+
+def barriers(items: Sequence[Item], runs: Sequence[Iterator[Barrier]]) -> Iterator[Barrier]:
+    """Where the work-items of a group wait for each other, until all end; raises `Fault` where they part."""
+    for stops in itertools.zip_longest(*runs):
+        for it, stop in zip(items, stops, strict=True):
+            if stop != stops[0]:
+                raise Fault(
+                    "divergence",
+                    f"{items[0]} {_stopped(stops[0])}, {it} of the same group {_stopped(stop)}",
+                )
+        yield stops[0]
+
+
+def _stopped(stop: Barrier | None) -> str:
+    return "ends" if stop is None else f"waits at barrier {stop[0]} of the kernel"
 
 
 def _numbers(of: tuple[int, ...]) -> str:

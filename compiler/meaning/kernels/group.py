@@ -33,7 +33,7 @@ from relift.compiler.text.tree import (
     within,
 )
 from relift.compiler.text.turned_back import turned_back
-from relift.compiler.validation.machine import Fault, Item, Undecided
+from relift.compiler.validation.machine import Fault, Item, Undecided, barriers
 from relift.compiler.validation.symbols import OPEN, TooLarge
 from relift.compiler.validation.translation.python import Opaque, Translated
 from relift.semantics.syntax.sizes import Size
@@ -199,7 +199,9 @@ class Group:
             (kernel if isinstance(item, Ghost) else rest).run(item, *arguments, *tiles)
             for item in items
         ]
-        self._together(items, runs)
+        for _ in barriers(items, runs):
+            if isinstance(items[0], Ghost):
+                items[0].phase += 1
 
     def _private(self, name: str, cells: Sequence[Any], aligned: bool = True) -> Own:
         return Own(name, self.algebra, cells, aligned=aligned)
@@ -234,20 +236,6 @@ class Group:
                 given_here = Given(b.name, self.algebra, at(b.name), count, self.strays)
                 found.append(_seen(given_here, q.type.width))
         return found, known
-
-    def _together(self, items: Sequence[Item], runs: list[Iterator[Any]]) -> None:
-        while True:
-            stops = [next(run, None) for run in runs]
-            first = stops[0]
-            for it, stop in zip(items, stops, strict=True):
-                if stop != first:
-                    raise Fault(
-                        "divergence", f"{it} of a group does not reach the barrier of others"
-                    )
-            if first is None:
-                return
-            if isinstance(items[0], Ghost):
-                items[0].phase += 1
 
 
 def _seen(array: Array, width: int) -> Array:
