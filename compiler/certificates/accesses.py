@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from relift.compiler.certificates.flows import (
     FREE,
     Access,
+    BarrierInterval,
     ConflictPair,
     Fact,
-    Flow,
+    Iteration,
     Place,
-    Turn,
     repeated,
     straight,
     under,
@@ -29,7 +29,7 @@ from relift.compiler.text.lexing import NotUnderstood
 
 
 @dataclass(frozen=True)
-class Stop:
+class BarrierSite:
     """A barrier, the loops and conditions around it, and those of them on which work-items of a group may differ.
 
     `sure` where no condition may have changed since it was asked.
@@ -50,7 +50,7 @@ class Accesses:
 
     all: tuple[Access, ...]
     conflicts: tuple[ConflictPair, ...]
-    stops: tuple[Stop, ...]
+    stops: tuple[BarrierSite, ...]
     whole: Mapping[str, str]
     wide: bool
 
@@ -83,7 +83,7 @@ class _Walker:
         self.sizes = sizes
         self.names = Names()
         self.memory = Memory(self.names)
-        self.stops: list[Stop] = []
+        self.stops: list[BarrierSite] = []
 
     def run(self) -> Accesses:
         for size in self.sizes:
@@ -100,18 +100,18 @@ class _Walker:
             self.names.numbers == {"long"},
         )
 
-    def flow(self, body: Sequence[tree.Statement]) -> Flow:
-        found = Flow()
+    def flow(self, body: Sequence[tree.Statement]) -> BarrierInterval:
+        found = BarrierInterval()
         with self.names.block():
             for statement in body:
                 found = found.then(self.piece(statement))
         return found
 
-    def piece(self, statement: tree.Statement) -> Flow:
+    def piece(self, statement: tree.Statement) -> BarrierInterval:
         match statement:
             case tree.Barrier(fences):
                 self.stops.append(self.stop())
-                return Flow(ways=() if "local" in fences else FREE)
+                return BarrierInterval(ways=() if "local" in fences else FREE)
             case tree.Loop():
                 return self.loop(statement)
             case tree.Guard(condition, body):
@@ -127,7 +127,7 @@ class _Walker:
                 return straight(self.declaration(statement))
             case tree.Assignment(tree.Name(name), "=", value) if name in self.names.pointers:
                 self.names.pointers[name] = self.names.pointed(value)
-                return Flow()
+                return BarrierInterval()
             case tree.Assignment(target, operator, value):
                 value = self.names.resolved(value)
                 target = self.names.resolved(target)
@@ -144,30 +144,30 @@ class _Walker:
             case tree.Evaluation(call):
                 raise NotUnderstood(f"the statement {in_c(call)}")
 
-    def stop(self) -> Stop:
+    def stop(self) -> BarrierSite:
         """A barrier that stands here."""
         place, names = self.memory.place, self.names
         differing = tuple(w for w in place if not names.same_for_all(w))
         sure = not any(isinstance(w, Fact) and names.changes(w.condition) for w in place)
-        return Stop(place, differing, sure)
+        return BarrierSite(place, differing, sure)
 
-    def around(self, where: Turn | Fact, body: Sequence[tree.Statement]) -> Flow:
+    def around(self, where: Iteration | Fact, body: Sequence[tree.Statement]) -> BarrierInterval:
         with self.memory.under(where):
             return self.flow(body)
 
-    def loop(self, loop: tree.Loop) -> Flow:
+    def loop(self, loop: tree.Loop) -> BarrierInterval:
         start, end, step = map(self.names.resolved, (loop.start, loop.end, loop.step))
         reads = [access for e in (start, end, step) for access in self.memory.reads(e)]
         uniform = all(self.names.is_uniform(e) for e in (start, end, step))
         if any(map(self.names.changes, (start, end, step))):
             raise NotUnderstood(f"a loop to {in_c(loop.end)}, which changes")
         with self.names.counter(loop, uniform=uniform) as counter:
-            turns = Turn(counter, start, end, step, step, uniform)
+            turns = Iteration(counter, start, end, step, step, uniform)
             bodies, last = self.bodies(loop, turns)
         surely = _turns(turns) > 0
         return straight(reads).then(repeated(bodies, last, turns, surely=surely))
 
-    def bodies(self, loop: tree.Loop, turns: Turn) -> tuple[list[Flow], int]:
+    def bodies(self, loop: tree.Loop, turns: Iteration) -> tuple[list[BarrierInterval], int]:
         """The body of a loop, once for each way in which a turn finds the pointers, and which one is the last."""
         states = [dict(self.names.pointers)]
         states += self.names.exchanged(loop.body)
@@ -201,7 +201,7 @@ class _Walker:
         return found
 
 
-def _turns(w: Turn) -> int:
+def _turns(w: Iteration) -> int:
     """How many turns a loop surely has, 0 if that is not known."""
     start, end, step = (
         e.value if isinstance(e, tree.Whole) else None for e in (w.start, w.end, w.step)

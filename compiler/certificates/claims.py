@@ -36,7 +36,7 @@ from relift.compiler.certificates.certificate import (
 )
 from relift.compiler.certificates.coverage import NotCounted, covered, initialised, unassigned
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.certificates.flows import Access, Turn, advances
+from relift.compiler.certificates.flows import Access, Iteration, advances
 from relift.compiler.certificates.given import Misfit, given, vectors_of
 from relift.compiler.certificates.prover import Prover, invocations
 from relift.compiler.certificates.work_items import Grid
@@ -311,7 +311,7 @@ def _not_forwards(found: Accesses, sizes: Mapping[str, int]) -> str | None:
         (
             f"a loop by {in_c(w.step)}, which is not known to be above 0"
             for w in around
-            if isinstance(w, Turn) and not advances(w.step, sizes)
+            if isinstance(w, Iteration) and not advances(w.step, sizes)
         ),
         None,
     )

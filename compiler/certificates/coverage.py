@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from relift.compiler.certificates.flows import Access, Fact, Place, Turn
+from relift.compiler.certificates.flows import Access, Fact, Iteration, Place
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
 from relift.compiler.text import tree
 from relift.semantics.syntax.sizes import Name as Atom
@@ -103,12 +103,12 @@ class _Instances:
         """The loops and conditions of a place."""
         for w in place:
             match w:
-                case Turn():
+                case Iteration():
                     self.loop(w)
                 case Fact(condition):
                     self.condition(condition)
 
-    def loop(self, w: Turn) -> None:
+    def loop(self, w: Iteration) -> None:
         step, end = number_of(w.step, self.prover.sizes), number_of(w.end, self.prover.sizes)
         if end is None:
             raise NotCounted("a loop whose end depends on the work-item, or on data")
@@ -207,11 +207,11 @@ def initialised(prover: Prover, reads: Sequence[Access], before: Sequence[Access
     space = read.array.type.space
     common = _common(read.place, before)
     outer = read.place[:common]
-    if space == "local" and not all(w.uniform for w in outer if isinstance(w, Turn)):
+    if space == "local" and not all(w.uniform for w in outer if isinstance(w, Iteration)):
         raise NotCounted("a loop that not all of a group take")
-    around = {w.counter for w in read.place if isinstance(w, Turn)}
+    around = {w.counter for w in read.place if isinstance(w, Iteration)}
     for a in before:
-        if around & {w.counter for w in a.place[common:] if isinstance(w, Turn)}:
+        if around & {w.counter for w in a.place[common:] if isinstance(w, Iteration)}:
             raise NotCounted("another turn of a loop writes it")
     count = _count(prover, before, outer, space=space)
     wanted = number_of(read.array.cells, prover.sizes)
@@ -301,13 +301,13 @@ def _never_meet(
     same = [
         one.counter(w.counter) == other.counter(w.counter)
         for w in left[0].place[:common]
-        if isinstance(w, Turn)
+        if isinstance(w, Iteration)
     ]
     if space != "local":
         same += [v == other.ids[name] for name, v in one.ids.items()]
     different = [k != m] if left is right else [z3.BoolVal(True)]
     if left is right:
-        inner = [w.counter for w in left[0].place[common:] if isinstance(w, Turn)]
+        inner = [w.counter for w in left[0].place[common:] if isinstance(w, Iteration)]
         different += [one.counter(c) != other.counter(c) for c in inner]
     different += [v != other.ids[name] for name, v in one.ids.items()]
     meeting = [

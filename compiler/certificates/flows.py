@@ -39,8 +39,8 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One turn of a loop: `counter` is `start + k*step`, below `end`; the next turn is at `counter + stride`.
+class Iteration:
+    """One iteration of a loop: `counter` is `start + k*step`, below `end`; the next turn is at `counter + stride`.
 
     The stride is the step, unless pointers were exchanged at the end of a turn, so that only one turn in
     several is meant.  `uniform` when all work-items of a group take the same turns.
@@ -89,7 +89,7 @@ class Fact:
     condition: tree.Expression
 
 
-Place: TypeAlias = "tuple[Turn | Fact, ...]"
+Place: TypeAlias = "tuple[Iteration | Fact, ...]"
 """The loops and conditions around an access, outermost first."""
 
 
@@ -136,7 +136,7 @@ DOUBTFUL = BarrierFreePath(sure=False)
 
 
 @dataclass(frozen=True)
-class Point:
+class AccessAt:
     """An access in the first turn of some loops, and in the last turn of others; `way` leads from or to it."""
 
     access: Access
@@ -144,7 +144,7 @@ class Point:
     last: frozenset[str] = frozenset()
     way: BarrierFreePath = BarrierFreePath()
 
-    def along(self, way: BarrierFreePath) -> Point:
+    def along(self, way: BarrierFreePath) -> AccessAt:
         """The same, with more way."""
         return replace(self, way=self.way.then(way))
 
@@ -157,8 +157,8 @@ class ConflictPair:
     the loop `later`, more than one.
     """
 
-    left: Point
-    right: Point
+    left: AccessAt
+    right: AccessAt
     same: frozenset[str] = frozenset()
     follows: str | None = None
     later: str | None = None
@@ -171,20 +171,20 @@ class ConflictPair:
 
 
 @dataclass(frozen=True)
-class Flow:
+class BarrierInterval:
     """A piece of code between barriers.
 
     `opening` is reached with no barrier since its start, `closing` has no barrier until its end.
     """
 
-    opening: tuple[Point, ...] = ()
-    closing: tuple[Point, ...] = ()
+    opening: tuple[AccessAt, ...] = ()
+    closing: tuple[AccessAt, ...] = ()
     conflicts: tuple[ConflictPair, ...] = ()
     ways: tuple[BarrierFreePath, ...] = FREE
 
-    def then(self, other: Flow) -> Flow:
+    def then(self, other: BarrierInterval) -> BarrierInterval:
         """This piece, and another one after it."""
-        return Flow(
+        return BarrierInterval(
             (*self.opening, *_along(self.ways, other.opening)),
             (*_along(other.ways, self.closing), *other.closing),
             (*self.conflicts, *other.conflicts, *_meet(self.closing, other.opening)),
@@ -192,13 +192,13 @@ class Flow:
         )
 
 
-def straight(found: Iterable[Access]) -> Flow:
+def straight(found: Iterable[Access]) -> BarrierInterval:
     """One statement, whose accesses two work-items make in any order."""
-    points = tuple(Point(access) for access in found if access.array.type.space == "local")
-    return Flow(points, points, tuple(_meet(points, points)))
+    points = tuple(AccessAt(access) for access in found if access.array.type.space == "local")
+    return BarrierInterval(points, points, tuple(_meet(points, points)))
 
 
-def under(condition: tree.Expression | None, body: Flow) -> Flow:
+def under(condition: tree.Expression | None, body: BarrierInterval) -> BarrierInterval:
     """What runs where a condition holds; None for one of which nothing can be told."""
     if body.ways == FREE:
         return body
@@ -213,7 +213,9 @@ def under(condition: tree.Expression | None, body: Flow) -> Flow:
     )
 
 
-def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> Flow:
+def repeated(
+    bodies: Sequence[BarrierInterval], last: int, turn: Iteration, *, surely: bool
+) -> BarrierInterval:
     """A loop with these bodies in turn, the last of which ends it; `surely` when it has a turn at all."""
     around = [_without(turn.counter, body.ways) for body in bodies]
     if any(not way.conditions for ways in around for way in ways) or not turn.uniform:
@@ -230,7 +232,7 @@ def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> 
     beyond = _meet(end.closing, _along(ways, first.opening))
     conflicts += [replace(m, later=turn.counter) for m in beyond]
     skipped = BarrierFreePath((tree.Prefix("!", tree.Binary("<", turn.start, turn.end)),))
-    return Flow(
+    return BarrierInterval(
         (
             *(replace(p, first=p.first | counter) for p in first.opening),
             *_along(ways, first.opening),
@@ -241,12 +243,14 @@ def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> 
     )
 
 
-def _everything(bodies: Sequence[Flow]) -> Flow:
+def _everything(bodies: Sequence[BarrierInterval]) -> BarrierInterval:
     """A loop in which any access of any turn may meet any other."""
     sure = all(body.ways == FREE for body in bodies)
     found = [p for b in bodies for p in (*b.opening, *b.closing, *_all(b.conflicts))]
     points = tuple(dict.fromkeys(p if sure else replace(p, way=DOUBTFUL) for p in found))
-    return Flow(points, points, tuple(_meet(points, points)), FREE if sure else (DOUBTFUL,))
+    return BarrierInterval(
+        points, points, tuple(_meet(points, points)), FREE if sure else (DOUBTFUL,)
+    )
 
 
 def _without(counter: str, ways: Iterable[BarrierFreePath]) -> tuple[BarrierFreePath, ...]:
@@ -269,17 +273,17 @@ def _few(ways: Iterable[BarrierFreePath]) -> tuple[BarrierFreePath, ...]:
     return found
 
 
-def _along(ways: Sequence[BarrierFreePath], points: Iterable[Point]) -> Iterator[Point]:
+def _along(ways: Sequence[BarrierFreePath], points: Iterable[AccessAt]) -> Iterator[AccessAt]:
     return (p.along(way) for p, way in itertools.product(points, ways))
 
 
-def _all(conflicts: Iterable[ConflictPair]) -> Iterator[Point]:
+def _all(conflicts: Iterable[ConflictPair]) -> Iterator[AccessAt]:
     for m in conflicts:
         yield m.left
         yield m.right
 
 
-def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[ConflictPair]:
+def _meet(left: Iterable[AccessAt], right: Iterable[AccessAt]) -> Iterator[ConflictPair]:
     right = tuple(right)
     for a in left:
         for b in right:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from relift.compiler.certificates.flows import Access, Array, Fact, Kind, Place, Turn
+from relift.compiler.certificates.flows import Access, Array, Fact, Iteration, Kind, Place
 from relift.compiler.certificates.names import Names, vector_function
 from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
@@ -48,14 +48,14 @@ class Memory:
         if kind == "write" and array.constant:
             raise NotUnderstood(f"a write to {array.name}, which is constant")
         kept = tuple(
-            w for w in self.place if isinstance(w, Turn) or not self.names.changes(w.condition)
+            w for w in self.place if isinstance(w, Iteration) or not self.names.changes(w.condition)
         )
         made = Access(kind, array, offset, width, aligned, kept, kept == self.place, partial)
         self.found.append(made)
         return made
 
     @contextmanager
-    def under(self, where: Turn | Fact) -> Generator[None, None, None]:
+    def under(self, where: Iteration | Fact) -> Generator[None, None, None]:
         """What is accessed inside is in a turn of a loop, or under a condition."""
         outer, self.place = self.place, (*self.place, where)
         yield

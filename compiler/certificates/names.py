@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from relift.compiler.certificates.flows import Array, Fact, Turn
+from relift.compiler.certificates.flows import Array, Fact, Iteration
 from relift.compiler.text import tree
 from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
@@ -281,9 +281,9 @@ class Names:
             for u in tree.within(e)
         )
 
-    def same_for_all(self, where: Turn | Fact) -> bool:
+    def same_for_all(self, where: Iteration | Fact) -> bool:
         """Whether all work-items of a group take the same turns, or meet the same condition."""
-        return where.uniform if isinstance(where, Turn) else self.is_uniform(where.condition)
+        return where.uniform if isinstance(where, Iteration) else self.is_uniform(where.condition)
 
 
 def _array_of(pointer: tree.Expression) -> str:

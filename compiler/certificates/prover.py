@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from relift.compiler.certificates.accesses import Accesses, Stop
+from relift.compiler.certificates.accesses import Accesses, BarrierSite
 from relift.compiler.certificates.certificate import Claim, Kind, Verdict
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.certificates.flows import Access, ConflictPair, Fact, Turn
+from relift.compiler.certificates.flows import Access, ConflictPair, Fact, Iteration
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
 from relift.compiler.text.tree import Invocation, within
 
@@ -109,7 +109,7 @@ class Prover:
 
     # ---- barriers
 
-    def reached(self, stop: Stop) -> Claim:
+    def reached(self, stop: BarrierSite) -> Claim:
         """All work-items of a group stand in the same turns and under the same conditions.
 
         Where a condition depends on the work-item, one that reaches the barrier and one of its group that turns off
@@ -123,7 +123,7 @@ class Prover:
         unknown = "in a loop or a condition that depends on the work-item"
         first = stop.place.index(stop.differing[0])
         together, rest = stop.place[:first], stop.place[first:]
-        if isinstance(rest[0], Turn) or not stop.sure:
+        if isinstance(rest[0], Iteration) or not stop.sure:
             return Claim("barriers", subject, "unknown", unknown, 0.0)
         one, other = self.item(), self.item("'")
         one.enter(stop.place)
@@ -131,7 +131,7 @@ class Prover:
         one.facts += [
             one.counter(w.counter) == other.counter(w.counter)
             for w in together
-            if isinstance(w, Turn)
+            if isinstance(w, Iteration)
         ]
         conditions = list(itertools.takewhile(lambda w: isinstance(w, Fact), rest))
         truths = [other.truth(w.condition) for w in conditions if isinstance(w, Fact)]
@@ -190,7 +190,7 @@ class Prover:
 
 def _conflict_facts(m: ConflictPair, one: WorkItem, other: WorkItem) -> list[Formula]:
     """In which turns of the loops around two accesses meet."""
-    turns = {w.counter: w for w in m.left.access.place if isinstance(w, Turn)}
+    turns = {w.counter: w for w in m.left.access.place if isinstance(w, Iteration)}
     facts = [one.counter(name) == other.counter(name) for name in m.same]
     if m.follows is not None:
         step = one.number(turns[m.follows].stride)
@@ -199,7 +199,7 @@ def _conflict_facts(m: ConflictPair, one: WorkItem, other: WorkItem) -> list[For
         step = one.number(turns[m.later].stride)
         facts.append(other.counter(m.later) > one.counter(m.later) + step)
     for point, item in ((m.left, one), (m.right, other)):
-        turns = {w.counter: w for w in point.access.place if isinstance(w, Turn)}
+        turns = {w.counter: w for w in point.access.place if isinstance(w, Iteration)}
         facts += map(item.truth, point.way.conditions)
         for name in point.first:
             facts.append(item.counter(name) == item.number(turns[name].start))
@@ -246,7 +246,7 @@ def invocations(access: Access) -> Iterator[Invocation]:
     """The functions of OpenCL on which depends where an access is made."""
     expressions = [access.offset]
     for w in access.place:
-        expressions += [w.start, w.end, w.step] if isinstance(w, Turn) else [w.condition]
+        expressions += [w.start, w.end, w.step] if isinstance(w, Iteration) else [w.condition]
     return (u for e in expressions for u in within(e) if isinstance(u, Invocation))
 
 

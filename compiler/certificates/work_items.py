@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from relift.compiler.certificates.flows import Fact, Place, Turn
+from relift.compiler.certificates.flows import Fact, Iteration, Place
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.tree import (
     Binary,
@@ -99,7 +99,7 @@ class WorkItem:
 
         for w in place:
             match w:
-                case Turn(counter, start, end, step, _):
+                case Iteration(counter, start, end, step, _):
                     i, first, by = (
                         z3.Int(counter + self.mark),
                         self.number(start),
