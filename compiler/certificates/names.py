@@ -233,7 +233,19 @@ class Names:
             case tree.Invocation(function, arguments):
                 return tree.Invocation(function, tuple(map(self.resolved, arguments)))
             case tree.Cast(t, arguments):
-                return tree.Cast(t, tuple(map(self.resolved, arguments)))
+                given = tuple(map(self.resolved, arguments))
+                as_it_is = t == tree.CType("int") and not any(map(self._is_long, arguments))
+                if as_it_is and all(map(self._is_number, given)):
+                    return given[0]
+                return tree.Cast(t, given)
+
+    def _is_number(self, e: tree.Expression) -> bool:
+        """Whether an expression is arithmetic on whole numbers with signs alone."""
+        return all(
+            isinstance(u, tree.Whole | tree.Binary | tree.Prefix)
+            or (isinstance(u, tree.Name) and u.name in self.whole)
+            for u in tree.within(e)
+        )
 
     def _is_long(self, e: tree.Expression) -> bool:
         """Whether an expression may be of the type long; no name that ever was may be left out."""

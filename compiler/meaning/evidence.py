@@ -53,6 +53,8 @@ class KernelMeaning:
     sizes: str
     detail: str
     finding: Finding
+    taken: tuple[str, ...] = ()
+    """What is taken of data that are indices: elsewhere the program means nothing."""
 
     def text(self) -> str:
         """One line for a person."""
@@ -215,7 +217,14 @@ def _by_kernels(
         report(stage.kernel.name)
         judge = Judge(source, compiled.plan, stage, inputs, bounds, body, limit)
         own = next((c for c in certified if c.kernel == stage.kernel.name), None)
-        found.append(_together(judge, own, sizes))
+        one = _together(judge, own, sizes)
+        taken = [
+            f"where 0 <= {of} < {bounds[of]}"
+            for of, (_, buffers) in inputs.items()
+            if of in bounds and set(buffers) & set(stage.kernel.arguments)
+        ]
+        finding = replace(one.finding, notes=(*one.finding.notes, *taken))
+        found.append(replace(one, finding=finding, taken=tuple(taken)))
         inputs[name] = (stage.body.type, stage.outputs)
     return Meaning(program.name, tuple(found), tuple(functions_agree(program.body)))
 
@@ -350,6 +359,13 @@ def _nowhere(t: Term) -> Term:
     return map_children(t, _nowhere, lambda f: Lambda(f.parameters, _nowhere(f.body)))
 
 
+def _as_the_program_means(claim: Claim, k: KernelMeaning) -> Claim:
+    """A claim of reads by data, which are in bounds where the program means something, with what that asks of them."""
+    if not k.taken or not _read_in_bounds(claim, k.finding):
+        return claim
+    return replace(claim, verdict="proved", detail=", ".join(k.taken))
+
+
 _CLAIMED: Mapping[Verdict, Claimed] = {
     "validated": "proved", "refuted": "refuted", "unknown": "unknown",
 }  # fmt: skip
@@ -377,7 +393,10 @@ def with_meaning(certified: Sequence[Certificate], meaning: Meaning) -> tuple[Ce
         if verdict == "unknown" and meaning.run is not None and meaning.run.verdict == "refuted":
             verdict, detail = "refuted", meaning.run.text()
         claim = Claim("meaning", "the text against the program", verdict, detail, 0.0)
-        found.append(replace(c, claims=(*c.claims, claim)))
+        own = (
+            [_as_the_program_means(one, k) for one in c.claims] if verdict == "proved" else c.claims
+        )
+        found.append(replace(c, claims=(*own, claim)))
     return tuple(found)
 
 

@@ -183,7 +183,8 @@ class Indices(Arithmetic):
 
     def extreme(self, which: str, scalar: str, x: Any, y: Any) -> Any:
         """`min` or `max` of whole numbers."""
-        if isinstance(x, Index) or isinstance(y, Index):
+        data = isinstance(x, Symbol) or isinstance(y, Symbol)
+        if not data and (isinstance(x, Index) or isinstance(y, Index)):
             u, v = self.algebra.number(x), self.algebra.number(y)
             return self.algebra.ranges.extreme("min" if which == "min" else "max", u, v)
         return super().extreme(which, scalar, x, y)

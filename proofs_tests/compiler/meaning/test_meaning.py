@@ -299,3 +299,39 @@ def test_a_launch_without_kernels_is_refuted() -> None:
     k = compile_program(largest)
     found_of = meaning_of(Compiled(k.source, replace(k.plan, kernels=())), largest)
     assert "no kernel is run" in found_of.refutations[0]
+
+
+N, K = nat("n"), nat("k")
+
+
+@typed(ids=i32[N], t=f32[K])
+def looked_up(ids: Any, t: Any) -> Any:
+    """A table at places that are data."""
+    return rl.map_glb(0)(lambda v: v * 0.5, rl.gather_indices(ids, t))
+
+
+@typed(v=i32[N], t=f32[K + 1])
+def kept_in_range(v: Any, t: Any) -> Any:
+    """The same, where what is beyond the ends is moved there."""
+    return rl.map_glb(0)(lambda i: rl.at_runtime_unsafe(rl.minimum(rl.maximum(i, 0), K), t), v)
+
+
+def test_what_is_taken_of_data_that_are_indices_is_said() -> None:
+    """A program means nothing beyond what it indexes; so much is asked of data, and no more is unknown."""
+    compiled = compile_program(looked_up)
+    certified = certificates(compiled)
+    assert not certified[0].ok
+    meaning = meaning_of(compiled, looked_up, certified)
+    assert meaning.ok
+    assert meaning.text().splitlines()[0].endswith("where 0 <= ids < k")
+    [own] = with_meaning(certified, meaning)
+    assert own.ok
+    assert "where 0 <= ids < k" in {c.detail for c in own.claims}
+
+
+@pytest.mark.parametrize("sizes", [{}, {"n": 64, "k": 20}])
+def test_data_that_are_kept_in_range_need_nothing(sizes: dict[str, int]) -> None:
+    """At open sizes and at given ones, nothing is taken of the data."""
+    meaning = found(kept_in_range.at(sizes, partly=True))
+    assert meaning.ok, meaning.text()
+    assert "where" not in meaning.text()
