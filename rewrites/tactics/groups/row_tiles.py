@@ -34,10 +34,10 @@ LEAST_ROW = 8
 """Cells of a row that neighbours read far apart: fewer lie in what memory sends at a time."""
 
 
-def rows_in_groups(items: int, local_bytes: int) -> Tactic:
+def rows_in_groups(items: int, local_bytes: int, *, back: bool = False) -> Tactic:
     """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
 
-    Each gives a value or a row of its own, which its work-item writes.
+    Each gives a value or a row of its own, which its work-item writes; `back` through local memory, as it was read.
 
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
@@ -54,6 +54,8 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         gives_rows = isinstance(t, Map) and isinstance(t.f.body.type, Array)
+        if back and not gives_rows:
+            raise NoMatch("what is written is no row")
         if gives_rows and not has_fold(t):
             raise NoMatch("no row is folded: its cells are read once, side by side")
         at = then(*([named()] if gives_rows else []), fuse())(at, place)
@@ -63,7 +65,8 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         tables = list(_tables(at, (*place, "xs")))
         if not tables:
             raise NoMatch("neighbours read no rows that lie one after the other")
-        room = sum(items * (length + 2) * size for _, length, size in tables)
+        written = [(t, *row)] if back and (row := _row(t.type)) else []
+        room = sum(items * (length + 2) * size for _, length, size in (*tables, *written))
         if room > local_bytes:
             raise NoMatch("the rows of a group do not fit into local memory")
         at = apply("split_join", m=items)(at, place)
@@ -72,23 +75,39 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         for below, length, _ in tables:
             at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
         at = inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
-        return inside("xss", "f", "f")(_IN_ORDER)(at, place) if gives_rows else at
+        if not gives_rows:
+            return at
+        if not back:
+            return inside("xss", "f", "f")(repeat(topdown(_in_vectors)))(at, place)
+        at = inside("xss", "f", "f")(repeat(topdown(_in_order)))(at, place)
+        for _, length, _ in written:
+            at = inside("xss", "f")(_copied_back(items, length))(at, place)
+        return at
 
     return tactic
+
+
+def _copied_back(items: int, length: int) -> Tactic:
+    """A table that a group has computed in local memory, copied from there cell by cell by all work-items."""
+    computed = inside("xs", "xss", "xs", "xs", "xss")(apart_by_rows(length))
+    return then(_cell_by_cell(items), computed)
 
 
 def _in_order(at: Rewriting, place: Position) -> Rewriting:
     """A map that computes, by the work-item that has its row."""
     if is_layout(term_at(at.term, place)):
         raise NoMatch("what only moves data is read where it is")
-    in_vectors = then(apply("vectorize_map", w=_WIDTH), inside("vs")(apply("map_to_seq")))
-    return first(in_vectors, apply("map_to_seq"))(at, place)
+    return apply("map_to_seq")(at, place)
+
+
+def _in_vectors(at: Rewriting, place: Position) -> Rewriting:
+    """The same in vectors, where they fill the row."""
+    vectors = then(apply("vectorize_map", w=_WIDTH), inside("vs")(_in_order))
+    return first(vectors, _in_order)(at, place)
 
 
 _WIDTH = 4
 """Lanes of a vector that is written: 16 bytes, the widest access of a GPU."""
-
-_IN_ORDER = repeat(topdown(_in_order))
 
 
 def _behind(cells: int) -> Tactic:
@@ -209,7 +228,12 @@ def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
 
 def rows_staged(items: int, length: int) -> Tactic:
     """A table of rows in local memory, copied cell by cell by all work-items, with one or two open cells behind each row, so that an odd number of cells is between them."""
-    cells = then(
+    return then(_cell_by_cell(items), apart_by_rows(length))
+
+
+def _cell_by_cell(items: int) -> Tactic:
+    """A table copied by so many work-items, neighbours copying neighbouring cells."""
+    return then(
         apply("split_of_join", "backward"),
         inside("xs")(
             then(
@@ -218,7 +242,6 @@ def rows_staged(items: int, length: int) -> Tactic:
             )
         ),
     )
-    return then(cells, apart_by_rows(length))
 
 
 def apart_by_rows(length: int) -> Tactic:
