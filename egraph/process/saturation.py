@@ -50,6 +50,10 @@ class SearchFailed(ReliftError):
     """The child process ended before the source program was in the e-graph."""
 
 
+class NeverBegan(SearchFailed):
+    """A program that has no room in an e-graph: other ways may do without one."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """Some rules, and how many iterations they run; `name<` is the rule `name` from right to left."""
@@ -333,7 +337,7 @@ class Searcher:
                     where = f"{answer['stage']} {answer['iteration']}"
                     progress(where, answer["nodes"], time.monotonic() - started)
         if last is None:
-            raise SearchFailed(_NEVER_BEGAN[stopped].format(request.budget), place="")
+            raise NeverBegan(_NEVER_BEGAN[stopped].format(request.budget), place="")
         return last, stopped, iterations, time.monotonic() - started
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from relift.egraph.cost.model import Cost
+from relift.egraph.process.saturation import Saturation
 from relift.rewrites.derivation.steps import Derivation
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.terms import subterms
@@ -48,6 +49,11 @@ class SearchStats:
     nodes: int
     firings: Mapping[str, int]
     profile: Mapping[str, float]
+
+    @staticmethod
+    def of(grown: Saturation) -> SearchStats:
+        """What one e-graph came to."""
+        return SearchStats(grown.stopped, grown.complete, grown.nodes, grown.firings, grown.profile)
 
     @property
     def reasons(self) -> list[str]:

@@ -28,7 +28,7 @@ from relift.egraph.cost.model import estimate, least_seconds
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
-from relift.egraph.process.saturation import Budget, Progress, Request, Stage, saturate
+from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.derived import Explanations, after, joined, lowered_as, of_shape, same
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
@@ -293,7 +293,10 @@ class Proposals:
             budget=self.left(),
             rules=self.admitted.rules,
         )
-        saturation = saturate(request, self.progress)
+        try:
+            saturation = saturate(request, self.progress)
+        except NeverBegan as error:  # what is found in other ways stands
+            return replace(NOTHING, stopped=error.message, complete=False), []
         explanations = Explanations(start, saturation)
         found: list[Proposal] = []
         extractor = Extractor(saturation.snapshot, self.device)
@@ -302,14 +305,7 @@ class Proposals:
             derived = partial(explanations.of, candidate)
             with suppress(Unsupported):
                 found.append(Proposal(estimate(low, self.device), low, derived))
-        grown = SearchStats(
-            saturation.stopped,
-            saturation.complete,
-            saturation.nodes,
-            saturation.firings,
-            saturation.profile,
-        )
-        return grown, in_rounds(found)
+        return SearchStats.of(saturation), in_rounds(found)
 
     def sketched(self, plan: Plan) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of a sketch with every choice of its open tiles; raises `Unsatisfied`."""

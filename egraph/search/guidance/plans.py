@@ -39,6 +39,7 @@ from relift.rewrites.tactics.folds.shared import (
     folds_that_share,
     tables_in_registers,
 )
+from relift.rewrites.tactics.folds.starts import scans_from_neutral
 from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
@@ -454,17 +455,16 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     (9, 2)
     """
     longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
+    found: list[Tactic] = []
     if device.kind == "gpu":
         chunks = [(8, 64)]  # neighbours' chunks share few lines
-        for items, each in _SCANNED if longest else ():
-            yield scans_in_groups(items, each, device.local_memory_bytes)
-            yield rows_scanned(items, each, device.local_memory_bytes)
+        ways = (scans_in_groups, rows_scanned) if longest else ()
+        found += [way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways]
     else:
         cores = max(1, device.compute_units)
         chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
-    for elements, least in chunks:
-        if longest > least:
-            yield in_chunks(elements, least)
+    found += [in_chunks(elements, least) for elements, least in chunks if longest > least]
+    return (then(attempt(scans_from_neutral()), tactic) for tactic in found)
 
 
 _SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16))

@@ -14,7 +14,15 @@ from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, parts_apart, unrolled
+from relift.rewrites.tactics.sharing import (
+    apart,
+    copied,
+    finished,
+    has_fold,
+    named,
+    parts_apart,
+    unrolled,
+)
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
 from relift.semantics.syntax.terms import MakeTuple, Term
@@ -28,6 +36,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (unrolled(), 0),
     (raised(), 2),
     (copied(), 0),
+    (finished(), 0),
     (columns(), 2),
     (rows_of_columns(), 2),
     (places_in_any_order(), 2),

@@ -6,9 +6,18 @@ An operator that is idempotent and commutes needs none: each part may begin with
 
 from __future__ import annotations
 
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import has_law, is_neutral
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
-from relift.semantics.patterns import Reduce
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Operator
 
@@ -34,6 +43,34 @@ def from_neutral(tactic: Tactic) -> Tactic:
         return tactic(at, place)
 
     return at_neutral
+
+
+def scans_from_neutral() -> Tactic:
+    """Every scan from the neutral element of its operator, and what it started with combined with each of its results.
+
+    Raises `NoMatch` where all do so.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.starts import scans_from_neutral
+    >>> @rl.program
+    ... def balances(x: rl.f32[64]):
+    ...     return rl.scan_seq(rl.add, 100.0, x)
+    >>> [step.rule for step in derive(balances, scans_from_neutral()).steps]
+    ['scan_start']
+    """
+
+    def from_there(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, ScanSeq):
+            raise NoMatch("no scan")
+        found = apply("scan_start", "backward")(at, place)
+        if term_at(found.term, (*place, "xs", "init")) == t.init:
+            raise NoMatch("a scan that starts from the neutral element")
+        return found
+
+    first = topdown(from_there)
+    return then(first, repeat(first))
 
 
 def _starts_anew(operator: Operator) -> bool:

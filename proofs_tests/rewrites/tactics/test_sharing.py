@@ -1,0 +1,77 @@
+"""Tactics for sharing: what is written out step by step, and what is finished before it is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relift.compiler.program import refusal
+from relift.device import GPU
+from relift.egraph.process.saturation import Budget
+from relift.egraph.search.guidance.plans import chunked_scans
+from relift.egraph.search.optimize import optimize
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.sharing import unrolled
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.coercion import as_term
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import f32
+
+
+def scaled(x: Any) -> Any:
+    """An array over the largest of its elements: it reads the array in two places."""
+    top = rl.reduce(rl.maximum, 1.0, x)
+    return rl.map(lambda v: v / top, x)
+
+
+@pytest.mark.parametrize("steps", [3, 16])
+def test_iterations_are_written_out_where_that_is_not_too_much(steps: int) -> None:
+    """Each step that reads its array twice doubles what there is of all steps before it: 16 are more than memory holds."""
+    x = Input("x", f32[64])
+    program = Program("scaled", (x,), as_term(rl.iterate(steps, scaled, x)))
+    rules = [step.rule for step in derive(program, unrolled()).steps]
+    assert rules.count("iterate_first") == (steps if steps == 3 else 0)
+
+
+def test_a_scan_that_starts_with_something_is_shared_out_too() -> None:
+    """Chunks start from the neutral element; what the scan started with is combined with each result."""
+    x = Input("x", f32[4096])
+    balances = Program("balances", (x,), as_term(rl.scan_seq(rl.add, 100.0, x)))
+
+    tactic = next(iter(chunked_scans(balances, GPU)))
+
+    rules = [step.rule for step in derive(balances, tactic).steps]
+    assert rules[0] == "scan_start"
+    assert "scan_blocked_apart" in rules or "scan_blocked" in rules
+
+
+def test_a_program_that_has_no_room_in_an_e_graph_ends_no_search() -> None:
+    """Its floor stands, and what the search came to says why no rule was tried."""
+    x = Input("x", f32[64])
+    task = Proposals(
+        Program("roots", (x,), as_term(rl.map(rl.sqrt, x))), {}, GPU, Budget(memory_mb=1)
+    )
+
+    grown, proposals = task.saturated(task.said())
+
+    assert not proposals
+    assert not grown.complete
+    assert "raise memory_mb" in grown.stopped
+    assert task.floor()
+
+
+def test_an_iteration_that_reads_its_array_everywhere_has_a_program() -> None:
+    """Sixteen steps, each of which reads its array twice: too much to write out, and no element may be written before all are read."""
+    x = Input("x", f32[8])
+    program = Program("scaled", (x,), as_term(rl.iterate(16, scaled, x)))
+
+    found = optimize(program, {}, GPU, refused=refusal)
+
+    assert any(step.rule == "store_private" for step in found.derivation.steps)
+    values = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(replace(program, body=found.term.body)(values), program(values))
