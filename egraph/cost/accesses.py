@@ -152,15 +152,20 @@ class Accesses:
                 pass
 
     def _reach(self, memory: Memory, offset: Index) -> None:
-        """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others."""
+        """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others.
+
+        Work-items of a CPU that go through a large memory in two orders, as by rows and by columns, read it twice.
+        """
         scope, counted = self.meter.scope, self.meter.counted
         around = (scope.lane, scope.thread, scope.loop, *(i for i, _ in scope.unrolled))
         steps = (abs(_stride(offset, i) or 0) for i in around if i is not None)
         cells = 1 if 1 in steps else _LINE
         times = scope.trips * scope.items * scope.width
         counted.touched[memory.name] = memory
-        before = counted.reached.get(memory.name, 0.0)
-        counted.reached[memory.name] = before + times * cells * memory.scalar.bytes
+        near = self.meter.on_gpu or bytes_of(memory) <= _CACHED_BYTES
+        order = None if near or scope.thread is None else _stride(offset, scope.thread)
+        passes = counted.reached.setdefault(memory.name, {})
+        passes[order] = passes.get(order, 0.0) + times * cells * memory.scalar.bytes
 
     def _read_again(self, offset: Index) -> float:
         """How often the turns of loops that are written out read an address that others of them read: once is enough.

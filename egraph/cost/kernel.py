@@ -11,6 +11,10 @@ from relift.semantics.syntax.sizes import Size
 
 _WORK_ITEM = 2.0  # cycles of a CPU
 PACKED = 0.7  # how much of its lanes a driver uses that packs work-items, or turns of a loop
+_GATHERED = 6.0
+"""How many times as long an access of cells that lie apart takes where a driver packs work-items of any kernel: it gathers them.
+
+Every second element of 2^24 takes Intel's 6 ms on two cores, in vectors of which each is put together of two 2 ms."""
 _WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
 _RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; registers of 32 bits
 
@@ -23,7 +27,8 @@ class Kernel:
     `streamed` are the cycles in which a CPU's cores get lines from the second cache, or parts of rows from memory.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
-    number.  `reached` are the bytes of each memory that its accesses move at most, were none of them repeated.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
+    number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
+    order in which work-items go through it: how far these are apart.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
     cells that lie apart.
     """
 
@@ -37,7 +42,7 @@ class Kernel:
     registers: float = 0.0
     apart: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
-    reached: dict[str, float] = field(default_factory=dict)
+    reached: dict[str, dict[int | None, float]] = field(default_factory=dict)
     counts: dict[tuple[str, Size], Index] = field(default_factory=dict)
     has_loop: bool = False
     is_guarded: bool = False
@@ -46,10 +51,11 @@ class Kernel:
 
     @property
     def bytes(self) -> float:
-        """The bytes of all global memory that it touches, each once; of a memory of which it reads a part, of that part."""
+        """The bytes of all global memory that it touches, once in each order; of what it reads a part of, of that part."""
         return sum(
-            min(bytes_of(m), self.reached[name])
+            min(bytes_of(m), moved)
             for name, m in self.touched.items()
+            for moved in self.reached[name].values()
             if m.space == "global"
         )
 
@@ -77,7 +83,8 @@ class Kernel:
             return max(busy / slots, longest) / (device.clock_ghz * 1e9)
         if self._is_packed(device):
             lanes = max(1.0, min(device.vector_width, self.items) * PACKED)
-            busy = (busy - self.apart) / lanes + self.apart
+            gathered = _GATHERED if device.packs == "loops" else 1.0
+            busy = (busy - self.apart) / lanes + gathered * self.apart
         busy /= min(device.compute_units, self.items)
         return max(busy, longest) / (device.core_ghz * 1e9)
 

@@ -439,3 +439,31 @@ def test_what_a_kernel_computes_may_be_moved_by_another_beside_what_it_reads() -
 
     inputs = {"a": f32[64, 256], "x": f32[256]}
     assert cost(CPU, beside, **inputs) == cost(CPU, apart, **inputs)
+
+
+def test_a_large_array_that_work_items_go_through_in_two_orders_is_read_twice() -> None:
+    """By rows and by columns in one kernel; what two results need of the same places is there already."""
+
+    def folded(row: Any) -> Any:
+        return rl.reduce_seq(lambda acc, v: acc + v, 0.0, row)
+
+    def both(a: Any) -> Any:
+        return (rl.map_glb(0)(folded, a), rl.map_glb(0)(folded, rl.transpose(a)))
+
+    def same(a: Any) -> Any:
+        return (rl.map_glb(0)(folded, a), rl.map_glb(0)(folded, a))
+
+    table = f32[2048, 2048]
+    once = cost(CPU, lambda a: rl.map_glb(0)(folded, a), a=table).bytes
+    assert cost(CPU, both, a=table).bytes > 1.9 * once
+    assert cost(CPU, same, a=table).bytes < 1.1 * once
+
+
+def test_a_driver_that_packs_any_work_items_gathers_what_lies_apart() -> None:
+    def every_second(x: Any) -> Any:
+        return rl.map_glb(0)(lambda pair: pair[0], rl.split(2, x))
+
+    def compute(packs: Packing) -> float:
+        return cost(dataclasses.replace(CPU, packs=packs), every_second, x=f32[1 << 20]).compute
+
+    assert compute("loops") > 2 * compute("loop-free")
