@@ -219,20 +219,22 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
     >>> len(list(shared_folds(load_program("examples/saxpy.py"), CPU)))
     0
     """
-    inner = program.body
-    for _ in range(depth_of(inner) - 1):
-        assert isinstance(inner, Map), "cannot happen: it has this depth"
-        inner = inner.f.body
     if device.kind != "cpu":
         return
-    shared = bool(folds_that_share(inner))
+    shared = bool(folds_that_share(_innermost(program.body)))
     fitting = [n for n in _TOGETHER if n + 2 <= device.vector_registers]
     if shared:
         yield from (blocks_of_folds(n, device.vector_width) for n in fitting if 1 < n <= _FOLDS)
-    if shared or any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
+    columns = any(isinstance(t, Transpose) for t, _ in subterms(program.body))
+    if shared or columns:
         yield from (blocks_across_results(n, device.vector_width) for n in fitting)
+    if columns:
         blocks, half = _BLOCKS_OF_ROWS * max(1, device.compute_units), device.nearest_bytes // 2
         yield from (columns_by_rows(blocks, r, device.vector_width, half) for r in _AT_A_TIME)
+
+
+def _innermost(t: Term) -> Term:
+    return _innermost(t.f.body) if isinstance(t, Map) and depth_of(t) > 1 else t
 
 
 _BLOCKS_OF_ROWS, _AT_A_TIME = 4, (8, 4)
@@ -240,12 +242,10 @@ _BLOCKS_OF_ROWS, _AT_A_TIME = 4, (8, 4)
 _TOGETHER, _FOLDS = (16, 8, 4, 2, 1), 8
 """How many vectors of neighbouring results a work-item folds, and how many folds that share what they read at most."""
 
-
 _MEMBERS = (32, 64, 128, 256)
 _GROUPS = (512, 1024, 2048)
 _WIDTH = 4
 """Lanes of the vectors that a work-item of such a group reads: 16 bytes, the widest access of a GPU."""
-
 
 _TILES = (64, 32, 16)
 """Windows of a stencil's tile in each direction."""
@@ -260,7 +260,6 @@ _FOR_SEVERAL = 8
 
 _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
-
 _SIDES = (32, 16)
 """Rows and columns of a tile that is read down and written across."""
 
