@@ -89,7 +89,7 @@ OLD = "(cell)"
 
 
 class Dependent(Opaque):
-    """What a nest does depends on what it stores elsewhere: it is no idiom."""
+    """What a nest does depends on what it stores elsewhere, or on what it calls: it is no idiom."""
 
 
 def effect_of(relations: Relations, root: Loop, result: str, idiom: str) -> Effect:
@@ -138,12 +138,12 @@ def _require_as_before(
     known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
     for i in (i for label in sorted(root.blocks) for i in relations.function.blocks[label]):
         if i.opcode == "call" and not harmless(i):
-            raise Opaque(f"it calls {bare(i.about)} (line {i.line})")
+            raise Dependent(f"it calls {bare(i.about)} (line {i.line})")
         if i.opcode != "store":
             continue
         store = known.get(i.position)
         if store is None:
-            raise Opaque(f"it stores to an address that is not understood (line {i.line})")
+            raise Dependent(f"it stores to an address that is not understood (line {i.line})")
         is_own = target is not None and store.base == target.base and not apart(store, target)
         if is_own or store.base not in bases:
             continue

@@ -131,7 +131,8 @@ class Computing:
             chosen = self.scalars.applied(
                 "lt" if LESSER[name] else "gt", [b, a], [kind] * 2, "boolean"
             )
-            return z3.If(chosen, b, a)
+            is_none = self.scalars.applied("not_equal", [a, a], [kind] * 2, "boolean")
+            return z3.If(is_none, b, z3.If(chosen, b, a))
         if name in SATURATING and i.type in BITS:
             a, b = given[:2]
             most = 2 ** BITS[i.type] - 1

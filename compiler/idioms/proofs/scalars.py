@@ -107,7 +107,7 @@ class Scalars:
             case "select":
                 return z3.If(a, *rest)
             case "equal" | "not_equal":
-                same = a == rest[0]
+                same = self._same(a, rest[0], kinds[0])
                 return same if function == "equal" else z3.Not(same)
             case "gt" | "ge" | "lt" | "le":
                 return self._compared(function, a, rest[0], kinds[0])
@@ -151,6 +151,13 @@ class Scalars:
                 return z3.If(a <= b if function == "minimum" else a >= b, a, b)
             case _:
                 return self._unknown(f"{function} {kind}", arguments, kind)
+
+    def _same(self, a: Term, b: Term, kind: str) -> Term:
+        """Whether numbers are equal: of floats that is not whether they are the same, for NaN is not, and two zeros are."""
+        if kind in FLOATS and self.rounded:
+            one, other = sorted((a, b), key=lambda x: x.sexpr())
+            return self._unknown(f"equal {kind}", [one, other], "boolean")
+        return a == b
 
     def _compared(self, function: str, a: Term, b: Term, kind: str) -> Term:
         plain, swapped = _COMPARED[function]

@@ -42,6 +42,16 @@ def test_sums_in_the_order_of_the_loops_hold_to_the_last_bit(file: str, function
     assert shown.rounded
 
 
+def test_what_is_no_number_is_seen_to_the_last_bit() -> None:
+    """A number that is not equal to itself is told from others: what differs there alone is not proved to the last bit."""
+    right = found("ways", "clamped_by_calls")
+    assert right.lifted is not None
+    assert right.proof.rounded
+    wrong = [replace(right.lifted, program=m) for m in mutants(right.lifted.program)]
+    assert wrong
+    assert not any(proof(right.relations, right.found, w).rounded for w in wrong)
+
+
 def test_sums_that_are_regrouped_hold_over_real_numbers() -> None:
     """A sum over rows that goes on in each row is a sum of sums, and the invariant says so."""
     shown = found("reductions", "sum_matrix").proof
