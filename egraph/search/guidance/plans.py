@@ -370,12 +370,11 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     if isinstance(program.body, Map):
         for items in _ITEMS:
             rows = rows_in_groups(items, device.local_memory_bytes)
+            yield rows
             yield then(tables_in_registers(), rows)
-            for tactic in (rows_in_groups(items, device.local_memory_bytes, back=True), rows):
-                yield tactic
-                for d in range(1, min(depth_of(program.body) - 1, 2) + 1):
-                    tactic = then(inside("f")(tactic), apply("map_to_wrg", d=d))
-                    yield tactic
+            for d in range(1, min(depth_of(program.body) - 1, 2) + 1):
+                rows = then(inside("f")(rows), apply("map_to_wrg", d=d))
+                yield rows
     for side in _SIDES:
         yield tiles_across(side)
         yield zipped_across(side)

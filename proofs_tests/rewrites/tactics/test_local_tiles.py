@@ -194,8 +194,6 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (with_another_across, zipped_across(8), {"n": 16, "m": 24}),
     (below_largest, rows_in_groups(8, ROOM), {"n": 16, "m": 8}),
     (below_largest, rows_in_groups(8, ROOM), {"n": 16, "m": 9}),
-    (below_largest, rows_in_groups(8, ROOM, back=True), {"n": 16, "m": 9}),
-    (below_largest, rows_in_groups(8, ROOM, back=True), {"n": 16, "m": 12}),
     (
         tables_below_largest,
         then(inside("f")(rows_in_groups(8, ROOM)), apply("map_to_wrg", d=1)),
@@ -263,12 +261,9 @@ def test_rows_that_nothing_folds_are_not_copied() -> None:
         derive(doubled, rows_in_groups(8, ROOM), {"n": 16, "m": 8})
 
 
-def test_a_value_of_a_row_is_written_as_it_is() -> None:
-    """What goes back through local memory is a row, and has room beside those that are read."""
-    with pytest.raises(NoMatch, match="what is written is no row"):
-        derive(weighed, rows_in_groups(32, ROOM, back=True), {"n": 64, "m": 8})
+def test_rows_that_are_written_need_room_beside_those_that_are_read() -> None:
     with pytest.raises(NoMatch, match="do not fit"):
-        derive(below_largest, rows_in_groups(8, 8 * 10 * 4, back=True), {"n": 16, "m": 8})
+        derive(below_largest, rows_in_groups(8, 8 * 10 * 4), {"n": 16, "m": 8})
 
 
 def test_what_is_read_along_its_lines_goes_through_no_tile() -> None:

@@ -15,7 +15,6 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
-    first,
     fuse,
     inside,
     repeat,
@@ -34,10 +33,10 @@ LEAST_ROW = 8
 """Cells of a row that neighbours read far apart: fewer lie in what memory sends at a time."""
 
 
-def rows_in_groups(items: int, local_bytes: int, *, back: bool = False) -> Tactic:
+def rows_in_groups(items: int, local_bytes: int) -> Tactic:
     """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
 
-    Each gives a value or a row of its own, which its work-item writes; `back` through local memory, as it was read.
+    Each gives a value, or a row of its own, which is written as rows are read: through local memory.
 
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
@@ -54,8 +53,6 @@ def rows_in_groups(items: int, local_bytes: int, *, back: bool = False) -> Tacti
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         gives_rows = isinstance(t, Map) and isinstance(t.f.body.type, Array)
-        if back and not gives_rows:
-            raise NoMatch("what is written is no row")
         if gives_rows and not has_fold(t):
             raise NoMatch("no row is folded: its cells are read once, side by side")
         at = then(*([named()] if gives_rows else []), fuse())(at, place)
@@ -65,8 +62,12 @@ def rows_in_groups(items: int, local_bytes: int, *, back: bool = False) -> Tacti
         tables = list(_tables(at, (*place, "xs")))
         if not tables:
             raise NoMatch("neighbours read no rows that lie one after the other")
-        written = [(t, *row)] if back and (row := _row(t.type)) else []
-        room = sum(items * (length + 2) * size for _, length, size in (*tables, *written))
+        written = _row(t.type)
+        if gives_rows and written is None:
+            raise NoMatch("the rows that are computed are not of numbers")
+        rows = [(length, size) for _, length, size in tables]
+        rows += [written] if written is not None else []
+        room = sum(items * (length + 2) * size for length, size in rows)
         if room > local_bytes:
             raise NoMatch("the rows of a group do not fit into local memory")
         at = apply("split_join", m=items)(at, place)
@@ -75,14 +76,10 @@ def rows_in_groups(items: int, local_bytes: int, *, back: bool = False) -> Tacti
         for below, length, _ in tables:
             at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
         at = inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
-        if not gives_rows:
+        if written is None:
             return at
-        if not back:
-            return inside("xss", "f", "f")(repeat(topdown(_in_vectors)))(at, place)
         at = inside("xss", "f", "f")(repeat(topdown(_in_order)))(at, place)
-        for _, length, _ in written:
-            at = inside("xss", "f")(_copied_back(items, length))(at, place)
-        return at
+        return inside("xss", "f")(_copied_back(items, written[0]))(at, place)
 
     return tactic
 
@@ -98,16 +95,6 @@ def _in_order(at: Rewriting, place: Position) -> Rewriting:
     if is_layout(term_at(at.term, place)):
         raise NoMatch("what only moves data is read where it is")
     return apply("map_to_seq")(at, place)
-
-
-def _in_vectors(at: Rewriting, place: Position) -> Rewriting:
-    """The same in vectors, where they fill the row."""
-    vectors = then(apply("vectorize_map", w=_WIDTH), inside("vs")(_in_order))
-    return first(vectors, _in_order)(at, place)
-
-
-_WIDTH = 4
-"""Lanes of a vector that is written: 16 bytes, the widest access of a GPU."""
 
 
 def _behind(cells: int) -> Tactic:
