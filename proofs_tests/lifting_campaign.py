@@ -32,9 +32,8 @@ from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found, Search, find
-from relift.compiler.idioms.lift import LiftedIdiom, lift
-from relift.compiler.idioms.lifting.effects import effect_of
-from relift.compiler.idioms.lifting.programs import Lifted, lifted
+from relift.compiler.idioms.lift import LiftedIdiom, lift, programs
+from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
 from relift.files import temporary_folder
@@ -110,7 +109,7 @@ def _place(relations: Relations, found: Found) -> int:
 
 def compilers(names: list[str]) -> int:
     """Each compiler at each level: the idioms that are marked, and one set of programs."""
-    programs: dict[tuple[str, str, str], dict[str, None]] = {}
+    texts: dict[tuple[str, str, str], dict[str, None]] = {}
     wrong = 0
     for name in names or [n for n in NAMES if shutil.which(n)]:
         for level in ("-O1", "-O2"):
@@ -120,19 +119,20 @@ def compilers(names: list[str]) -> int:
                 for f, kinds in expected(file).items():
                     function = code.functions[f]
                     relations = Relations(function, code)
-                    found = () if refusal(function, code) else find(relations).found
+                    refused = refusal(function, code) is not None
+                    found = [] if refused else programs(function, relations, find(relations))[0]
                     missed += sorted(x.idiom for x in found) != kinds
-                    for number, x in enumerate(sorted(found, key=lambda x: _place(relations, x))):
-                        effect = effect_of(relations, x.loop, x.result, x.idiom)
-                        said = str(lifted(effect, relations, f).program)
-                        programs.setdefault((file, f, f"{x.idiom} {number}"), {})[said] = None
+                    ordered = sorted(found, key=lambda x: _place(relations, x.found))
+                    for number, x in enumerate(ordered):
+                        said = str(x.lifted.program) if x.lifted is not None else str(x.reason)
+                        texts.setdefault((file, f, f"{x.idiom} {number}"), {})[said] = None
             wrong += missed
             print(
                 f"{name} {level}: {missed} functions with other idioms than are marked", flush=True
             )
-    differ = [key for key, said in programs.items() if len(said) > 1]
-    print(f"{len(programs)} finds, {len(differ)} with different programs: {differ}")
-    return int(wrong > 0 or bool(differ) or not programs)
+    differ = [key for key, said in texts.items() if len(said) > 1]
+    print(f"{len(texts)} finds, {len(differ)} with different programs: {differ}")
+    return int(wrong > 0 or bool(differ) or not texts)
 
 
 def _detected(printed: str, file: Path) -> tuple[float, float, Module, list[Search]]:

@@ -246,7 +246,7 @@ def lift(
             (f.name, f"the search for {name} was given up after its bound of steps")
             for name in search.given_up
         ]
-        found, dependent = _programs(f, relations, search)
+        found, dependent = programs(f, relations, search)
         skipped += [
             (f.name, f"the loop at line {line_of(relations.evolution, x.loop)} is no idiom: {why}")
             for x, why in dependent
@@ -257,7 +257,7 @@ def lift(
     return LiftedFile(str(path), tuple(idioms), tuple(skipped), steps, module)
 
 
-def _programs(
+def programs(
     f: Function, relations: Relations, search: Search
 ) -> tuple[list[LiftedIdiom], list[tuple[Found, str]]]:
     """The finds with their programs; and those that are none, with the reason, whose places smaller ones take.
