@@ -204,27 +204,34 @@ def _only_named(t: Term, place: Position) -> bool:
     return True
 
 
-def apart() -> Tactic:
+def apart(*, within: bool = False) -> Tactic:
     """What functions of the elements of an array compute by folds becomes an array of its own, one after the other.
 
-    Such a value may be an array, too, one fold for each element: it becomes rows.
+    Such a value may be an array, too, one fold for each element: it becomes rows.  `within`: also in the functions of
+    other maps, from the innermost out.
     """
-    return repeat(topdown(_apart_here))
+
+    def here(at: Rewriting, place: Position) -> Rewriting:
+        return _apart_here(at, place, within)
+
+    return repeat(topdown(here))
 
 
-def _apart_here(at: Rewriting, place: Position) -> Rewriting:
+def _apart_here(at: Rewriting, place: Position, within: bool) -> Rewriting:
     t = term_at(at.term, place)
-    if not isinstance(t, Map) or free_variables(t.xs):
+    if not isinstance(t, Map) or (free_variables(t.xs) and not within):
         raise NoMatch("no map over an array that needs no variable")
+    inner = bool(free_variables(t.xs))
     (x,) = t.f.parameters
     body = t.f.body
     found = [
         (sum(1 for _ in subterms(u)), below)
         for below, u in positions(body)
         if below and isinstance(u, Pattern) and _computes(u)
-        if free_variables(u) == frozenset((x.name,)) and _is_read(body, below)
+        if x.name in free_variables(u) and (inner or free_variables(u) == {x.name})
+        if _is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
-        if has_fold(u) or _count(body, u) > 1
+        if has_fold(u) or (not inner and _count(body, u) > 1)
     ]
     if not found:
         raise NoMatch("no part of a function that is computed by a fold, or read again")

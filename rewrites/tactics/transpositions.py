@@ -48,7 +48,7 @@ def columns() -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Transpose) or not isinstance(t.xss, Map) or is_layout(t):
             raise NoMatch("no computed table is transposed here")
-        at = attempt(inside("xss", "f")(repeat(_zips_on_the_right)))(at, place)
+        at = attempt(inside("xss", "f")(repeat(zips_on_the_right)))(at, place)
         t = term_at(at.term, (*place, "xss", "f"))
         rule = "transpose_map_rows"
         if isinstance(t, Map) and isinstance(t.xs, Zip):
@@ -74,7 +74,7 @@ def _together(at: Rewriting, place: Position) -> Rewriting:
     return first(apply("map_fusion"), apply("zip_first"), apply("zip_second"))(at, place)
 
 
-def _zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
+def zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
     """A map over a zip with a zip on its left as one over a zip with one on its right."""
     return then(inside("xs")(apply("zip_rotate_right")), apply("map_fusion"))(at, place)
 
@@ -110,7 +110,7 @@ def _by_rows(at: Rewriting, place: Position) -> Rewriting:
     columns_of = (*place, "xss")
     at = repeat(topdown(apply("map_fusion")))(at, columns_of)
     at = repeat(_fold_apart)(at, columns_of)
-    at = repeat(_zips_on_the_right)(at, columns_of)
+    at = repeat(zips_on_the_right)(at, columns_of)
     return first(
         apply("map_interchange_zip_inside", "backward"),
         apply("map_map_transpose", "backward"),
@@ -119,21 +119,26 @@ def _by_rows(at: Rewriting, place: Position) -> Rewriting:
     )(at, place)
 
 
-def _only_first(at: Rewriting, place: Position) -> Rewriting:
-    """A map that uses the first component alone goes through the first array alone."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Map) or not isinstance(t.xs, Zip):
-        raise NoMatch("no map goes through a zip here")
-    (p,) = t.f.parameters
-    firsts = [
-        below
-        for below, u in positions(t.f.body)
-        if isinstance(u, Get) and u.of == p and u.index == 0
-    ]
-    if not firsts:
-        raise NoMatch("no component is read")
-    split = apply("map_fusion", "backward", parts={"g": ("f", *firsts[0])})
-    return then(split, inside("xs")(apply("zip_first")))(at, place)
+def only(component: int) -> Tactic:
+    """A map that uses one component of the elements of a zip goes through that array alone."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Zip):
+            raise NoMatch("no map goes through a zip here")
+        (p,) = t.f.parameters
+        read = [
+            below
+            for below, u in positions(t.f.body)
+            if isinstance(u, Get) and u.of == p and u.index == component
+        ]
+        if not read:
+            raise NoMatch("the component is not read")
+        split = apply("map_fusion", "backward", parts={"g": ("f", *read[0])})
+        rule = ("zip_first", "zip_second")[component]
+        return then(split, inside("xs")(apply(rule)))(at, place)
+
+    return tactic
 
 
 READ_BY_ROWS = first(
@@ -143,7 +148,7 @@ READ_BY_ROWS = first(
             "zip_first", "zip_second", "transpose_transpose", "zip_transpose", "zip_unread", "zip_unread_last"
         )
     ),
-    _only_first,
+    only(0),
 )  # fmt: skip
 """What a row is computed of: rows, and of the columns only what their folds gave."""
 

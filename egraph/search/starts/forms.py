@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.tactics.batches import batches_apart
 from relift.rewrites.tactics.combinators import Tactic, skip
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.sharing import (
@@ -32,6 +33,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
     (apart(), 0),
+    (batches_apart(), 0),
     (parts_apart(), 0),
     (unrolled(), 0),
     (raised(), 2),

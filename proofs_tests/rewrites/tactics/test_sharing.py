@@ -14,8 +14,10 @@ from relift.egraph.process.saturation import Budget
 from relift.egraph.search.guidance.plans import chunked_scans
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
+from relift.egraph.search.starts.staged import kernels_of
+from relift.rewrites.tactics.batches import batches_apart
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.sharing import unrolled
+from relift.rewrites.tactics.sharing import storable, stored, unrolled
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
@@ -75,3 +77,32 @@ def test_an_iteration_that_reads_its_array_everywhere_has_a_program() -> None:
     assert any(step.rule == "store_private" for step in found.derivation.steps)
     values = np.arange(8, dtype=np.float32)
     np.testing.assert_array_equal(replace(program, body=found.term.body)(values), program(values))
+
+
+def test_folds_in_batches_of_rows_are_arrays_of_their_own() -> None:
+    """Of heads of attention the scores, their largest and the sums: each goes through what it reads, and the values are the same."""
+    q, k, v = (Input(name, f32[2, 4, 3]) for name in "qkv")
+
+    def dot(xs: Any, ys: Any) -> Any:
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(xs, ys)))
+
+    def row(x: Any, keys: Any, values: Any) -> Any:
+        scores = rl.map(lambda key: dot(x, key), keys)
+        top = rl.reduce(rl.maximum, float("-inf"), scores)
+        powers = rl.map(lambda s: rl.exp(s - top), scores)
+        return rl.map(lambda column: dot(powers, column), rl.transpose(values))
+
+    heads = rl.map(lambda t: rl.map(lambda x: row(x, t[1], t[2]), t[0]), rl.zip(q, k, v))
+    program = Program("heads", (q, k, v), as_term(heads))
+
+    found = replace(program, body=derive(program, batches_apart()).result)
+    kernels = derive(found, stored([each.value for each in storable(found.body)]))
+    read = [
+        {p.name for p in kernel.program.parameters}
+        for kernel in kernels_of(replace(found, body=kernels.result))
+    ]
+
+    assert read == [{"q", "k"}, {"heads_1"}, {"heads_1", "heads_2", "v"}]
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(2, 4, 3)).astype(np.float32) for _ in range(3)]
+    np.testing.assert_array_equal(found(*values), program(*values))

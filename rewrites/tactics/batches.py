@@ -1,0 +1,64 @@
+"""A tactic for batches: what each of them computes by folds becomes an array for all of them.
+
+Several heads of attention are such a program: each has scores for its rows, their largest, the sum of their powers.  Each
+of these is an array with an element for every row of every batch, which a kernel of its own may store, and what a kernel
+goes through is what it reads.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.sharing import apart
+from relift.rewrites.tactics.transpositions import only, zips_on_the_right
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Zip
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Lambda, Term
+
+
+def batches_apart() -> Tactic:
+    """What functions in maps within maps compute by folds becomes an array for all, of what it is computed of alone.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.batches import batches_apart
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def shares(x: rl.f32[2, 3, 4]):
+    ...     def row(r):
+    ...         whole = rl.reduce(rl.add, 0.0, r)
+    ...         return rl.map(lambda v: v / whole, r)
+    ...     return rl.map(lambda rows: rl.map(row, rows), x)
+    >>> [step.rule for step in derive(shares, batches_apart()).steps]
+    ['map_fission_with_zip', 'map_fission_with_zip']
+    """
+    return then(apart(within=True), repeat(topdown(_of_what_is_read)))
+
+
+def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:
+    """A map goes through the arrays whose elements it uses, as they are."""
+    t = term_at(at.term, place)
+    if isinstance(t, Zip):
+        sides = (("xs", "zip_map_left"), ("ys", "zip_map_right"))
+        for field, rule in sides:
+            if _rearranges(term_at(t, (field,))):
+                return apply(rule)(at, place)
+    if not isinstance(t, Map):
+        raise NoMatch("no map, and no zip of what is rearranged")
+    if _rearranges(t.xs):
+        return apply("map_fusion")(at, place)
+    unread = (apply("zip_unread"), apply("zip_unread_last"), only(0), only(1))
+    return first(*unread, zips_on_the_right)(at, place)
+
+
+def _rearranges(t: Term | Lambda) -> bool:
+    """Whether a map gives the parts of each element in another order."""
+    return isinstance(t, Map) and is_layout(t.f.body)
