@@ -26,6 +26,12 @@ from relift.semantics.syntax.types import Type, Vector
 
 def evaluate(g: Terms, t: terms.Term, scope: Scope) -> Tree:
     """The C expressions of a value that is no array."""
+    value = computed(g, t, scope)
+    return g.emission.read(g.view(t, scope), scope) if value is None else value
+
+
+def computed(g: Terms, t: terms.Term, scope: Scope) -> Tree | None:
+    """The C expressions of what is computed where it stands; None of what is read from where it lies."""
     match t:
         case terms.Literal():
             return literal(t)
@@ -46,7 +52,7 @@ def evaluate(g: Terms, t: terms.Term, scope: Scope) -> Tree:
         case Splat(width, x):
             return widened(g.evaluate(x, scope), number(width))
         case terms.Var() | terms.Input() | terms.Get() | terms.Metavariable() | terms.Pattern():
-            return g.emission.read(g.view(t, scope), scope)
+            return None
 
 
 def scalar(g: Terms, t: terms.Term, scope: Scope) -> CExpression:

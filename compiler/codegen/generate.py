@@ -49,7 +49,6 @@ from relift.semantics.patterns import (
     MapSeqSlide,
     MapVec,
     ScanSeq,
-    Splat,
     Stepping,
     Store,
     ToGlobal,
@@ -230,13 +229,18 @@ class Generator:
                 return in_order.shown(self, t, scope)
             case ToPrivate(xs) if holds_array(xs.type):
                 return into_private(self, xs, scope)
-            case ToPrivate(u) | (
-                MapVec() | Splat() | Var() | Input() | Literal() | Apply() | Call() | Combine()
-                | MakeTuple() | Get() | Metavariable() as u
+            case ToPrivate(xs):
+                return self._emission.hold(self.evaluate(xs, scope), t.type, "v", scope)
+            case (
+                Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
+                | Metavariable() | Pattern()
             ):  # fmt: skip
-                return self._emission.hold(self.evaluate(u, scope), u.type, "v", scope)
-            case Pattern():
-                raise Unsupported(f"{t.name} says that it is compiled, and no kernel computes it")
+                value = evaluation.computed(self, t, scope)
+                if value is None:
+                    raise Unsupported(
+                        f"{name_of(t)} says that it is compiled, and no kernel computes it"
+                    )
+                return self._emission.hold(value, t.type, "v", scope)
 
     def _folded_array(self, t: Stepping, scope: Scope) -> View:
         if isinstance(t, Iterate) and isinstance(t.x, ToLocal):
