@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from relift.compiler.codegen.values.cells import Lane
 from relift.semantics.indices.views import Environment, View
+from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
 
 
@@ -43,9 +44,12 @@ class Scope:
         return tuple(self.environment.variables[name] for name in sorted(free_variables(t)))
 
     def known(self, t: Term, bindings: tuple[View, ...]) -> View | None:
-        """Where the result of an equal term lies that this block, or one around it, has computed already."""
+        """Where the result of a term lies, equal up to the names of its binders, that this block or one around it has computed."""
         for c in (c for block in self.computed for c in block):
-            if c.term == t and all(a is b for a, b in zip(c.bindings, bindings, strict=True)):
+            if len(c.bindings) != len(bindings) or type(c.term) is not type(t):
+                continue
+            same = all(a is b for a, b in zip(c.bindings, bindings, strict=True))
+            if same and alpha_equal(c.term, t):
                 return c.result
         return None
 

@@ -51,6 +51,22 @@ def test_what_a_block_computed_is_unknown_outside(each: Callable[[Any], Any]) ->
     assert_shown(each)
 
 
+def test_a_value_is_known_whatever_its_binders_are_called() -> None:
+    """A search names binders apart along each path: the same sum, in a function and beside it, has other names."""
+
+    def outer(row: Any) -> Any:
+        return rl.reduce_seq(lambda total, v: total + v, 0.0, row)
+
+    def inner(row: Any) -> Any:
+        return rl.reduce_seq(lambda so_far, w: so_far + w, 0.0, row)
+
+    def each(row: Any) -> Any:
+        return outer(row) + rl.reduce_seq(lambda acc, u: acc + u * inner(row), 0.0, row)
+
+    program = Program("p", (ROWS,), rl.map_glb(0)(each, ROWS))
+    assert compile_program(program).source.count("for (") == 2
+
+
 PARTS = pytest.mark.parametrize("chosen", list(itertools.product(range(3), repeat=3)), ids=str)
 
 
