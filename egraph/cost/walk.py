@@ -339,8 +339,11 @@ class Walk:
 
 
 def _has_loop(t: terms.Term) -> bool:
-    """Whether something in a term goes through an array."""
-    return any(isinstance(u, Fold | Iterate | EachInTurn) for u, _ in terms.subterms(t))
+    """Whether something in a term is done again and again."""
+    below = (u for u, _ in terms.subterms(t))
+    return any(
+        isinstance(u, Stepping) or (isinstance(u, terms.Pattern) and u.loop == "map") for u in below
+    )
 
 
 def _work_items(t: terms.Term) -> float:
