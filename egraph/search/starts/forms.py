@@ -26,7 +26,8 @@ from relift.rewrites.tactics.sharing import (
 )
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
-from relift.semantics.syntax.terms import MakeTuple, Term
+from relift.semantics.patterns import ToGlobal
+from relift.semantics.syntax.terms import MakeTuple, Term, subterms
 from relift.semantics.syntax.types import Array
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
@@ -70,6 +71,12 @@ class Form:
     least: float = 0.0
     nest: bool = False
 
+    @property
+    def stores_numbers(self) -> bool:
+        """Whether what it stores are numbers."""
+        stored = [t for t, _ in subterms(self.parted.result) if isinstance(t, ToGlobal)]
+        return bool(stored) and not any(isinstance(t.type, Array) for t in stored)
+
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     """Which values are stored, each choice once: none, or every number that is folded and a choice of the arrays.
@@ -93,7 +100,9 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
-    And the program as it is written where it has several results: each is a kernel.
+    And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
+    one of an array, but the array need not be stored.  And the program as it is written where it has several results: each is
+    a kernel.
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
     found: list[Form] = []
@@ -106,6 +115,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
                 lighter = [f for f in alike if f.least < _LIGHTER * form.least]
                 near = [f for f in lighter if _cost(f) <= min(most * plain, _FAR * best)]
                 found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
+                found += [f for f in alike if f.stores_numbers and f not in found][:1]
     least = min((form.least for form in found if form.stores), default=0.0)
     bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
     found += sorted(bare, key=lambda form: form.least)[:1]

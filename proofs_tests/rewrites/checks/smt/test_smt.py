@@ -369,6 +369,17 @@ BEYOND = {
     "iterate_sizes_add": "sizes that are powers",
     "at_runtime_of_map": "indices that are data",
     "pad_empty_transpose": "open cells that are told apart by the row that they are in",
+    "reduce_chunks_idempotent": "idempotence",
+    "reduce_strided_idempotent": "idempotence",
+    "select_same": "a choice between equal values",
+    "reduce_seq_counted": "folds of other types, by induction",
+    "reduce_seq_counted_first": "folds of other types, by induction",
+    "reduce_seq_counted_second": "folds of other types, by induction",
+    **{
+        f"reduce_seq_{said}_place{of}": "what a tie-breaking operator chooses, by induction"
+        for said in ("larger", "not_smaller", "smaller", "not_larger")
+        for of in ("", "_f64", "_i32")
+    },
 }
 """The rules that are left to tier 4b, and what they would take."""
 
