@@ -161,6 +161,7 @@ MUTATIONS: dict[str, tuple[Mutation, bool]] = {
 
 EQUIVALENT: dict[str, str] = {
     "partial_reduce_strided, transpose dropped": "then chunks are reduced, as in partial_reduce_chunks",
+    "reduce_strided_idempotent, transpose dropped": "then chunks are reduced, as in reduce_chunks_idempotent",
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
     "reduce_pairs, operands swapped": "the operator is commutative",
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",

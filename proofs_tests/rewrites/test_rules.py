@@ -40,7 +40,19 @@ def wrong(tier: int) -> list[Rule]:
     return [r for r in WRONG[tier] if isinstance(r, Rule)]
 
 
-BRANCHING = {"at_runtime_of_map": "a cell is looked up at an index that is a symbol"}
+PLACES = {
+    f"reduce_seq_{said}_place{of}"
+    for said in ("larger", "not_smaller", "smaller", "not_larger")
+    for of in ("", "_f64", "_i32")
+}
+COUNTED = {"reduce_seq_counted", "reduce_seq_counted_first", "reduce_seq_counted_second"}
+"""The rules of folds that say where an element is."""
+BRANCHING = {
+    "at_runtime_of_map": "a cell is looked up at an index that is a symbol",
+    "select_same": "a choice by a symbol",
+    **dict.fromkeys(PLACES, "a choice by the order of symbols"),
+    **dict.fromkeys(COUNTED, "a sum of numbers"),
+}
 """The rules of which free symbols say nothing, and why."""
 
 
@@ -74,7 +86,11 @@ def test_library_rules_are_distinct() -> None:
         if _equal_up_to_renaming(first, second)
     ]
 
-    assert same == [{"map_identity", "insert_copy"}]  # an equation, and the lowering that copies
+    assert same == [
+        {"map_identity", "insert_copy"},  # an equation, and the lowering that copies
+        {"partial_reduce_chunks", "reduce_chunks_idempotent"},  # under other laws
+        {"partial_reduce_strided", "reduce_strided_idempotent"},
+    ]
 
 
 def test_renaming_and_direction_make_no_new_rule() -> None:
@@ -123,8 +139,12 @@ WORDS = {
     "idempotent": "idempotent", "distributive": "distributes", "bijective": "permutation",
     "inverse": "inverse",
 }  # fmt: skip
-OTHER_GUARDS = {"reduce_common_factor", "scatter_fusion", "scatter_transpose"}
-"""A neutral factor needs no distributive law, an inverse is a permutation, and rows may be absent."""
+OTHER_GUARDS = {
+    "reduce_common_factor", "scatter_fusion", "scatter_transpose",
+    "reduce_chunks_idempotent", "reduce_strided_idempotent",
+}  # fmt: skip
+"""A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, and chunks may begin with a
+neutral element."""
 UNDECIDED = {"separate_dot_hv", "separate_dot_vh"}
 """Without some of their laws nobody knows a normal form, and tier 3 says so instead of refuting."""
 

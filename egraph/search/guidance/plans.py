@@ -215,7 +215,7 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> len(list(shared_folds(load_program("examples/gemv.py"), CPU)))
-    10
+    8
     >>> len(list(shared_folds(load_program("examples/saxpy.py"), CPU)))
     0
     """

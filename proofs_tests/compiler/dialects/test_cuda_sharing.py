@@ -19,7 +19,7 @@ import pytest
 import relift as rl
 from relift.compiler.devices import survey
 from relift.compiler.dialects.cuda import session, sharing
-from relift.compiler.running.arrays import dlpack
+from relift.compiler.running.arrays import dlpack, placing
 from relift.compiler.running.arrays.placing import exchanging
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import memory
@@ -148,9 +148,12 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Generator[Library]:
         driver = session.Driver()
     monkeypatch.setattr(session, "ptx", lambda *_: "")
     find = survey.find_device
-    monkeypatch.setattr(
-        survey, "find_device", lambda name=None: session.device() if name == "cuda" else find(name)
-    )
+    for module in (survey, placing):
+        monkeypatch.setattr(
+            module,
+            "find_device",
+            lambda name=None: session.device() if name == "cuda" else find(name),
+        )
     described = driver.described()
     monkeypatch.setattr(session, "driver", lambda: driver)
     for module in (session, sharing):
