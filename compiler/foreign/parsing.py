@@ -61,7 +61,7 @@ def _rename(node: Any, meant: dict[str, Any]) -> None:
             if of is not None:
                 if not isinstance(of, c_ast.TypeDecl):
                     raise NotUnderstood(
-                        f"{part.type.names[0]}, a name for more than a type of numbers, in line {part.coord.line}"
+                        f"{part.type.names[0]}, a name for more than a type of numbers, in line {part.coord.line if part.coord else 'unknown'}"
                     )
                 part.type, part.quals = of.type, [*(part.quals or []), *(of.quals or [])]
         _rename(part, meant)

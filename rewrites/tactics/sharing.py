@@ -228,7 +228,7 @@ def _apart_here(at: Rewriting, place: Position, within: bool) -> Rewriting:
         (sum(1 for _ in subterms(u)), below)
         for below, u in positions(body)
         if below and isinstance(u, Pattern) and _computes(u)
-        if x.name in free_variables(u) and (inner or free_variables(u) == {x.name})
+        if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
         if _is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if has_fold(u) or (not inner and _count(body, u) > 1)

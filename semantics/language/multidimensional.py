@@ -110,12 +110,13 @@ def pad_nd(left: Sequence[SizeLike], right: Sequence[SizeLike], boundary: Any, x
     """
     left, right = _for_each_axis("pad_nd", left=left, right=right)
     _require("pad_nd", len(left), xs)
+    before, after = left[0], right[0]
     if len(left) > 1:
         inner = (left[1:], right[1:], boundary)
         xs = rl.map(lambda row: pad_nd(*inner, row), xs)
     if not isinstance(boundary, rl.Boundary):
         boundary = _filled(xs.type.element, boundary)
-    return rl.pad(left[0], right[0], boundary, xs)
+    return rl.pad(before, after, boundary, xs)
 
 
 def _filled(t: Type, value: Any) -> Any:
