@@ -344,6 +344,5 @@ def _written_out(t: Iterate, turns: int) -> int:
     """How many parts an iteration has step by step: the array stands wherever a step reads it."""
     (state,) = t.f.parameters
     parts = [u for u, _ in subterms(t.f.body)]
-    uses: int = parts.count(state)
-    most: int = len(parts) * sum(uses**step for step in range(turns))
-    return most
+    uses = parts.count(state)
+    return sum(len(parts) * int(uses**step) for step in range(turns))
