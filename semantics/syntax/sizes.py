@@ -140,7 +140,14 @@ class Size:
     @staticmethod
     def atom(atom: Atom) -> Size:
         """The polynomial that is just `atom`."""
-        return Size({((atom, 1),): 1})
+        return Size._of_terms({((atom, 1),): 1})
+
+    @staticmethod
+    def _of_terms(terms: Mapping[Monomial, int]) -> Size:
+        """The polynomial with these terms, none of which is 0."""
+        size = object.__new__(Size)
+        size.terms, size._hash = terms, None
+        return size
 
     def __add__(self, other: SizeLike) -> Size:
         if isinstance(other, Combined):
@@ -158,7 +165,7 @@ class Size:
     __radd__ = __add__
 
     def __neg__(self) -> Size:
-        return Size({monomial: -c for monomial, c in self.terms.items()})
+        return Size._of_terms({monomial: -c for monomial, c in self.terms.items()})
 
     def __sub__(self, other: SizeLike) -> Size:
         if isinstance(other, Combined):
@@ -237,7 +244,7 @@ class Size:
             return self
         if (by := divisor.constant) is not None:
             whole = not any(c % by for c in self.terms.values())
-            return Size({m: c // by for m, c in self.terms.items()}) if whole else None
+            return Size._of_terms({m: c // by for m, c in self.terms.items()}) if whole else None
         atoms = sorted(self.atoms() | divisor.atoms(), key=str)
 
         def degree(monomial: Monomial) -> tuple[int, ...]:
@@ -297,23 +304,29 @@ class Size:
             if c == 1 and isinstance(monomial[0][0], str) and monomial[0][1] == 1:
                 return values[monomial[0][0]]  # most sizes are a name
 
-        def replaced(atom: Atom) -> Size:
+        def replaced(atom: Atom) -> Size | None:
             if isinstance(atom, Power):
                 return atom.base.substitute(values) ** atom.exponent.substitute(values)
-            return values.get(atom, Size.atom(atom)) if isinstance(atom, str) else Size.atom(atom)
+            return values.get(atom) if isinstance(atom, str) else None
 
         return self._with_atoms(replaced)
 
-    def _with_atoms(self, replaced: Callable[[Atom], Size]) -> Size:
-        """The polynomial over other atoms."""
-        result = Size({})
+    def _with_atoms(self, replaced: Callable[[Atom], Size | None]) -> Size:
+        """The polynomial over other atoms; one for which there is none stays."""
+        total: dict[Monomial, int] = {}
         for monomial, c in self.terms.items():
-            product = Size({(): c})
+            product, left = _number(c), list[tuple[Atom, int]]()
             for atom, power in monomial:
+                other = replaced(atom)
+                if other is None:
+                    left.append((atom, power))
+                    continue
                 for _ in range(power):
-                    product = product * replaced(atom)
-            result = result + product
-        return result
+                    product = product * other
+            for each, d in product.terms.items():
+                whole = _product(each, tuple(left))
+                total[whole] = total.get(whole, 0) + d
+        return Size(total)
 
     def with_letters(self) -> Size:
         """The size with the letters of its unknowns for these."""
@@ -347,7 +360,7 @@ class Size:
             if power > 1:
                 return None
             (a if power else b)[rest] = c
-        return (Size(a), Size(b)) if a else (_number(0), self)
+        return (Size._of_terms(a), Size._of_terms(b)) if a else (_number(0), self)
 
     def surely_at_least(self, bound: int) -> bool:
         """Whether the value is at least `bound` for all admissible naturals.
@@ -361,10 +374,10 @@ class Size:
         (True, False)
         """
 
-        def shifted_atom(atom: Atom) -> Size:
+        def shifted_atom(atom: Atom) -> Size | None:
             if isinstance(atom, Power) and atom.base.surely_at_least(1):
                 return Size.atom(atom) + 1
-            return Size.atom(atom) + (atom.least if isinstance(atom, Name) else 0)
+            return Size.atom(atom) + atom.least if isinstance(atom, Name) else None
 
         shifted = self._with_atoms(shifted_atom) - bound
         return all(c >= 0 for c in shifted.terms.values())

@@ -60,20 +60,19 @@ Values: TypeAlias = "dict[str, str | tuple[str, ...]]"
 
 
 class _Open(NamedTuple):
-    """A part that is to be solved, how many choices it leaves, and the rows of an atom."""
+    """An atom that is to be solved, and the rows that it can be."""
 
-    part: Flat | Any_
+    part: Flat
     cost: float
+    """How many rows there are."""
     rows: Sequence[Row] = ()
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether it leaves one choice, which is made without trying."""
-        return self.cost == 1 and isinstance(self.part, Flat)
 
+class _Either(NamedTuple):
+    """Parts of which one holds, and how many choices they leave."""
 
-def _is_choice(o: _Open) -> bool:
-    return isinstance(o.part, Any_)
+    part: Any_
+    cost: float
 
 
 _cost_of = attrgetter("cost")
@@ -130,13 +129,13 @@ class Solver:
                 raise TooManySteps(f"{self.most} steps")
             if self._leads_nowhere(state) or not (state.again(names) and state.take(parts)):
                 return
-            best = state.best()
-            if best is None or not best.is_settled:
-                break
-            settled = state.settle(best)
+            settled = state.settle()
             if settled is None:
                 return
+            if not settled:
+                break
             parts, names = (), settled
+        best = state.best()
         if best is not None:
             for after, more, named in state.choices(best):
                 yield from self._search(after, more, named)
@@ -175,6 +174,7 @@ class _State:
     facts: Facts
     env: Values
     open: list[_Open] = field(default_factory=list[_Open])
+    either: list[_Either] = field(default_factory=list[_Either])
     waiting: list[Flat] = field(default_factory=list[Flat])
     collects: list[Collected] = field(default_factory=list[Collected])
 
@@ -182,14 +182,19 @@ class _State:
         """Look again at what names are in that have got values; false when something cannot hold."""
         if not names:
             return True
-        touched: list[_Open] = []
-        left: list[_Open] = []
-        for o in self.open:
-            (left if names.isdisjoint(o.part.mentioned) else touched).append(o)
-        self.open = left
-        if len(touched) > 1:  # what fails soon comes first
-            touched.sort(key=_is_choice)
-        return all(self._part(o.part) for o in touched)
+        before, self.open = self.open, []
+        atoms: list[Flat] = []
+        for o in before:
+            if names.isdisjoint(o.part.mentioned):
+                self.open.append(o)
+            else:
+                atoms.append(o.part)
+        if not all(map(self._atom, atoms)):  # what fails soon comes first
+            return False
+        touched = [o.part for o in self.either if not names.isdisjoint(o.part.mentioned)]
+        if touched:
+            self.either = [o for o in self.either if names.isdisjoint(o.part.mentioned)]
+        return all(map(self._choice, touched))
 
     def take(self, parts: Sequence[Expanded]) -> bool:
         """Take parts in; false when something cannot hold."""
@@ -213,7 +218,7 @@ class _State:
         if len(living) == 1:
             return self._part(living[0][0])
         left = part if len(living) == len(part.parts) else Any_(tuple(p for p, _ in living))
-        self.open.append(_Open(left, sum(cost for _, cost in living)))
+        self.either.append(_Either(left, sum(cost for _, cost in living)))
         return bool(living)
 
     def _cost(self, part: Expanded) -> float:
@@ -231,7 +236,7 @@ class _State:
             case Collected():
                 return _UNKNOWN
             case Flat():
-                if self._waits(part):
+                if part.may_wait and self._waits(part):
                     return _UNKNOWN
                 found = self._rows(part)
                 return (
@@ -239,10 +244,9 @@ class _State:
                 )
 
     def _waits(self, atom: Flat) -> bool:
-        """Whether an atom is of sets, which are known at the end."""
-        return atom.may_wait and (
-            atom.kind[0].of_sets
-            or any(isinstance(self.env.get(n), tuple) for n in atom.names if "*" in n)
+        """Whether an atom that may wait is of sets, which are known at the end."""
+        return atom.kind[0].of_sets or any(
+            isinstance(self.env.get(n), tuple) for n in atom.names if "*" in n
         )
 
     def _rows(self, atom: Flat) -> bool | Sequence[Row] | None:
@@ -255,7 +259,7 @@ class _State:
         return relation.holds(cast("Row", bound))
 
     def _atom(self, atom: Flat) -> bool:
-        if self._waits(atom):
+        if atom.may_wait and self._waits(atom):
             self.waiting.append(atom)
             return True
         found = self._rows(atom)
@@ -267,24 +271,24 @@ class _State:
         self.open.append(_Open(atom, len(found), found))
         return bool(found)
 
-    def best(self) -> _Open | None:
+    def best(self) -> _Open | _Either | None:
         """What leaves the fewest choices; of what nothing is known, a choice, else a variable that may be any value."""
-        if not self.open:
-            return None
-        least = min(self.open, key=_cost_of)
-        if least.cost < _UNKNOWN:
-            return least
-        choice = next((o for o in self.open if isinstance(o.part, Any_)), None)
-        return choice or least
+        atom = min(self.open, key=_cost_of, default=None)
+        choice = min(self.either, key=_cost_of, default=None) if self.either else None
+        if atom is None or choice is None:
+            return atom or choice
+        return choice if choice.cost <= atom.cost else atom
 
-    def choices(self, best: _Open) -> Iterator[tuple[_State, Sequence[Expanded], frozenset[str]]]:
+    def choices(
+        self, best: _Open | _Either
+    ) -> Iterator[tuple[_State, Sequence[Expanded], frozenset[str]]]:
         """The states after each choice, the parts that it brings, and the names that it gives values to."""
-        match best.part:
-            case Any_(parts):
+        match best:
+            case _Either(Any_(parts)):
                 for part in parts:
                     yield self._after(best, {}), (part,), frozenset()
-            case Flat(_) as atom:
-                names, rows = atom.names, best.rows
+            case _Open(atom, _, rows):
+                names = atom.names
                 if best.cost == _UNKNOWN:  # nothing lists its values
                     names = (next(n for n in names if n not in self.env),)
                     rows = [(v,) for v in self.facts.universe]
@@ -294,16 +298,20 @@ class _State:
                     if more is not None:
                         yield self._after(gone, more), (), frozenset(more)
 
-    def settle(self, only: _Open) -> frozenset[str] | None:
-        """Give the names of an atom that is open the values of its one row; None where these are not the same for one name."""
-        assert isinstance(only.part, Flat), "cannot happen: a choice is made by trying"
-        (row,) = only.rows
-        more = self._named(only.part.names, row)
-        if more is None:
-            return None
-        self.open = [o for o in self.open if o is not only]
-        self.env.update(more)
-        return frozenset(more)
+    def settle(self) -> frozenset[str] | None:
+        """Give the names of atoms that have one row its values: the names; None where one would have two values."""
+        only = [o for o in self.open if o.cost == 1]
+        if not only:
+            return frozenset()
+        self.open = [o for o in self.open if o.cost != 1]
+        settled: set[str] = set()
+        for atom, _, (row,) in only:
+            more = self._named(atom.names, row)
+            if more is None:
+                return None
+            self.env.update(more)
+            settled.update(more)
+        return frozenset(settled)
 
     def _named(self, names: Sequence[str], row: Row) -> dict[str, str] | None:
         """The values that a row gives to names that have none; None where a name has another one, or would get two."""
@@ -316,9 +324,10 @@ class _State:
                 return None
         return more
 
-    def _after(self, gone: _Open | None, more: Mapping[str, str]) -> _State:
+    def _after(self, gone: _Open | _Either | None, more: Mapping[str, str]) -> _State:
         """A state of its own, without a part and with more values."""
         left = [o for o in self.open if o is not gone]
+        either = [o for o in self.either if o is not gone]
         return _State(
-            self.facts, {**self.env, **more}, left, list(self.waiting), list(self.collects)
+            self.facts, {**self.env, **more}, left, either, list(self.waiting), list(self.collects)
         )

@@ -316,9 +316,7 @@ class Evolution:
             for name in address.names()
             if self.function.type_of(name) == "ptr" and not isinstance(name, Counter)
         ]
-        if len(found) != 1 or address.linear_in(found[0]) is None:
-            return None
-        linear = address.linear_in(found[0])
+        linear = address.linear_in(found[0]) if len(found) == 1 else None
         return found[0] if linear is not None and linear[0] == 1 else None
 
     def spelled(self, value: str) -> str:

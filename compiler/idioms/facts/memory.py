@@ -96,20 +96,16 @@ class Memory(Structure):
 
     def affine(self, access: Access, loop: Loop) -> bool:
         """Whether the cells follow the counters of a loop and the loops in it, and nothing else that changes."""
-        inner = [
-            x for x in self.control.around(access.instruction.block) if x.header in loop.blocks
-        ]
-        rest = access.index
-        if not self.evolution.invariant(Size.atom(access.base), loop):
-            return False
-        for x in inner:
-            stride = self.evolution.stride(access, x)
-            if stride is None or not self.evolution.invariant(stride, loop):
-                return False
-            linear = rest.linear_in(x.counter)
-            assert linear is not None, "cannot happen: it has a stride"
-            rest = linear[1]
-        return self.evolution.invariant(rest, loop)
+        around = self.control.around(access.instruction.block)
+        inner = [x for x in around if x.header in loop.blocks]
+        steady = (self.evolution.stride(access, x) is not None for x in inner)
+        counted = {x.counter for x in inner}
+        rest = (a for a in access.index.atoms() if a not in counted)
+        return (
+            self.evolution.invariant(Size.atom(access.base), loop)
+            and all(steady)
+            and all(self.evolution.invariant(Size.atom(a), loop) for a in rest)
+        )
 
     @cached_property
     def _strides_of(self) -> list[tuple[str, str, Size]]:

@@ -51,10 +51,10 @@ class Relations(Memory):
 
     def relation(self, name: str, word: str) -> Relation:
         """The relation of an atom."""
-        key = (name, word)
-        if key not in self._known:
-            self._known[key] = self._made(name, word)
-        return self._known[key]
+        found = self._known.get((name, word))
+        if found is None:
+            found = self._known[name, word] = self._made(name, word)
+        return found
 
     def of_sets(self, name: str, groups: Sequence[frozenset[str]]) -> bool:
         """The atoms whose variables stand for sets of values."""
@@ -116,7 +116,7 @@ class Relations(Memory):
             return computed[name]()
         if name == "instruction":
             opcode = _SPELLED.get(word, word)
-            return Listed((n,) for n, i in self.instructions.items() if i.opcode == opcode)
+            return Listed((n,) for n in self.by_opcode.get(opcode, ()))
         if name.startswith("argument "):
             return self.operands(int(name[-1]))
         if name.startswith("folds "):

@@ -31,7 +31,7 @@ def shared(function: Function) -> Function:
         kept = sharing.kept(value)
         variables[kept] = tuple(dict.fromkeys((*variables.get(kept, ()), *names)))
     blocks = {
-        label: tuple(sharing.renamed(i) for i in block if i.name not in sharing.same)
+        label: tuple(map(sharing.renamed, sharing.left.get(label, block)))
         for label, block in function.blocks.items()
     }
     assigned = {
@@ -46,12 +46,16 @@ class _Sharing:
     function: Function
     same: dict[str, str] = field(default_factory=dict[str, str])
     """Instructions that repeat another, and that."""
+    left: dict[str, list[Instruction]] = field(default_factory=dict[str, list[Instruction]])
+    """The blocks that are reached, without what repeats; what is computed below them may still be called otherwise."""
     _known: dict[object, str] = field(default_factory=dict[object, str])
     """What is computed above the block that is looked at."""
     _cells: dict[str, dict[tuple[str, str], str]] = field(
         default_factory=dict[str, dict[tuple[str, str], str]]
     )
     """The cells whose values are known at the end of a block: by type and address."""
+    _writes: dict[str, bool] = field(default_factory=dict[str, bool])
+    """The blocks that were asked for, and whether something in them may write."""
 
     def kept(self, value: str) -> str:
         """The value that stands for a value."""
@@ -59,8 +63,9 @@ class _Sharing:
 
     def renamed(self, i: Instruction) -> Instruction:
         """An instruction over the values that are kept."""
-        operands = tuple(map(self.kept, i.operands))
-        return i if operands == i.operands else replace(i, operands=operands)
+        if self.same.keys().isdisjoint(i.operands):
+            return i
+        return i.over(tuple(map(self.kept, i.operands)))
 
     def walk(self) -> None:
         """Look at every block after the one that dominates it."""
@@ -86,6 +91,7 @@ class _Sharing:
         parent = over[block]
         is_kept = parent is not None and not self._may_write_between(parent, block, over)
         cells = dict(self._cells[parent]) if parent is not None and is_kept else {}
+        left = self.left[block] = []
         for original in self.function.blocks[block]:
             i = self.renamed(original)
             match i.opcode:
@@ -103,6 +109,8 @@ class _Sharing:
                     cells = {}
                 case _:
                     pass
+            if i.name not in self.same:
+                left.append(i)
         self._cells[block] = cells
 
     def _repeats(self, i: Instruction) -> None:
@@ -120,7 +128,9 @@ class _Sharing:
             if at == above or at in met:
                 continue
             met.add(at)
-            if any(map(self._may_write, self.function.blocks[at])):
+            if at not in self._writes:
+                self._writes[at] = any(map(self._may_write, self.function.blocks[at]))
+            if self._writes[at]:
                 return True
             stack += [p for p in self.function.predecessors[at] if p in over]
         return False

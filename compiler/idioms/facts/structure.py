@@ -154,6 +154,14 @@ class Structure:
             str(i): i for i in self.function.instructions() if i.block in self.control.dominator
         }
 
+    @cached_property
+    def by_opcode(self) -> dict[str, list[str]]:
+        """The names of the instructions that are reached, by what they do."""
+        found: dict[str, list[str]] = {}
+        for name, i in self.instructions.items():
+            found.setdefault(i.opcode, []).append(name)
+        return found
+
     def both(self, test: Callable[[Instruction, Instruction], bool], a: str, b: str) -> bool:
         known = self.instructions
         return a in known and b in known and test(known[a], known[b])

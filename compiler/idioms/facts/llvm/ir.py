@@ -55,6 +55,13 @@ class Instruction:
     def __str__(self) -> str:
         return self.name or f"{self.opcode}@{self.position}"
 
+    def over(self, operands: tuple[str, ...]) -> Instruction:
+        """The same of other operands."""
+        return Instruction(
+            self.name, self.opcode, self.type, operands, self.types, self.about,
+            self.flags, self.labels, self.block, self.position, self.line, self.column,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Extent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.llvm.ir import (
@@ -33,10 +34,10 @@ _ATTRIBUTE = re.compile(
 )
 _VALUES = frozenset("%@-0123456789")
 """How a value begins that is no word."""
-_NOTE = re.compile(r"!(\d+) = (?:distinct )?(!.*)")
 _GLOBAL = re.compile(rf"({_NAME}) = .*?(?:global|constant) (.*)")
 _STRUCTURE = re.compile(rf"({_NAME}) = type <?\{{(.*)\}}>?")
 _NAMED = re.compile(rf"({_NAME}) = ")
+_CONDITIONAL = re.compile(rf"i1 ({_NAME}), label ({_NAME}), label ({_NAME})$")
 _TO = re.compile(rf"label ({_NAME})")
 _CASE = re.compile(r"\w+ (-?\d+|true|false), label")
 _CALLED = re.compile(rf"(.*?)({_NAME}|asm .*?)\((.*)\)[^()]*$")
@@ -129,9 +130,21 @@ def _notes(lines: list[str]) -> dict[str, str]:
     """The numbered notes of a module."""
     found: dict[str, str] = {}
     for line in lines:
-        if line.startswith("!") and (m := _NOTE.match(line)):
-            found[m[1]] = m[2]
+        if line.startswith("!"):
+            name, _, said = line.partition(" = ")
+            found[name[1:]] = said.removeprefix("distinct ")
     return found
+
+
+class _Said(NamedTuple):
+    """What a line says of an instruction, but for its name and where it stands."""
+
+    opcode: str
+    type: str
+    operands: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    about: str = ""
+    labels: tuple[str, ...] = ()
 
 
 @dataclass
@@ -170,13 +183,13 @@ class _Reader:
         blocks: dict[str, list[Instruction]] = {}
         label = ""
         for text in self._joined(lines[1:]):
-            if m := _LABEL.match(text):
+            if text.startswith("  ") and text[2] not in " ;":
+                blocks[label].append(self._instruction(text.strip(), label))
+            elif m := _LABEL.match(text):
                 label = "%" + m[1]
                 blocks[label] = []
             elif m := _RECORD.match(text):
                 self._variable(m[2], label, is_declared=m[1] == "declare")
-            elif text.startswith("  ") and text[2] not in " ;":
-                blocks[label].append(self._instruction(text.strip(), label))
         entry = next(iter(blocks), "")
         if self.computed:
             blocks[entry] = [*(replace(i, block=entry) for i in self.computed), *blocks[entry]]
@@ -199,7 +212,7 @@ class _Reader:
         whole = ""
         for line in lines:
             whole = f"{whole} {line.strip()}" if whole else line
-            if whole.lstrip().startswith("switch ") and "]" not in whole:
+            if whole.startswith("  switch ") and "]" not in whole:
                 continue
             yield whole
             whole = ""
@@ -231,21 +244,18 @@ class _Reader:
             self.unsigned.add(name[1])
 
     def _instruction(self, text: str, block: str) -> Instruction:
-        attached = dict(_ATTACHED.findall(text))
-        text = _ATTACHED.sub("", text) if attached else text
+        end = text.find(", !")
+        attached = dict(_ATTACHED.findall(text, end)) if end >= 0 else {}
+        text = text[:end] if attached else text
         name = ""
-        if m := _NAMED.match(text):
+        if text[0] == "%" and (m := _NAMED.match(text)):
             name, text = m[1], text[m.end() :]
-        words = text.split(" ")
-        flags: set[str] = set()
-        while words[0] in _FLAGS:
-            flags.add(words.pop(0))
-        opcode = words.pop(0)
-        while words and words[0] in _FLAGS:
-            flags.add(words.pop(0))
-        if opcode == "load" and self.notes.get(attached.get("range", "")) in _TRUTH:
-            flags.add("truth")
-        found = self._read(opcode, " ".join(words))
+        before, text = _flags(text)
+        opcode, _, text = text.partition(" ")
+        after, text = _flags(text)
+        truth = opcode == "load" and self.notes.get(attached.get("range", "")) in _TRUTH
+        flags = (*before, *after, *(("truth",) if truth else ()))
+        found = self._read(opcode, text)
         operands = tuple(map(self._operand, found.operands)) if "(" in text else found.operands
         self.position += 1
         line, column = self._place(attached.get("dbg"))
@@ -266,7 +276,17 @@ class _Reader:
             operands = tuple(map(self._operand, found.operands))
             name = self.addresses[text] = f"%address..{len(self.addresses)}"
             place = len(self.computed) - _MOST_ADDRESSES
-            self.computed.append(replace(found, name=name, operands=operands, position=place))
+            self.computed.append(
+                Instruction(
+                    name,
+                    found.opcode,
+                    found.type,
+                    operands,
+                    found.types,
+                    found.about,
+                    position=place,
+                )
+            )
         return self.addresses[text]
 
     def _place(self, note: str | None) -> tuple[int, int]:
@@ -288,35 +308,34 @@ class _Reader:
             note = m[1]
             yield note
 
-    def _read(self, opcode: str, rest: str) -> Instruction:
+    def _read(self, opcode: str, rest: str) -> _Said:
         if opcode in INTEGERS or opcode in FLOATS:
             first, second = parts(rest)
             type_, a = _typed(first)
-            return Instruction("", opcode, type_, (a, second), (type_, type_))
+            return _Said(opcode, type_, (a, second), (type_, type_))
         match opcode:
             case "icmp" | "fcmp":
                 predicate, _, more = rest.partition(" ")
                 first, second = parts(more)
                 type_, a = _typed(first)
-                return Instruction("", opcode, "i1", (a, second), (type_, type_), predicate)
+                return _Said(opcode, "i1", (a, second), (type_, type_), predicate)
             case "load":
                 type_, pointer, *_ = parts(rest)
-                return Instruction("", opcode, type_, (_typed(pointer)[1],), ("ptr",))
+                return _Said(opcode, type_, (_typed(pointer)[1],), ("ptr",))
             case "store":
                 value, pointer, *_ = parts(rest)
                 type_, v = _typed(value)
-                return Instruction("", opcode, "void", (v, _typed(pointer)[1]), (type_, "ptr"))
+                return _Said(opcode, "void", (v, _typed(pointer)[1]), (type_, "ptr"))
             case "phi":
                 type_, _, pairs = (
-                    rest.partition(" [") if not rest.startswith("[") else _array_phi(rest)
+                    rest.partition(" [ ") if not rest.startswith("[") else _array_phi(rest)
                 )
-                found = [parts(p.strip(" []")) for p in parts("[" + pairs)]
-                return Instruction(
-                    "",
+                found = [p.rpartition(", ") for p in pairs.removesuffix(" ]").split(" ], [ ")]
+                return _Said(
                     opcode,
                     type_.strip(),
-                    tuple(v for v, _ in found),
-                    labels=tuple(b for _, b in found),
+                    tuple(v for v, _, _ in found),
+                    labels=tuple(b for _, _, b in found),
                 )
             case "br":
                 return _branch(rest)
@@ -327,8 +346,7 @@ class _Reader:
             case "getelementptr":
                 source, *others = parts(rest)
                 typed = [_typed(p) for p in others]
-                return Instruction(
-                    "",
+                return _Said(
                     opcode,
                     "ptr",
                     tuple(v for _, v in typed),
@@ -338,46 +356,53 @@ class _Reader:
             case _ if opcode in CASTS:
                 value, _, to = rest.rpartition(" to ")
                 type_, v = _typed(value)
-                return Instruction("", opcode, to, (v,), (type_,))
+                return _Said(opcode, to, (v,), (type_,))
             case _:
                 typed = [_typed(p) for p in parts(rest)]
                 type_ = typed[-1][0] if typed else "void"
                 labels = tuple(_TO.findall(rest))
                 operands = tuple(v for _, v in typed)
                 result = "ptr" if opcode == "alloca" else type_
-                return Instruction(
-                    "", opcode, result, operands, tuple(t for t, _ in typed), rest, labels=labels
-                )
+                return _Said(opcode, result, operands, tuple(t for t, _ in typed), rest, labels)
 
 
 def _array_phi(rest: str) -> tuple[str, str, str]:
     type_, value = _typed(rest)
-    return type_, " ", value.lstrip("[")
+    return type_, " [ ", value.removeprefix("[ ")
 
 
-def _branch(rest: str) -> Instruction:
+def _flags(text: str) -> tuple[list[str], str]:
+    """The flags that a text begins with, and the rest."""
+    found: list[str] = []
+    while (word := text.partition(" "))[0] in _FLAGS:
+        found.append(word[0])
+        text = word[2]
+    return found, text
+
+
+def _branch(rest: str) -> _Said:
+    if m := _CONDITIONAL.match(rest):
+        return _Said("br", "void", (m[1],), labels=(m[2], m[3]))
     condition = () if rest.startswith("label") else (_typed(parts(rest)[0])[1],)
-    return Instruction("", "br", "void", condition, labels=tuple(_TO.findall(rest)))
+    return _Said("br", "void", condition, labels=tuple(_TO.findall(rest)))
 
 
-def _switch(rest: str) -> Instruction:
+def _switch(rest: str) -> _Said:
     """A switch: what decides, then the numbers of its cases; where it goes for none of them, then where for each."""
     type_, value = _typed(rest.partition(",")[0])
     operands = (value, *_CASE.findall(rest))
     labels = tuple(_TO.findall(rest))
-    return Instruction("", "switch", "void", operands, (type_,) * len(operands), labels=labels)
+    return _Said("switch", "void", operands, (type_,) * len(operands), labels=labels)
 
 
-def _call(rest: str) -> Instruction:
+def _call(rest: str) -> _Said:
     m = _CALLED.match(rest)
     if m is None:
-        return Instruction("", "call", "void", (), about="?")
+        return _Said("call", "void", (), about="?")
     head = m[1].split()
     callee = m[2] if not m[2].startswith("asm") else "asm"
     typed = [_typed(p) for p in parts(m[3])]
     type_ = next((w for w in reversed(head) if re.match(r"[\w\[{%<]", w)), "void")
     if "(" in m[1]:
         type_ = head[-1] if head and "(" not in head[-1] else "void"
-    return Instruction(
-        "", "call", type_, tuple(v for _, v in typed), tuple(t for t, _ in typed), callee
-    )
+    return _Said("call", type_, tuple(v for _, v in typed), tuple(t for t, _ in typed), callee)
