@@ -32,6 +32,7 @@ from functools import lru_cache
 from typing import Any, Self, TypeAlias, TypeVar
 
 from relift.semantics.errors import IllTyped
+from relift.semantics.syntax import overloading
 
 V = TypeVar("V")
 Atom: TypeAlias = Hashable
@@ -210,7 +211,17 @@ class Size:
     def __rpow__(self, base: SizeLike) -> Size:
         return Size.of(base) ** self
 
-    __truediv__ = _refused("sizes divide exactly or not at all; write ({}) // {}")
+    _uneven = _refused("sizes divide exactly or not at all; write ({}) // {}")
+
+    def __truediv__(self, other: object) -> Any:
+        """Through a number with a point as the number that it is; sizes themselves divide by `//`."""
+        return (
+            overloading.scalar("div", self, other) if type(other) is float else self._uneven(other)
+        )
+
+    def __rtruediv__(self, other: object) -> Any:
+        return overloading.scalar("div", other, self)
+
     __mod__ = _refused("sizes have no remainder; make {} a multiple, such as {} * rl.nat('k')")
     __lt__ = __le__ = _refused(f"whether {{}} < {{}} {_UNKNOWN}")
     __gt__ = __ge__ = _refused(f"whether {{}} > {{}} {_UNKNOWN}")
@@ -224,16 +235,10 @@ class Size:
         """Exact division; raises `IllTyped` when `other` does not divide `self` as a polynomial."""
         if isinstance(other, Combined):
             return NotImplemented
-        quotient = self.divided_by(Size.of(other))
-        if quotient is None:
-            raise IllTyped(
-                f"{self} is not divisible by {Size.of(other)}"
-                + (
-                    f" for every size; write it as a multiple of {Size.of(other)}"
-                    if self.names() | Size.of(other).names()
-                    else ""
-                )
-            )
+        if (quotient := self.divided_by(by := Size.of(other))) is None:
+            hint = f" for every size; write it as a multiple of {by}"
+            open_ones = self.names() | by.names()
+            raise IllTyped(f"{self} is not divisible by {by}{hint if open_ones else ''}")
         return quotient
 
     def divided_by(self, divisor: Size) -> Size | None:

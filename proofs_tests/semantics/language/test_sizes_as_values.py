@@ -23,6 +23,9 @@ DATA = [3, -1, 4, 1, -5]
 CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Type]] = {
     "divides": (lambda v: v / n, lambda v: v / 5, f32),
     "is divided": (lambda v: n / v, lambda v: 5 / v, f32),
+    "of a number": (lambda v: 2 / n + v, lambda v: 2 / 5 + v, f32),
+    "of a number with a point": (lambda v: 0.5 / n * v, lambda v: 0.5 / 5 * v, f32),
+    "by a number with a point": (lambda v: (n - 1) / 2.0 - v, lambda v: 2 - v, f32),
     "is taken away": (lambda v: v - n, lambda v: v - 5, f64),
     "is less by": (lambda v: n - v, lambda v: 5 - v, i32),
     "as a polynomial": (lambda v: (2 * n + 1) * v, lambda v: 11 * v, i64),
