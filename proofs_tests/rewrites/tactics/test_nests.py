@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
+from proofs_tests.compiler.programs import typed
 from proofs_tests.nests import Manner, manners, written
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import refusal
+from relift.egraph.search.guidance.tilings import Extent, extent_of
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32
 
 SMALL = Tiles(8, 8, 4, 1, 1)
 PLAIN = Manner(
@@ -72,3 +77,23 @@ def test_folds_in_parts_mean_the_same(manner: Manner) -> None:
 def test_parts_that_do_not_divide_the_folds_are_refused() -> None:
     with pytest.raises(NoMatch, match="5 parts do not divide folds of"):
         derive(written(PLAIN), folds_in_parts(5, tile_for_groups(SMALL)))
+
+
+@typed(x=f32[2, 3, 4, 5], kernels=f32[2, 8, 3])
+def of_pictures(x: Any, kernels: Any) -> Any:
+    """Weighted channels of several pictures, each with weights of its own."""
+
+    def weighted(picture: Any, weights: Any) -> Any:
+        columns = rl.map(rl.transpose, rl.transpose(picture))
+        pixel = lambda p: rl.reduce(rl.add, 0.0, rl.map(lambda q: q[0] * q[1], rl.zip(p, weights)))
+        return rl.map(lambda row: rl.map(pixel, row), columns)
+
+    def of_one(p: Any) -> Any:
+        return rl.map(lambda weights: weighted(p[0], weights), p[1])
+
+    return rl.map(of_one, rl.zip(x, kernels))
+
+
+def test_the_dimensions_of_a_nest_are_those_of_its_fold_whatever_they_are_called() -> None:
+    """A rule that joins dimensions may give an element the name that the outermost one has: it is another."""
+    assert extent_of(of_pictures) == Extent(8, 20, 3, 2, 4)

@@ -90,7 +90,8 @@ def nest_in(t: Term) -> Nest | None:
         if len(alike) != 1 or not isinstance(term_at(inner.f.body, folds[0]).type, Scalar):
             continue
         bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
-        if bound <= free_variables(term_at(inner.f.body, folds[0])):
+        below = {x.name for x in binders_at(inner.f.body, folds[0])}  # of the same names, maybe
+        if bound <= free_variables(term_at(inner.f.body, folds[0])) - below:
             around = tuple(
                 place[:i]
                 for i, field in enumerate(place)
