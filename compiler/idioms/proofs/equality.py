@@ -78,7 +78,8 @@ class _Proving:
     ) -> None:
         self.relations, self.found, self.lifted = relations, found, lifted
         self.prover, self.rounded = Prover(), rounded
-        self.equations = Equations(self.prover, Scalars(rounded, self.prover.bounds))
+        scalars = Scalars(rounded, lifted.asks("not a number"), self.prover.bounds)
+        self.equations = Equations(self.prover, scalars)
         self.execution = Execution(relations, found.loop, self.equations, None)
         self.execution.rises = lifted.asks("rows that rise")
         self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})

@@ -43,6 +43,8 @@ class Scalars:
     """The scalars of one proof; `rounded` where floats are not taken for real numbers."""
 
     rounded: bool
+    numbers: bool = False
+    """Whether it is a condition that what is compared is a number."""
     bounds: list[Any] = field(default_factory=list[Any])
     """What is known of the cells that were read, where they hold few bits."""
     _bounded: dict[int, Term] = field(default_factory=dict[int, Term])
@@ -157,7 +159,17 @@ class Scalars:
         if kind in FLOATS and self.rounded:
             one, other = sorted((a, b), key=lambda x: x.sexpr())
             return self._unknown(f"equal {kind}", [one, other], "boolean")
-        return a == b
+        asks = kind in FLOATS and a.eq(b) and not self.numbers
+        return self._is_number(a, kind) if asks else a == b
+
+    def _is_number(self, a: Term, kind: str) -> Term:
+        """Whether a value that stands for a real number is equal to itself: NaN is not, and no real number is like it."""
+        if z3.is_rational_value(a):
+            return z3.BoolVal(True)
+        if z3.is_app_of(a, z3.Z3_OP_ITE):
+            asked, yes, no = a.children()
+            return z3.If(asked, self._is_number(yes, kind), self._is_number(no, kind))
+        return self._unknown(f"is a number {kind}", [a], "boolean")
 
     def _compared(self, function: str, a: Term, b: Term, kind: str) -> Term:
         plain, swapped = _COMPARED[function]

@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 import relift as rl
-from proofs_tests.compiler.idioms.checks import FILES, lifted
+from proofs_tests.compiler.idioms.checks import FILES, FOLDER, lifted
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
+from relift.compiler.idioms.evidence import evidence
+from relift.compiler.idioms.execution import Compiled
+from relift.compiler.idioms.facts.llvm.source import bitcode
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.proofs.equality import proof
 
@@ -50,6 +53,20 @@ def test_what_is_no_number_is_seen_to_the_last_bit() -> None:
     wrong = [replace(right.lifted, program=m) for m in mutants(right.lifted.program)]
     assert wrong
     assert not any(proof(right.relations, right.found, w).rounded for w in wrong)
+
+
+def test_what_is_no_number_is_told_from_real_numbers() -> None:
+    """Over real numbers, too, what is not equal to itself is told from what is: no real number is taken for it."""
+    right = found("ways", "clamped_by_calls")
+    assert right.lifted is not None
+    compiled = Compiled(bitcode(FOLDER / "ways.c"))
+    wrong = [replace(right.lifted, program=m) for m in mutants(right.lifted.program)]
+    believed = [w for w in wrong if proof(right.relations, right.found, w).ok]
+    assert 0 < len(believed) < len(wrong)
+    for same in believed:
+        assert evidence(
+            right.relations, right.found, same, compiled, 200, 2, beside=right.lifted
+        ).ok
 
 
 def test_sums_that_are_regrouped_hold_over_real_numbers() -> None:
