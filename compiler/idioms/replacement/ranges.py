@@ -32,6 +32,8 @@ def range_checks(idiom: LiftedIdiom) -> Ranges:
     """The checks for what an idiom's loops compute; raises `Kept` where that is data, of which nothing is known before."""
     relations = idiom.relations
     used = _used(relations, idiom.found.loop.blocks)
+    if any(_loses_half(relations.function.values[name]) for name in used):
+        raise Kept("a float becomes a number without sign, of which a kernel knows the lower half")
     checks, values = list[str](), set[str]()
     for name in sorted(relations.evolution.wraps.keys() & used):
         i = relations.function.values[name]
@@ -63,6 +65,11 @@ def fitting(relations: Relations, values: list[str], ranges: Ranges) -> list[str
         if kind in _BITS and ranges.unsigned:
             found.append(f"{letter(v)} < 0")
     return found
+
+
+def _loses_half(i: Instruction) -> bool:
+    """Whether a float becomes a number without sign that numbers with one do not all hold."""
+    return i.opcode == "fptoui" and i.type in _BITS
 
 
 def _used(relations: Relations, blocks: frozenset[str]) -> set[str]:

@@ -510,6 +510,7 @@ def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:
         ("void f(int n, float *x) { _Pragma(\"GCC ivdep\") for (int i = 0; i < n; i++) x[i] = 1; }\n", "a pragma before it"),
         ("int m(void); void f(float *x) { for (int i = 0, n = m(); i < n; i++) x[i] = 1; }\n", "the head of the loop calls"),
         ("void f(int m, float *x) { int i, n; for (i = 0, n = m, m = 3; i < n; i++) x[i] = 1; }\n", "m has no name"),
+        ("void f(int n, unsigned *y, float *x) { for (int i = 0; i < n; i++) y[i] = (unsigned)x[i]; }\n", "a number without sign"),
         ("#define EACH for (int i = 0; i < n; i++)\nvoid f(int n, float *y, float *x) { EACH y[i] = x[i]; }\n", "of a macro"),
     ],
 )  # fmt: skip
