@@ -70,8 +70,20 @@ def products(a: rl.i32[n, m]):
         (sums, scans_in_groups(8, 4, ROOM), {"n": 4096}, 5),
         (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 32}, 1),
         (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 64}, 3),
+        (sums, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
+        (sums, scans_in_groups(8, 4, ROOM), {"n": 65}, 3),
+        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
+        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 4),
     ],
-    ids=["two levels", "a row for each group", "rows in chunks"],
+    ids=[
+        "two levels",
+        "a row for each group",
+        "rows in chunks",
+        "two levels and rests",
+        "a rest",
+        "rows of no whole chunks",
+        "rows in chunks and rests",
+    ],
 )
 def test_groups_scan_in_local_memory(
     program: Program, tactic: Tactic, sizes: dict[str, int], kernels: int

@@ -56,6 +56,33 @@ def map_here_with_rest(main: int) -> Tactic:
     return then(inside("xs")(apply("concat_take_drop", "backward", m=main)), apply("map_concat"))
 
 
+def scan_here_with_rest(chunk: int, main: int) -> Tactic:
+    """A scan as that of its first `main` elements, and of the others from the last running result of the chunks of those.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
+    >>> @rl.program
+    ... def sums(x: rl.f32[11]):
+    ...     return rl.scan_seq(rl.add, 0.0, x)
+    >>> found = derive(sums, scan_here_with_rest(4, 8))
+    >>> print(rl.show(found.result.ys))  # doctest: +NORMALIZE_WHITESPACE
+    scan_seq(
+      add,
+      scan_seq(add, 0.0, map(lambda c: reduce(add, 0.0, c), split(4, take(8, x))))[1],
+      drop(8, x)
+    )
+    """
+    come_to = then(
+        apply("reduce_to_seq", "backward"),
+        apply("partial_reduce_chunks", m=chunk),
+        apply("reduce_to_seq"),
+        apply("scan_last", "backward"),
+    )
+    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
+    return then(split, apply("scan_concat"), inside("ys", "init")(come_to), _pushed())
+
+
 def _where(pattern: type[Pattern], tactic: Tactic) -> Tactic:
     def guarded(at: Rewriting, place: Position) -> Rewriting:
         if not isinstance(term_at(at.term, place), pattern):

@@ -23,8 +23,11 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.groups.cooperative import by_groups
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
+from relift.rewrites.tactics.groups.rows import shared_out
+from relift.rewrites.tactics.nests.padding import copied_out, lengthened
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import free_variables
@@ -79,17 +82,18 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
     return tactic
 
 
-_BY_ONE = then(
-    apply("join_repeat", "backward"),
-    inside("xss")(
-        then(
-            apply("map_repeat", "backward", parts={"x": ("x", "xs")}),
-            _WORK_ITEMS,
-            apply("store_local"),
-        )
-    ),
-)
+def _by_one(level: Tactic, data: Position) -> Tactic:
+    """What is computed of the array at a place in it, by one of those of a level."""
+    each = then(apply("map_repeat", "backward", parts={"x": ("x", *data)}), level)
+    return then(apply("join_repeat", "backward"), inside("xss")(each))
+
+
+_BY_ONE = then(_by_one(_WORK_ITEMS, ("xs",)), inside("xss")(apply("store_local")))
 """A scan by one work-item of a group."""
+_BY_ONE_OF_ALL = then(
+    _by_one(_WORK_ITEMS, ("xs",)), _by_one(apply("map_to_wrg", d=0), ("xss", "xs", "x"))
+)
+"""A scan by one work-item of one group."""
 
 
 def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
@@ -112,12 +116,19 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
     def one(at: Rewriting, place: Position) -> Rewriting:
         if free_variables(term_at(at.term, place)):
             raise NoMatch("no scan outside all functions")
+        length = length_at(at, place)
+        if (rest := length % (items * each)) and rest < length:
+            at = scan_here_with_rest(items * each, length - rest)(at, place)
+            at = what_chunks_come_to(at, (*place, "ys", "init", "xs"))
+            at = inside("ys")(_BY_ONE_OF_ALL)(at, place)
+            place = (*place, "xs")
         at = in_chunks(at, place)
         at = apply("map_to_wrg", d=0)(at, (*place, "xss"))
-        starts = (*place, *_STARTS)
-        at = inside("xs")(then(_REDUCED, apply("store_global")))(at, starts)
-        at = attempt(one)(at, starts)
-        return apply("store_global")(at, starts)
+        return what_chunks_come_to(at, (*place, *_STARTS))
+
+    def what_chunks_come_to(at: Rewriting, place: Position) -> Rewriting:
+        at = inside("xs")(then(_REDUCED, apply("store_global")))(at, place)
+        return then(attempt(one), apply("store_global"))(at, place)
 
     return topdown(one)
 
@@ -134,8 +145,7 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     >>> [step.rule for step in derive(sums, rows_scanned(32, 16, 48 * 1024)).steps][:2]
     ['let_inline', 'join_split']
     """
-    whole = then(scanned_in_group(items, local_bytes), apply("insert_copy"), _written(items))
-    by_rows = then(inside("f")(whole), apply("map_to_wrg", d=0))
+    by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
     in_chunks = _in_chunks(items, each, local_bytes)
 
     def one(at: Rewriting, place: Position) -> Rewriting:
@@ -144,6 +154,11 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
             raise NoMatch("no map of scans outside all functions")
         if length_at(at, (*place, "f")) <= items * each:
             return by_rows(at, place)
+        if more := -length_at(at, (*place, "f")) % (items * each):
+            longer = then(inside("xs")(lengthened(more)), apply("scan_take", "backward"))
+            outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
+            stored = inside("xs")(then(one, apply("store_global")))
+            return then(inside("f")(longer), outside, stored, copied_out)(at, place)
         at = inside("f")(in_chunks)(at, place)
         at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
         starts = (*place, "xs", "ys")
@@ -155,6 +170,22 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
         return apply("map_to_wrg", d=1)(at, place)
 
     return topdown(one)
+
+
+def _row_scanned(items: int, local_bytes: int) -> Tactic:
+    """A scan by a group, whose work-items have chunks of one length: where these are no row, of a longer one."""
+    scanned = scanned_in_group(items, local_bytes)
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        more = -length_at(at, place) % items
+        if not more:
+            return then(scanned, apply("insert_copy"), _written(items))(at, place)
+        longer = then(inside("xs")(lengthened(more)), apply("scan_take", "backward"))
+        under_a_name = apply("let_inline", "backward", parts={"x": ("xs", "xs")})
+        written = then(inside("f")(shared_out(items)), inside("x")(scanned))
+        return then(longer, apply("insert_copy"), under_a_name, written)(at, place)
+
+    return tactic
 
 
 def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:

@@ -40,7 +40,7 @@ def in_whole_blocks(nest: Nest, rows: int, columns: int, tactic: Tactic) -> Tact
     if nest.around:
         raise NoMatch("nests in one more map are not padded")
     stored = inside(*_TAKEN * sum(map(bool, more)))(then(tactic, apply("store_global")))
-    return then(inside(*nest.place)(then(padded(*more), stored)), _copied_out)
+    return then(inside(*nest.place)(then(padded(*more), stored)), copied_out)
 
 
 def padded(rows: int, columns: int) -> Tactic:
@@ -69,14 +69,16 @@ def padded(rows: int, columns: int) -> Tactic:
 
 def _one(more: int) -> Tactic:
     """A map of so many more elements, of which the first are taken."""
-    longer = then(
-        apply("pad_clamp_removed", "backward", left=0, right=more),
-        inside("xs")(apply("drop_nothing")),
-    )
-    return then(inside("xs")(longer), apply("take_map", "backward"))
+    return then(inside("xs")(lengthened(more)), apply("take_map", "backward"))
 
 
-def _copied_out(at: Rewriting, place: Position) -> Rewriting:
+def lengthened(more: int) -> Tactic:
+    """An array as the first elements of one with so many more."""
+    padded = apply("pad_clamp_removed", "backward", left=0, right=more)
+    return then(padded, inside("xs")(apply("drop_nothing")))
+
+
+def copied_out(at: Rewriting, place: Position) -> Rewriting:
     """What is stored and only rearranged, copied by a kernel of its own."""
     depth = len(dimensions(term_at(at.term, place).type)[0])
     if depth > _MOST_DIMENSIONS:
