@@ -11,7 +11,8 @@ import numpy as np
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
 from relift.compiler.idioms.facts.names import bare, is_global
-from relift.semantics.syntax.sizes import Monomial, Size
+from relift.semantics.syntax.monomials import Monomial
+from relift.semantics.syntax.sizes import Size
 
 KINDS = {
     "i1": ctypes.c_bool,

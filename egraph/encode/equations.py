@@ -6,7 +6,8 @@ from itertools import count
 from typing import Self
 
 from relift.egraph.encode.terms import type_text
-from relift.semantics.syntax.sizes import Atom, Size, letter_of
+from relift.semantics.syntax.monomials import Atom
+from relift.semantics.syntax.sizes import Size, letter_of
 from relift.semantics.syntax.types import Type
 
 

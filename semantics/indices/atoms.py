@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relift.semantics.syntax.sizes import Atom, Monomial, Size
+from relift.semantics.syntax.monomials import Atom, Monomial
+from relift.semantics.syntax.sizes import Size
 
 Index: TypeAlias = Size
 """A polynomial whose atoms are names of sizes and the atoms below."""

@@ -36,7 +36,8 @@ from relift.semantics.indices.atoms import (
     index_atom,
 )
 from relift.semantics.indices.ranges import bounds, surely_at_most, surely_within
-from relift.semantics.syntax.sizes import Atom, Monomial, Size, SizeLike
+from relift.semantics.syntax.monomials import Atom, Monomial
+from relift.semantics.syntax.sizes import Size, SizeLike
 
 _simplifying: ContextVar[bool] = ContextVar("whether indices are simplified", default=True)
 

@@ -14,7 +14,8 @@ from relift.semantics.indices.atoms import (
     Variable,
     index_atom,
 )
-from relift.semantics.syntax.sizes import Atom, Monomial, Size
+from relift.semantics.syntax.monomials import Atom, Monomial
+from relift.semantics.syntax.sizes import Size
 
 
 @dataclass(frozen=True)

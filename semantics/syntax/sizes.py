@@ -26,20 +26,16 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self, TypeAlias, TypeVar
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax import overloading
+from relift.semantics.syntax.monomials import Atom, Monomial, product, ratio, written
 
 V = TypeVar("V")
-Atom: TypeAlias = Hashable
-"""What a polynomial is over: the name of a natural, or a structured atom of `indices`."""
-
-Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
-"""Atoms with their exponents, sorted by their text; the empty monomial is 1."""
 
 
 class Name(str):
@@ -188,7 +184,7 @@ class Size:
         terms: dict[Monomial, int] = {}
         for left, c in self.terms.items():
             for right, d in factor.terms.items():
-                monomial = _product(left, right)
+                monomial = product(left, right)
                 terms[monomial] = terms.get(monomial, 0) + c * d
         return Size(terms)
 
@@ -260,7 +256,7 @@ class Size:
         rest, quotient = self, Size({})
         while rest.terms:
             top = max(rest.terms, key=degree)
-            monomial = _ratio(top, lead)
+            monomial = ratio(top, lead)
             if monomial is None or rest.terms[top] % divisor.terms[lead]:
                 return None
             step = Size({monomial: rest.terms[top] // divisor.terms[lead]})
@@ -320,17 +316,17 @@ class Size:
         """The polynomial over other atoms; one for which there is none stays."""
         total: dict[Monomial, int] = {}
         for monomial, c in self.terms.items():
-            product, left = _number(c), list[tuple[Atom, int]]()
+            whole, left = _number(c), list[tuple[Atom, int]]()
             for atom, power in monomial:
                 other = replaced(atom)
                 if other is None:
                     left.append((atom, power))
                     continue
                 for _ in range(power):
-                    product = product * other
-            for each, d in product.terms.items():
-                whole = _product(each, tuple(left))
-                total[whole] = total.get(whole, 0) + d
+                    whole = whole * other
+            for each, d in whole.terms.items():
+                monomial = product(each, tuple(left))
+                total[monomial] = total.get(monomial, 0) + d
         return Size(total)
 
     def with_letters(self) -> Size:
@@ -389,13 +385,7 @@ class Size:
 
     def __repr__(self) -> str:
         """Terms by falling degree, then by name: an order that never changes between runs."""
-        texts = [
-            "*".join(
-                ([str(abs(c))] if abs(c) != 1 or not monomial else [])
-                + [str(atom) for atom, power in monomial for _ in range(power)]
-            )
-            for monomial, c in self.ordered()
-        ]
+        texts = [written(monomial, abs(c)) for monomial, c in self.ordered()]
         signs = ["-" if c < 0 else "+" for _, c in self.ordered()]
         if not texts:
             return "0"
@@ -492,21 +482,3 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
         raise IllTyped(f"size {name}: write {factor} * rl.nat('k', least=...) for a least value")
     shown = re.sub(r"\W+", "_", str(factor)).strip("_")
     return factor * Size.atom(Name(f"{name}_by_{shown}", -(-least // (factor.constant or 1))))
-
-
-def _product(left: Monomial, right: Monomial) -> Monomial:
-    if not left or not right:
-        return left or right
-    powers = dict(left)
-    for atom, power in right:
-        powers[atom] = powers.get(atom, 0) + power
-    return tuple(sorted(powers.items(), key=lambda item: str(item[0])))
-
-
-def _ratio(top: Monomial, lead: Monomial) -> Monomial | None:
-    powers = dict(top)
-    for atom, power in lead:
-        powers[atom] = powers.get(atom, 0) - power
-        if powers[atom] < 0:
-            return None
-    return tuple((atom, power) for atom, power in powers.items() if power)

@@ -29,7 +29,8 @@ from relift.semantics.indices.atoms import (
     Variable,
 )
 from relift.semantics.indices.ranges import surely_at_most
-from relift.semantics.syntax.sizes import Atom, Monomial, Size
+from relift.semantics.syntax.monomials import Atom, Monomial
+from relift.semantics.syntax.sizes import Size
 
 
 def index_code(e: Index, *, long: bool = False) -> Expression:

@@ -21,7 +21,8 @@ from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
 from relift.compiler.idioms.facts.names import Counter, bare, is_constant
-from relift.semantics.syntax.sizes import Atom, Size
+from relift.semantics.syntax.monomials import Atom
+from relift.semantics.syntax.sizes import Size
 
 _WHOLE = re.compile(r"-?\d+$")
 _SWAPPED = {"l": "g", "g": "l"}

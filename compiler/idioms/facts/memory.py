@@ -12,7 +12,8 @@ from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.structure import Computed, Structure
-from relift.semantics.syntax.sizes import Monomial, Size
+from relift.semantics.syntax.monomials import Monomial
+from relift.semantics.syntax.sizes import Size
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 

@@ -18,7 +18,8 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.multidimensional import transpose_axes
 from relift.semantics.patterns import Generate, Map
-from relift.semantics.syntax.sizes import Monomial, Size
+from relift.semantics.syntax.monomials import Monomial
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Lambda, Term, Var
 from relift.semantics.syntax.types import Array
 

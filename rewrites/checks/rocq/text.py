@@ -27,6 +27,7 @@ from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.monomials import Atom
 from relift.semantics.syntax.nodes import Field
 from relift.semantics.syntax.signatures import (
     FunctionKind,
@@ -37,7 +38,7 @@ from relift.semantics.syntax.signatures import (
     OperatorKind,
     WrittenKind,
 )
-from relift.semantics.syntax.sizes import Atom, Power, Size
+from relift.semantics.syntax.sizes import Power, Size
 from relift.semantics.syntax.types import (
     INTEGERS,
     AnyType,

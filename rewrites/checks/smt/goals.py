@@ -23,7 +23,8 @@ from typing import Any, TypeAlias
 import z3
 
 from relift.semantics.indices.expressions import parts_by_divisibility
-from relift.semantics.syntax.sizes import Monomial, Size
+from relift.semantics.syntax.monomials import Monomial
+from relift.semantics.syntax.sizes import Size
 
 EFFORT = 2_000_000
 """What Z3 may spend on one statement, in its own unit, the same on every machine: a second or two."""
