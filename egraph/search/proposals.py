@@ -32,23 +32,25 @@ from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Reque
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.derived import Explanations, after, joined, lowered_as, of_shape, same
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
+from relift.egraph.search.guidance.fold_plans import (
+    cooperative_reductions,
+    partial_folds,
+    several_results_each,
+    vector_folds,
+)
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import (
     Plan,
     chunked_scans,
-    cooperative_reductions,
     folded_rows,
     lanes,
     looked_up,
-    partial_folds,
     register_blocks,
     several_dimensions,
-    several_results_each,
     shared_folds,
     shared_rows,
     shared_windows,
-    vector_folds,
 )
 from relift.egraph.search.guidance.tilings import extent_of, nest_tiles
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds

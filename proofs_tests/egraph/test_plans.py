@@ -11,7 +11,8 @@ import pytest
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
-from relift.egraph.search.guidance.plans import blocks_of, cooperative_reductions, register_blocks
+from relift.egraph.search.guidance.fold_plans import cooperative_reductions
+from relift.egraph.search.guidance.plans import blocks_of, register_blocks
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved

@@ -1,6 +1,6 @@
 """What leads from a program to a low-level one.
 
 planning     the stages between a program and a sketch; `guided` goes through them
-plans        tactics that the shape of a program proposes; `tilings` prices the tiles of a nest
+plans        tactics that the shape of a program proposes, `fold_plans` those for folds; `tilings` prices the tiles of a nest
 admissible   the sizes that rules may choose
 """

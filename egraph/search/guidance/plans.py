@@ -11,8 +11,8 @@ all of them once, see `relift.rewrites.tactics.folds.shared`.
 Lanes.  The results of a map become the lanes of vectors that are in the program's text, see
 `relift.rewrites.tactics.vectors.lanes`.
 
-Cooperative reductions on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
-their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.groups.cooperative` and `relift.rewrites.tactics.groups.tiles`.
+Tiles on a GPU.  The work-items of a group share the cells that the windows of their tile read, see
+`relift.rewrites.tactics.groups.tiles`.  How they share folds is in `fold_plans`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
+from relift.egraph.search.guidance.fold_plans import WIDTH
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
-from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then, topdown
+from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then
 from relift.rewrites.tactics.folds.by_rows import columns_by_rows
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
-from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors, rows_in_vectors
-from relift.rewrites.tactics.folds.partial_results import partial_results
-from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
+from relift.rewrites.tactics.folds.in_vectors import rows_in_vectors
 from relift.rewrites.tactics.folds.shared import (
     blocks_across_results,
     blocks_of_folds,
@@ -40,7 +37,6 @@ from relift.rewrites.tactics.folds.shared import (
     tables_in_registers,
 )
 from relift.rewrites.tactics.folds.starts import scans_from_neutral
-from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups
@@ -66,7 +62,7 @@ from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
-from relift.semantics.syntax.types import Array, dimensions
+from relift.semantics.syntax.types import dimensions
 
 
 @dataclass(frozen=True)
@@ -242,11 +238,6 @@ _BLOCKS_OF_ROWS, _AT_A_TIME = 4, (8, 4)
 _TOGETHER, _FOLDS = (16, 8, 4, 2, 1), 8
 """How many vectors of neighbouring results a work-item folds, and how many folds that share what they read at most."""
 
-_MEMBERS = (32, 64, 128, 256)
-_GROUPS = (512, 1024, 2048)
-_WIDTH = 4
-"""Lanes of the vectors that a work-item of such a group reads: 16 bytes, the widest access of a GPU."""
-
 _TILES = (64, 32, 16)
 """Windows of a stencil's tile in each direction."""
 
@@ -287,62 +278,6 @@ def strips_for(program: Program) -> Iterator[tuple[int, int]]:
     sides = (side for side in _TILE_SIDES if common and common % side == 0)
     found = ((side, down) for side in sides for down in _STRIP_LENGTHS if side % down == 0)
     yield from itertools.islice(found, 2)
-
-
-_BLOCKS_OF_FOLDS = (8, 16, 32, 64)
-"""How many partial results each fold of a map of folds may have."""
-
-
-def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that compute a map of folds by two kernels, so that a GPU has more work-items than there are results.
-
-    They raise `NoMatch` where the blocks do not divide the folds.
-    """
-    if device.kind == "gpu" and isinstance(program.body, Map):
-        for blocks in _BLOCKS_OF_FOLDS:
-            yield partial_results(blocks)
-
-
-_OWN = (4, 8, 2)
-"""Results of a work-item whose folds read the same."""
-_LEAST_CHUNK = 256
-"""Elements of a chunk at least: its results are written and read once more."""
-
-
-def several_results_each(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics by which a work-item of a GPU has several folds of one array, and each fold is shared by as many as it takes.
-
-    None where there are no such folds.
-
-    >>> from relift.egraph.search.guidance.plans import several_results_each
-    >>> from relift.rewrites.loading import load_program
-    >>> from relift.device import GPU
-    >>> few = load_program("examples/histogram.py").at({"n": 1 << 22, "b": 256})
-    >>> len(list(several_results_each(few, GPU)))
-    6
-    """
-    if device.kind != "gpu":
-        return
-    try:
-        folds = folds_of_one_array(program.body)
-    except NoMatch:
-        return
-    for own in _OWN:
-        enough = device.compute_units * _HALF_RESIDENT * own / folds.results
-        chunks = 1 << max(0, math.ceil(math.log2(max(enough, 1))))
-        chunks = min(chunks, 1 << int(math.log2(max(folds.length / _LEAST_CHUNK, 1))))
-        for each in dict.fromkeys((chunks, max(chunks // 4, 1))):
-            yield several_results(own, each, _WIDTH)
-
-
-_HALF_RESIDENT = 1024
-"""Half of the work-items that a unit of a GPU holds: with several results each, it is as busy."""
-
-
-def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """A tactic by which each work-item of a GPU folds what all of them read in vectors; it raises `NoMatch` for others."""
-    if device.kind == "gpu" and isinstance(program.body, Map):
-        yield folds_in_vectors(_WIDTH)
 
 
 _LINES = ((8, 256), (4, 256), (8, 128))
@@ -401,7 +336,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
             yield rows_of_items(depth, device.vector_width, device.nearest_bytes)
         else:
             for members in _ROW_MEMBERS:
-                yield rows_by_groups(depth, members, _WIDTH, device.local_memory_bytes)
+                yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
 
 
 def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
@@ -417,7 +352,7 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     if device.kind == "gpu" and found:
         each = then(fuse(), apply("map_to_glb", d=0))
         rows = (rows_in_groups(items, device.local_memory_bytes) for items in _ITEMS)
-        for tactic in (each, rows_in_vectors(_WIDTH), *rows):
+        for tactic in (each, rows_in_vectors(WIDTH), *rows):
             yield then(tactic, tuples_side_by_side())
 
 
@@ -472,28 +407,3 @@ _SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16))
 def _scanned(t: Term) -> int:
     """How many elements a scan goes through."""
     return (t.solved["n"].constant or 0) if isinstance(t, ScanSeq) else 0
-
-
-def cooperative_reductions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that give every reduction of a program with fixed sizes to work-items of a group that cooperate.
-
-    They raise `NoMatch` where they do not share the elements evenly.
-
-    >>> from relift.egraph.search.guidance.plans import cooperative_reductions
-    >>> from relift.rewrites.loading import load_program
-    >>> from relift.device import CPU, GPU
-    >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})
-    >>> len(list(cooperative_reductions(product, GPU))), len(list(cooperative_reductions(product, CPU)))
-    (4, 0)
-    """
-    if device.kind != "gpu":
-        return
-    for members in _MEMBERS:
-        if not isinstance(program.body.type, Array):
-            for groups in _GROUPS:
-                yield then(
-                    attempt(places_in_any_order()),
-                    topdown(cooperative_all(groups, members, _WIDTH)),
-                )
-        else:
-            yield topdown(cooperative_each(members, _WIDTH))

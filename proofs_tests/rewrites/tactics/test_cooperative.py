@@ -55,8 +55,9 @@ def example(name: str) -> Program:
         (example("gemv"), cooperative_each(8, 4), {"n": 6, "m": 128}),
         (total, cooperative_all(4, 8, 4), {"n": 512}),
         (example("dot"), cooperative_all(4, 8, 4), {"n": 512}),
+        (example("dot"), cooperative_all(4, 8, 4), {"n": 521}),
     ],
-    ids=["sums", "gemv", "total", "dot"],
+    ids=["sums", "gemv", "total", "dot", "dot with a rest"],
 )
 def test_a_cooperative_reduction_is_confirmed(
     source: Program, tactic: Tactic, sizes: dict[str, int]
@@ -87,9 +88,9 @@ def test_another_number_of_members_leaves_another_number_of_parts() -> None:
     assert lengths == ["vec(f32, 4)[4]", "vec(f32, 4)[16]"]
 
 
-def test_groups_that_do_not_share_evenly_are_refused() -> None:
-    with pytest.raises(NoMatch, match="3 groups do not share 256 elements evenly"):
-        derive(total, cooperative_all(3, 8, 4), {"n": 256})
+def test_what_has_no_two_chunks_is_refused() -> None:
+    with pytest.raises(NoMatch, match="3 groups do not share 63 elements"):
+        derive(total, cooperative_all(3, 8, 4), {"n": 63})
 
 
 def test_there_is_one_reduction_at_a_place() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,14 +14,16 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.device import GPU
-from relift.egraph.search.guidance.plans import cooperative_reductions, partial_folds
+from relift.egraph.search.guidance.fold_plans import cooperative_reductions, partial_folds
+from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.groups.few_folds import few_folds
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -89,6 +92,35 @@ def test_two_kernels_compute_what_one_does(program: Program) -> None:
     np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
 
 
+@pytest.mark.parametrize("length", [96, 101], ids=["chunks", "chunks and a rest"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_few_long_folds_are_shared_by_groups(program: Program, length: int) -> None:
+    """A group for each chunk of each fold, whatever is folded, and however long; then a work-item for each result."""
+    down = program is not rows
+    sizes = {"n": length, "m": 3} if down else {"n": 3, "m": length}
+    found = derive(program, few_folds(12, 4, 4), sizes)
+    require_standing(found, RULES)
+
+    source = program.at(sizes)
+    kernel = rl.compile(Program(program.name, source.parameters, found.result))
+    inputs = tuple(np.sign(x) for x in whole_inputs(source, 1))
+    assert kernel.source.count("kernel void") == 2
+    np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
+
+
+def test_a_gpu_has_work_for_all_of_its_units_where_few_rows_are_long() -> None:
+    """By the model one row takes hardly longer than to read it; its length is a prime number."""
+    task = Proposals(rows, {"n": 1, "m": 16_777_213}, GPU)
+    found = [each for tactic in partial_folds(task.source, GPU) for each in _proposed(task, tactic)]
+    assert min(each.cost.seconds for each in found) < 100e-6
+
+
+def _proposed(task: Proposals, tactic: Tactic) -> list[Proposal]:
+    with suppress(NoMatch):
+        return task.derived(tactic)
+    return []
+
+
 @pytest.mark.parametrize(
     ("program", "sizes", "loops"), [(rows, {"n": 4, "m": 256}, 1), (rows, {"n": 4, "m": 512}, 2)]
 )
@@ -128,7 +160,7 @@ def test_teams_go_along_rows_and_blocks_along_columns() -> None:
 
     def least(program: Program, plan) -> float:
         task = Proposals(program, {"n": 8192, "m": 8192}, GPU)
-        found = [each for tactic in plan(task.source, GPU) for each in task.derived(tactic)]
+        found = [each for tactic in plan(task.source, GPU) for each in _proposed(task, tactic)]
         return min(each.cost.seconds for each in found)
 
     assert 2 * least(column_sums, partial_folds) < least(column_sums, cooperative_reductions)

@@ -13,7 +13,8 @@ import pytest
 
 import relift as rl
 from relift.device import GPU
-from relift.egraph.search.guidance.plans import cooperative_reductions, folded_rows
+from relift.egraph.search.guidance.fold_plans import cooperative_reductions
+from relift.egraph.search.guidance.plans import folded_rows
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch

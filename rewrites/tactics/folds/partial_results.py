@@ -7,6 +7,8 @@ is made of the folds of `blocks` chunks, which are computed by a work-item each,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -20,6 +22,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
 from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -44,22 +47,50 @@ def partial_results(blocks: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(places_in_any_order())(at, place)
-        below, fold = _map_of_folds(term_at(at.term, place))
-        here = (*place, *below)
-        length = length_of(term_at(at.term, (*here, "f", *fold, "xs")).type)
-        if length % blocks or length == blocks:
-            raise NoMatch(f"{blocks} blocks do not divide {length} elements")
-        at = inside("f", *fold)(reduced_in_chunks("partial_reduce_chunks", length // blocks))(
-            at, here
-        )
-        at = inside("f", *fold, "xs")(ELEMENTS_IN_CHUNKS)(at, here)
-        partial = {"g": ("f", *fold, "xs")}
+        folds = folds_at(at, place)
+        if folds.length % blocks or folds.length == blocks:
+            raise NoMatch(f"{blocks} blocks do not divide {folds.length} elements")
+        return in_two_kernels(folds, folds.length // blocks, _PARTIAL)(at, place)
+
+    return tactic
+
+
+@dataclass(frozen=True)
+class MapOfFolds:
+    """Where the outermost map is that computes values by a single fold each, and where in its function the fold is."""
+
+    place: Position
+    fold: Position
+    results: int
+    length: int
+
+
+def folds_at(at: Rewriting, place: Position) -> MapOfFolds:
+    """The map of folds below a place; raises `NoMatch` where there is none, or nobody knows how long it is."""
+    t = term_at(at.term, place)
+    below, fold = _map_of_folds(t)
+    results = length_of(term_at(t, below).type)
+    return MapOfFolds(below, fold, results, length_of(term_at(t, (*below, "f", *fold, "xs")).type))
+
+
+def in_two_kernels(folds: MapOfFolds, chunk: int, partial: Tactic) -> Tactic:
+    """Folds of chunks of so many elements, which a tactic has computed and stored, then the folds of those, and of the rest."""
+    main = folds.length - folds.length % chunk
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        here, fold = (*place, *folds.place), folds.fold
+        if main < folds.length:
+            at = inside("f", *fold)(fold_here_with_rest(main))(at, here)
+            fold = (*fold, "left")
+        in_chunks = reduced_in_chunks("partial_reduce_chunks", chunk)
+        at = inside("f", *fold)(then(in_chunks, inside("xs")(ELEMENTS_IN_CHUNKS)))(at, here)
+        of_chunks = {"g": ("f", *fold, "xs")}
         if fold:
-            at = apply("map_fission_with_zip", parts=partial)(at, here)
-            at = inside("xs", "ys")(_PARTIAL)(at, here)
+            at = apply("map_fission_with_zip", parts=of_chunks)(at, here)
+            at = inside("xs", "ys")(partial)(at, here)
         else:
-            at = apply("map_fusion", "backward", parts=partial)(at, here)
-            at = inside("xs")(_PARTIAL)(at, here)
+            at = apply("map_fusion", "backward", parts=of_chunks)(at, here)
+            at = inside("xs")(partial)(at, here)
         return then(IN_ORDER, topdown(EACH_RESULT))(at, place)
 
     return tactic

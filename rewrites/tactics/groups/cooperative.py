@@ -23,9 +23,10 @@ from relift.rewrites.tactics.combinators import (
     vectorize_reduction,
 )
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
+from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array, Scalar, dimensions
 
@@ -99,18 +100,18 @@ def by_groups(members: int, width: int) -> Tactic:
 
 
 def cooperative_all(groups: int, members: int, width: int) -> Tactic:
-    """A reduction of everything: `groups` groups reduce a chunk each, and one work-item what they found."""
+    """A reduction of everything: about `groups` groups reduce a chunk each, and one work-item what they found, and the rest."""
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Reduce):
-            raise NoMatch("a cooperative reduction needs a `reduce`")
-        (length,) = dimensions(t.xs.type)[0]
-        chunk = length.divided_by(Size.of(groups))
-        if chunk is None or chunk.constant is None:
-            raise NoMatch(f"{groups} groups do not share {length} elements evenly")
+    def whole(at: Rewriting, place: Position) -> Rewriting:
+        length = dimensions(term_at(at.term, (*place, "xs")).type)[0][0].constant
+        chunk = chunk_near(length or 0, groups, members * width)
+        if length is None or not chunk:
+            raise NoMatch(f"{groups} groups do not share {length} elements")
+        if rest := length % chunk:
+            at = fold_here_with_rest(length - rest)(at, place)
+            place = (*place, "left")
         split = then(
-            reduced_in_chunks("partial_reduce_chunks", chunk.constant),
+            reduced_in_chunks("partial_reduce_chunks", chunk),
             inside("xs")(
                 then(
                     attempt(inside("xs")(apply("split_map"))),
@@ -121,4 +122,22 @@ def cooperative_all(groups: int, members: int, width: int) -> Tactic:
         )
         return split(at, place)
 
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), Reduce):
+            raise NoMatch("a cooperative reduction needs a `reduce`")
+        return from_neutral(whole)(at, place)
+
     return tactic
+
+
+def chunk_near(length: int, parts: int, unit: int) -> int:
+    """A multiple of `unit` by which there are about so many parts, and which leaves few elements; 0 where there are no two.
+
+    >>> from relift.rewrites.tactics.groups.cooperative import chunk_near
+    >>> chunk_near(1 << 20, 512, 128), chunk_near(1000003, 512, 128), chunk_near(100, 2, 64)
+    (2048, 2304, 0)
+    """
+    least = max(length // (parts * unit), 1)
+    most = min(2 * least, length // (2 * unit))
+    turns = range(least, most + 1)
+    return min((k * unit for k in turns), key=lambda chunk: (length % chunk, chunk), default=0)

@@ -1,0 +1,111 @@
+"""Plans for the folds of a GPU: who has a share of each, where many work-items, or groups, fold one array together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from relift.device import DeviceDescription
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Tactic, attempt, then, topdown
+from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
+from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.places import places_in_any_order
+from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
+from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
+from relift.rewrites.tactics.groups.few_folds import few_folds
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Map
+from relift.semantics.syntax.types import Array
+
+WIDTH = 4
+"""Lanes of the vectors that a work-item reads: 16 bytes, the widest access of a GPU."""
+
+_MEMBERS = (32, 64, 128, 256)
+_GROUPS = (256, 512, 1024)
+
+
+def cooperative_reductions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give every reduction of a program with fixed sizes to work-items of a group that cooperate.
+
+    They raise `NoMatch` where they do not share the elements evenly.
+
+    >>> from relift.egraph.search.guidance.fold_plans import cooperative_reductions
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU, GPU
+    >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})
+    >>> len(list(cooperative_reductions(product, GPU))), len(list(cooperative_reductions(product, CPU)))
+    (4, 0)
+    """
+    if device.kind != "gpu":
+        return
+    for members in _MEMBERS:
+        if not isinstance(program.body.type, Array):
+            for groups in _GROUPS:
+                yield then(
+                    attempt(places_in_any_order()),
+                    topdown(cooperative_all(groups, members, WIDTH)),
+                )
+        else:
+            yield topdown(cooperative_each(members, WIDTH))
+
+
+_BLOCKS_OF_FOLDS = (8, 16, 32, 64)
+"""How many partial results each fold of a map of folds may have."""
+
+
+def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that compute a map of folds by two kernels, so that a GPU has more work-items than there are results.
+
+    They raise `NoMatch` where the blocks do not divide the folds, or these are too short for chunks.
+    """
+    if device.kind == "gpu" and isinstance(program.body, Map):
+        for blocks in _BLOCKS_OF_FOLDS:
+            yield partial_results(blocks)
+        for groups, members in _CHUNKS:
+            yield few_folds(groups, members, WIDTH)
+
+
+_CHUNKS = ((1024, 128), (512, 128), (256, 256))
+"""Groups for all chunks of few long folds, and their work-items."""
+
+_OWN = (4, 8, 2)
+"""Results of a work-item whose folds read the same."""
+_LEAST_CHUNK = 256
+"""Elements of a chunk at least: its results are written and read once more."""
+
+
+def several_results_each(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics by which a work-item of a GPU has several folds of one array, and each fold is shared by as many as it takes.
+
+    None where there are no such folds.
+
+    >>> from relift.egraph.search.guidance.fold_plans import several_results_each
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import GPU
+    >>> few = load_program("examples/histogram.py").at({"n": 1 << 22, "b": 256})
+    >>> len(list(several_results_each(few, GPU)))
+    6
+    """
+    if device.kind != "gpu":
+        return
+    try:
+        folds = folds_of_one_array(program.body)
+    except NoMatch:
+        return
+    for own in _OWN:
+        enough = device.compute_units * _HALF_RESIDENT * own / folds.results
+        chunks = 1 << max(0, math.ceil(math.log2(max(enough, 1))))
+        chunks = min(chunks, 1 << int(math.log2(max(folds.length / _LEAST_CHUNK, 1))))
+        for each in dict.fromkeys((chunks, max(chunks // 4, 1))):
+            yield several_results(own, each, WIDTH)
+
+
+_HALF_RESIDENT = 1024
+"""Half of the work-items that a unit of a GPU holds: with several results each, it is as busy."""
+
+
+def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """A tactic by which each work-item of a GPU folds what all of them read in vectors; it raises `NoMatch` for others."""
+    if device.kind == "gpu" and isinstance(program.body, Map):
+        yield folds_in_vectors(WIDTH)

@@ -1,0 +1,42 @@
+"""Tactics for few long folds on a GPU: each is cut into chunks, and a group has each chunk.
+
+One group for each fold leaves most of a device idle where the folds are few: the sums of four rows, the norms of a
+batch's channels.  Here the folds of all chunks are computed and stored, and a work-item for each result folds those, and
+the few elements of no whole chunk.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.folds.partial_results import folds_at, in_two_kernels
+from relift.rewrites.tactics.folds.places import places_in_any_order
+from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
+from relift.semantics.syntax.binding import Position
+
+
+def few_folds(groups: int, members: int, width: int) -> Tactic:
+    """The outermost map of folds by about so many groups for all chunks together.
+
+    Raises `NoMatch` where a fold has no two chunks.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.few_folds import few_folds
+    >>> @rl.program
+    ... def sums(a: rl.f32[2, 1000]):
+    ...     return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
+    >>> [step.rule for step in derive(sums, few_folds(8, 32, 4)).steps][:3]
+    ['concat_take_drop', 'reduce_concat', 'partial_reduce_chunks']
+    """
+    chunks = then(inside("f")(by_groups(members, width)), apply("map_to_wrg", d=1))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
+        folds = folds_at(at, place)
+        chunk = chunk_near(folds.length, -(-groups // folds.results), members * width)
+        if not chunk:
+            raise NoMatch(f"a fold of {folds.length} elements has no two chunks")
+        return in_two_kernels(folds, chunk, then(chunks, apply("store_global")))(at, place)
+
+    return tactic
