@@ -111,7 +111,7 @@ class _Walker:
         match statement:
             case tree.Barrier(fences):
                 self.stops.append(self.stop())
-                return BarrierInterval(ways=() if "local" in fences else FREE)
+                return BarrierInterval(ways=() if "group" in fences else FREE)
             case tree.Loop():
                 return self.loop(statement)
             case tree.Guard(condition, body):

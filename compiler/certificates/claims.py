@@ -261,7 +261,7 @@ def _written_claims(
         own = [a for a in accesses if a.array == array]
         reads = [a for a in own if a.kind == "read"]
         writes = [a for a in own if a.kind == "write"]
-        is_global = array.type.space == "global"
+        is_global = array.type.space.of_device
         if reads and array.name not in full:
             before = own[: own.index(reads[0])]
             add(
@@ -278,7 +278,7 @@ def _initialised(
     prover: Prover, reads: Sequence[Access], before: Sequence[Access], *, held: bool
 ) -> str:
     """Why it is not known that all that is read of an array was written; nothing where it is."""
-    if reads[0].array.type.space == "global":
+    if reads[0].array.type.space.of_device:
         return f"{reads[0].array.name} is not known to be written before"
     if not held:
         return "it rests on bounds and races that are not proved"

@@ -14,6 +14,7 @@ from typing import Protocol
 from relift.compiler.certificates.flows import Access, Fact, Iteration, Place
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
 from relift.compiler.text import tree
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Name as Atom
 from relift.semantics.syntax.sizes import Size
 
@@ -192,11 +193,11 @@ def covered(prover: Prover, writes: Sequence[Access], cells: tree.Expression) ->
 
     That no two work-items write one cell, and that all writes are within the array, is shown elsewhere.
     """
-    count = _count(prover, writes, (), space="global")
+    count = _count(prover, writes, (), space=Space.GLOBAL)
     wanted = number_of(cells, prover.sizes)
     if count != wanted:
         raise NotCounted(f"{count} writes for {wanted} cells")
-    _apart(prover, writes, 0, space="global")
+    _apart(prover, writes, 0, space=Space.GLOBAL)
 
 
 def initialised(prover: Prover, reads: Sequence[Access], before: Sequence[Access]) -> None:
@@ -207,7 +208,7 @@ def initialised(prover: Prover, reads: Sequence[Access], before: Sequence[Access
     space = read.array.type.space
     common = _common(read.place, before)
     outer = read.place[:common]
-    if space == "local" and not all(w.uniform for w in outer if isinstance(w, Iteration)):
+    if space.of_group and not all(w.uniform for w in outer if isinstance(w, Iteration)):
         raise NotCounted("a loop that not all of a group take")
     around = {w.counter for w in read.place if isinstance(w, Iteration)}
     for a in before:
@@ -235,7 +236,7 @@ def _common(place: Place, accesses: Sequence[Access]) -> int:
     return found
 
 
-def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: str) -> Size:
+def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: Space) -> Size:
     """How many instances of some writes there are in one turn of what is around them."""
     total = Size.of(0)
     for a in writes:
@@ -244,8 +245,8 @@ def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: str
         if a.partial:
             raise NotCounted("some lanes of a vector are written by themselves")
         one = _Instances(prover)
-        if space != "private":
-            one.start(local=space == "local")
+        if not space.of_item:
+            one.start(local=space.of_group)
             one.along(
                 tuple(w for w in outer if isinstance(w, Fact) and not _of_group(prover, w, space))
             )
@@ -254,12 +255,12 @@ def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: str
     return total
 
 
-def _of_group(prover: Prover, fact: Fact, space: str) -> bool:
+def _of_group(prover: Prover, fact: Fact, space: Space) -> bool:
     """Whether a condition around all accesses of a local array holds for a whole group or for none of it.
 
     In a group that gets there, it leaves nobody out.
     """
-    return space == "local" and all(
+    return space.of_group and all(
         isinstance(u, tree.Whole | tree.Binary | tree.Prefix)
         or (isinstance(u, tree.Name) and u.name in prover.sizes)
         or (isinstance(u, tree.Invocation) and u.function in ("get_group_id", "get_num_groups"))
@@ -277,7 +278,7 @@ def _bundles(writes: Sequence[Access]) -> list[list[Access]]:
     return list(found.values())
 
 
-def _apart(prover: Prover, writes: Sequence[Access], common: int, *, space: str) -> None:
+def _apart(prover: Prover, writes: Sequence[Access], common: int, *, space: Space) -> None:
     """No two instances of the writes meet in one cell: of one work-item, or of those that share the array.
 
     Of global arrays, that work-items do not meet is shown as the absence of races.
@@ -290,11 +291,11 @@ def _apart(prover: Prover, writes: Sequence[Access], common: int, *, space: str)
 
 
 def _never_meet(
-    prover: Prover, left: list[Access], right: list[Access], common: int, *, space: str
+    prover: Prover, left: list[Access], right: list[Access], common: int, *, space: Space
 ) -> bool:
     import z3
 
-    one, other = prover.item(), prover.item("'", "" if space == "local" else "'")
+    one, other = prover.item(), prover.item("'", "" if space.of_group else "'")
     one.enter(left[0].place)
     other.enter(right[0].place)
     cell, k, m = z3.Int("cell"), z3.Int("which"), z3.Int("which'")
@@ -303,7 +304,7 @@ def _never_meet(
         for w in left[0].place[:common]
         if isinstance(w, Iteration)
     ]
-    if space != "local":
+    if not space.of_group:
         same += [v == other.ids[name] for name, v in one.ids.items()]
     different = [k != m] if left is right else [z3.BoolVal(True)]
     if left is right:

@@ -35,7 +35,7 @@ class Array:
     @property
     def constant(self) -> bool:
         """Whether the kernel only reads it."""
-        return self.type.space == "global" and self.type.constant
+        return self.type.space.of_device and self.type.constant
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class BarrierInterval:
 
 def straight(found: Iterable[Access]) -> BarrierInterval:
     """One statement, whose accesses two work-items make in any order."""
-    points = tuple(AccessAt(access) for access in found if access.array.type.space == "local")
+    points = tuple(AccessAt(access) for access in found if access.array.type.space.of_group)
     return BarrierInterval(points, points, tuple(_meet(points, points)))
 
 

@@ -9,6 +9,7 @@ from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.running.launch import Buffer
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.tree import Argument, CType, KernelText
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 
 BY_VALUE = ("scalar", "size")
@@ -71,7 +72,7 @@ def _require_type(kernel: str, b: Buffer, p: Argument) -> None:
     wanted = plain(
         CType("int") if by_value and str(b.scalar) == "boolean" else memory_type(b.scalar)
     )
-    space = "private" if by_value else "global"
+    space = Space.PRIVATE if by_value else Space.GLOBAL
     lane = plain(replace(p.type, width=1))
     fits = (lane, p.type.pointer, p.type.space) == (wanted, not by_value, space)
     if fits and vectors_of(b, p.type.width) is not None:

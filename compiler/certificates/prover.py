@@ -60,7 +60,7 @@ class Prover:
     def global_races(self) -> list[Claim]:
         """No two work-items write, or write and read, one cell of global memory."""
         shared = [
-            a for a in self.found.all if a.array.type.space == "global" and not a.array.constant
+            a for a in self.found.all if a.array.type.space.of_device and not a.array.constant
         ]
         bundles = _bundled(shared)
         return [
@@ -237,7 +237,7 @@ def _together(bundle: Sequence[Access]) -> str:
 
 
 def _mentions_groups(access: Access) -> bool:
-    return access.array.type.space == "local" or any(
+    return access.array.type.space.of_group or any(
         u.function in ("get_group_id", "get_local_id") for u in invocations(access)
     )
 

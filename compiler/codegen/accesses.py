@@ -146,7 +146,7 @@ class Accesses:
 
     def _note_walk(self, cell: Cell, lane: Lane | None) -> None:
         """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
-        if cell.memory.space != "global" or lane is not None or not self._loops:
+        if not cell.memory.space.of_device or lane is not None or not self._loops:
             return
         for walker, names in (("loop", self._loops[-1:]), ("items", ["glb_0", "lcl_0"])):
             for atom in variables_of(cell.offset):

@@ -27,30 +27,31 @@ from relift.semantics.indices.views import (
     memories_of,
     view,
 )
-from relift.semantics.patterns import Scatter
+from relift.semantics.patterns import Scatter, Store
 from relift.semantics.syntax.binding import map_children
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Term, Var
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
-def into_local(g: Terms, t: Term, scope: Scope) -> View:
-    """Emit t into new local memory, in the order of its type."""
-    where = new_local(g.emission, t.type)
+def into_group(g: Terms, t: Store, scope: Scope) -> View:
+    """Emit what is stored into a new memory of the group, in the order of its type."""
+    where = new_in_group(g.emission, t.type, t.space)
     for m in memories_of(where):
-        fixed(m.cells, f"to_local of {t.type}")
-    g.write(t, where, scope)
+        fixed(m.cells, f"{t.name} of {t.type}")
+    g.write(t.xs, where, scope)
     return where
 
 
-def new_local(e: Emission, t: Type) -> View:
-    """New local memory for a value of type t."""
-    where = stored(e.body.fresh("tile", t), t, "local")
+def new_in_group(e: Emission, t: Type, space: Space) -> View:
+    """New memory of a group for a value of type t."""
+    where = stored(e.body.fresh("tile", t), t, space)
     e.local_arrays += memories_of(where)
     return where
 
 
-def into_private(g: Terms, t: Term, scope: Scope) -> View:
+def into_private(g: Terms, t: Term, scope: Scope, space: Space = Space.PRIVATE) -> View:
     """Emit t into new private memory, in the order in which it is computed: registers have no addresses.
 
     In lanes each has one: an array of vectors.
@@ -60,11 +61,11 @@ def into_private(g: Terms, t: Term, scope: Scope) -> View:
     if data is not None and not isinstance(t, Scatter):  # which is written through, not read
         hole = Var(Unknown("own"), data.type)
         layout = map_children(t, lambda u: hole if u is data else u, lambda f: f)
-        below = Environment(variables={hole.name: into_private(g, data, scope)})
+        below = Environment(variables={hole.name: into_private(g, data, scope, space)})
         return view(layout, below)
     spread = owners(t, e.threads)
     of_all = t.type if scope.lane is None else _of_vectors(t.type, scope.lane.width)
-    where = stored(e.body.fresh("own", t.type), of_all, "private", spread, e.aligned)
+    where = stored(e.body.fresh("own", t.type), of_all, space, spread, e.aligned)
     found = memories_of(where)
     check_size(found, t.type)
     e.accesses.declare(found, t.type, spread)
@@ -111,7 +112,8 @@ def exchanged(
     e: Emission, first: View, second: View, t: Type
 ) -> tuple[View, View, Callable[[], None]]:
     """Two local arrays of type t by pointers, the old and the new one; and what emits the exchange of these."""
-    old, new = (stored(e.body.fresh(name, t), t, "local") for name in ("old", "new"))
+    space = memories_of(first)[0].space
+    old, new = (stored(e.body.fresh(name, t), t, space) for name in ("old", "new"))
     for m in memories_of(first):
         e.barriers.on_read(m)
     both = list(zip(memories_of(first), memories_of(second), strict=True))
@@ -133,4 +135,4 @@ def exchanged(
 
 def _pointer(m: Memory) -> CType:
     """The type of a pointer to a local array."""
-    return replace(memory_type(m.scalar), pointer=True, space="local")
+    return replace(memory_type(m.scalar), pointer=True, space=m.space)

@@ -18,7 +18,7 @@ from relift.compiler.codegen.body import Body, Mark
 from relift.compiler.text.tree import Barrier, Statement, expressions_of, variables
 from relift.semantics.indices.views import Memory
 
-BARRIER = Barrier(frozenset(["local"]))
+BARRIER = Barrier(frozenset(["group"]))
 """All work-items of a group see what each has written to local memory."""
 
 
@@ -51,12 +51,12 @@ class Barriers:
 
     def on_read(self, memory: Memory) -> None:
         """Note that a cell is read."""
-        if memory.space == "local":
+        if memory.space.of_group:
             self.touched |= self._arrays(memory)
 
     def on_write(self, memory: Memory) -> None:
         """Note that a cell is written."""
-        if memory.space == "local":
+        if memory.space.of_group:
             self.filled |= self._arrays(memory)
             self.in_body |= self._arrays(memory)
             self.known |= {memory.name, *self._arrays(memory)}

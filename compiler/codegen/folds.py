@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relift.compiler.codegen.arrays import exchanged, into_local, into_private, new_local
+from relift.compiler.codegen.arrays import exchanged, into_group, into_private, new_in_group
 from relift.compiler.codegen.emission import Emission, Terms
 from relift.compiler.codegen.loops import around_loop, copy, loop
 from relift.compiler.codegen.passes.fetched_ahead import fetched_ahead
@@ -21,17 +21,8 @@ from relift.semantics.indices.views import (
     memories_of,
     same_cells,
 )
-from relift.semantics.patterns import (
-    Accumulating,
-    Fold,
-    InTurn,
-    Iterate,
-    ScanSeq,
-    Stepping,
-    Store,
-    ToLocal,
-    ToPrivate,
-)
+from relift.semantics.patterns import Accumulating, Fold, InTurn, Iterate, ScanSeq, Stepping, Store
+from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax.terms import Combine, Lambda, free_variables
 from relift.semantics.syntax.types import holds_array
 
@@ -166,8 +157,8 @@ def _fetch_ahead(e: Emission, t: Stepping) -> None:
 def _accumulator(g: Terms, t: Stepping, target: View | None, scope: Scope) -> View:
     """Where the array of a fold lies, with its first value in it."""
     first = t.first
-    if isinstance(first, ToPrivate):
-        return into_private(g, first.xs, scope)
+    if isinstance(first, Store) and first.space.of_item:
+        return into_private(g, first.xs, scope, first.space)
     if isinstance(first, Stepping) and not first.fills:
         return in_place(g, first, None, scope)  # nobody else reads what it comes to
     if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):
@@ -191,17 +182,17 @@ def _not_in_place(t: Stepping, why: str) -> Unsupported:
 # ---- in local memory
 
 
-def iterate_locally(g: Terms, t: Iterate, first: Store, scope: Scope) -> View:
+def iterate_in_group(g: Terms, t: Iterate, first: Store, scope: Scope) -> View:
     """Emit a loop that applies f to an array in local memory: each run reads one array and writes another.
 
     The two change their roles by an exchange of pointers.
     """
     e, f = g.emission, t.f
-    start = into_local(g, first.xs, scope)
-    old, new, exchange = exchanged(e, start, new_local(e, t.type), t.type)
+    start = into_group(g, first, scope)
+    old, new, exchange = exchanged(e, start, new_in_group(e, t.type, first.space), t.type)
 
     def step(_: Index, inner: Scope) -> None:
-        body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+        body = f.body.xs if in_group_memory(f.body) else f.body
         g.write(body, new, e.applied(f, inner, old))
         exchange()
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from relift.compiler.codegen import evaluation, folds, in_order
-from relift.compiler.codegen.arrays import into_local, into_private
+from relift.compiler.codegen.arrays import into_group, into_private
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
 from relift.compiler.codegen.loops import around_loop, copy, in_parallel, loop
@@ -52,11 +52,10 @@ from relift.semantics.patterns import (
     Stepping,
     Store,
     ToGlobal,
-    ToLocal,
-    ToPrivate,
     Zip,
 )
 from relift.semantics.patterns.layout import windows_viewed
+from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
@@ -105,7 +104,7 @@ class Generator:
             case InOrder():
                 in_order.write(self, t, target, scope)
             case Stepping() if holds_array(t.type):
-                if isinstance(t.first, ToLocal):
+                if in_group_memory(t.first):
                     self._copy(t, target, scope)
                 else:
                     folds.in_place(self, t, target, scope)
@@ -221,15 +220,17 @@ class Generator:
                 return folds.reduce(self, t, scope)
             case Iterate():
                 return folds.iterate(self, t, scope)
-            case ToLocal(xs):
-                return into_local(self, xs, scope)
-            case ToPrivate(Stepping() as xs) if holds_array(xs.type) and not xs.fills:
+            case Store() if t.space.of_group:
+                return into_group(self, t, scope)
+            case Store(Stepping() as xs) if (
+                t.space.of_item and holds_array(xs.type) and not xs.fills
+            ):
                 return self.view(xs, scope)
             case InOrder() if not t.fills:
                 return in_order.shown(self, t, scope)
-            case ToPrivate(xs) if holds_array(xs.type):
-                return into_private(self, xs, scope)
-            case ToPrivate(xs):
+            case Store(xs) if t.space.of_item and holds_array(xs.type):
+                return into_private(self, xs, scope, t.space)
+            case Store(xs) if t.space.of_item:
                 return self._emission.hold(self.evaluate(xs, scope), t.type, "v", scope)
             case (
                 Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
@@ -243,8 +244,8 @@ class Generator:
                 return self._emission.hold(value, t.type, "v", scope)
 
     def _folded_array(self, t: Stepping, scope: Scope) -> View:
-        if isinstance(t, Iterate) and isinstance(t.x, ToLocal):
-            return folds.iterate_locally(self, t, t.x, scope)
+        if isinstance(t, Iterate) and in_group_memory(t.x):
+            return folds.iterate_in_group(self, t, t.x, scope)
         return folds.in_place(self, t, None, scope)
 
     # ---- evaluating: values as C expressions

@@ -57,6 +57,7 @@ from relift.semantics.patterns import (
     ScatterIndices,
     Search,
 )
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Lambda
 from relift.semantics.syntax.types import Array, holds_array, i32
@@ -273,7 +274,7 @@ def _order(g: Terms, n: Size) -> ArrayView:
             f"insertion_sort_seq of {n} arrays: their order needs {4 * n} bytes in a work-item, at most {PRIVATE_LIMIT} "
             "are supported; sort chunks of them"
         )
-    found = array(stored(e.body.fresh("order"), Array(i32, n), "private"))
+    found = array(stored(e.body.fresh("order"), Array(i32, n), Space.PRIVATE))
     e.statement(Declaration(c_type(i32), _memory(found), Whole(n.constant), None))
     return found
 

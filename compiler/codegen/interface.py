@@ -15,6 +15,7 @@ from relift.compiler.running.launch import Buffer, Parameter, Role
 from relift.compiler.text.tree import Argument, CType, Name
 from relift.semantics.indices.stored import memories, stored
 from relift.semantics.indices.views import Memory, TupleView, View
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, subterms
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
@@ -40,7 +41,7 @@ def _by_value(name: str, t: Type) -> list[Memory]:
     """The components of a parameter that are single scalars: they are passed by value."""
     match t:
         case Scalar():
-            return [Memory(name, t, Size.of(1), "private")]
+            return [Memory(name, t, Size.of(1), Space.PRIVATE)]
         case Tuple(parts):
             return [m for i, part in enumerate(parts) for m in _by_value(f"{name}_{i}", part)]
         case Array() | Vector() | TypeVariable():
@@ -90,4 +91,4 @@ def _parameter_view(name: str, t: Type) -> View:
 
 def _pointer(m: Memory, *, constant: bool = False) -> CType:
     """The type of a buffer."""
-    return replace(memory_type(m.scalar), pointer=True, space="global", constant=constant)
+    return replace(memory_type(m.scalar), pointer=True, space=m.space, constant=constant)

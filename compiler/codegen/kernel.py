@@ -181,7 +181,7 @@ def _prologue(
     known = mentioned(body)
     arrays = [
         Declaration(
-            replace(memory_type(m.scalar), space="local"),
+            replace(memory_type(m.scalar), space=m.space),
             m.name,
             Whole(max(1, number(m.cells))),
             None,
@@ -244,7 +244,7 @@ def _widest_vector(body: Sequence[Statement]) -> CType | None:
     >>> from relift.compiler.codegen.kernel import _widest_vector
     >>> from relift.compiler.text.reader import read_kernels
     >>> _widest_vector(read_kernels("kernel void f() { float4 v = (float4)(0); *(global int8*)(out) = (int8)(1); }")[0].body)
-    CType(scalar='int', width=8, pointer=False, space='private', constant=False, fixed=False)
+    CType(scalar='int', width=8, pointer=False, space=Space.PRIVATE, constant=False, fixed=False)
     """
     found = [t for t in _types(body) if t.width > 1 and t.scalar in _COMPUTED]
     widest = max(

@@ -41,7 +41,8 @@ from relift.semantics.indices.views import (
     turned,
     vector,
 )
-from relift.semantics.patterns import EachOf, MapLcl, ToLocal
+from relift.semantics.patterns import EachOf, MapLcl
+from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Term, subterms
 
@@ -83,7 +84,7 @@ def loop(
 
 def around_loop(e: Emission, body: Term) -> AbstractContextManager[None]:
     """A loop without `to_local` needs no barrier inside, so one before it is enough."""
-    fills = any(isinstance(u, ToLocal) for u, _ in subterms(body))
+    fills = any(in_group_memory(u) for u, _ in subterms(body))
     return nullcontext() if fills or not e.analyses.barriers else e.barriers.unit()
 
 
@@ -174,7 +175,7 @@ def _is_lane(leaf: Leaf, i: Index) -> bool:
         case Value(lane=lane):
             return lane is not None and depends_on(lane, i)
         case Cell(memory, offset):
-            vectors = memory.space == "private" and memory.width is not None
+            vectors = memory.space.of_item and memory.width is not None
             return vectors and depends_on(modulo(offset, memory.width or 1), i)
         case Guarded(_, inside, outside):
             return _is_lane(inside, i) or _is_lane(outside, i)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from relift.compiler.text import tree
+from relift.compiler.text.memories import FENCES, UNSAID, word_of
 
 PRECEDENCE = {
     operator: level
@@ -115,8 +116,12 @@ class Printer:
 
     def type(self, t: tree.CType) -> str:
         """A type; of a pointer, with the address space that it points to."""
-        words = [t.space] * (t.space != "private") + ["const"] * t.constant + [self.scalar(t)]
-        return " ".join(words) + "*" * t.pointer + " const" * t.fixed
+        where = [] if t.space is UNSAID else [word_of(t.space)]
+        return (
+            " ".join([*where, *["const"] * t.constant, self.scalar(t)])
+            + "*" * t.pointer
+            + " const" * t.fixed
+        )
 
     # ---- statements
 
@@ -167,8 +172,7 @@ class Printer:
 
     def barrier(self, s: tree.Barrier) -> str:
         """Where all work-items of a group wait, without the semicolon."""
-        fences = " | ".join(f"CLK_{space.upper()}_MEM_FENCE" for space in sorted(s.fences))
-        return f"barrier({fences})"
+        return f"barrier({' | '.join(name for name, of in FENCES.items() if of in s.fences)})"
 
     def advice(self, s: tree.Loop) -> list[str]:
         """What the driver is told of a loop."""
@@ -253,4 +257,4 @@ def is_work_item(e: tree.Expression | None) -> bool:
 
 def is_local_array(s: tree.Statement) -> bool:
     """Whether a statement declares an array of a work-group."""
-    return isinstance(s, tree.Declaration) and s.extent is not None and s.type.space == "local"
+    return isinstance(s, tree.Declaration) and s.extent is not None and s.type.space.of_group

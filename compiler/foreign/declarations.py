@@ -58,7 +58,7 @@ class WithDeclarations(WithBranches):
         t, dims = declared(d)
         self.trees.extents.pop(d.name, None)
         self.trees.singles.discard(d.name)
-        if t.scalar == EVENT or (t.space == "local" and not t.pointer and not dims):
+        if t.scalar == EVENT or (t.space.of_group and not t.pointer and not dims):
             self._single(d, t, dims, depth)
             return
         if not dims:
@@ -101,7 +101,7 @@ class WithDeclarations(WithBranches):
                 Declaration(replace(t, constant=False), d.name, Whole(cells), None), depth
             )
         if d.init is not None:
-            if t.space == "local" or dims:
+            if t.space.of_group or dims:
                 raise refused(d, f"a first value of {d.name}")
             from pycparser import c_ast
 

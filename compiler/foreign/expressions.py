@@ -10,6 +10,7 @@ from typing import Any
 from relift.compiler.text.c_types import SIZES
 from relift.compiler.text.cursor import Cursor
 from relift.compiler.text.lexing import NotUnderstood, numeric
+from relift.compiler.text.memories import SPACES, UNSAID
 from relift.compiler.text.tree import (
     Binary,
     Cast,
@@ -24,6 +25,7 @@ from relift.compiler.text.tree import (
     Real,
     Whole,
 )
+from relift.semantics.syntax.memory import Space
 
 ROW = "row of an array"
 """The function that flattens two indices: (outer, inner, how many inner ones there are)."""
@@ -52,7 +54,7 @@ def ctype(
     names: Sequence[str],
     node: Any,
     *,
-    space: str = "private",
+    space: Space = UNSAID,
     pointer: bool = False,
     constant: bool = False,
 ) -> CType:
@@ -66,6 +68,9 @@ def ctype(
     t = cursor.type()
     return CType(t.scalar, t.width, pointer, space, constant)
 
+
+_CONSTANT = "constant"
+"""What OpenCL C calls the part of the device's memory that kernels only read."""
 
 _TYPES = frozenset(["bool", "half", *(f"half{n}" for n in (2, 3, 4, 8, 16))])
 """Words of OpenCL C that a parser of C takes for names."""
@@ -92,17 +97,14 @@ def declared(node: Any) -> tuple[CType, list[Any]]:
     words += t.quals or []
     if not isinstance(t.type, c_ast.IdentifierType):
         raise refused(node, "a struct, union or enum")
-    spaces = [
-        w.strip("_") for w in words if w.strip("_") in ("global", "local", "private", "constant")
-    ]
-    space = spaces[0] if spaces else "private"
-    constant = "const" in words or space == "constant"
+    known = {**SPACES, _CONSTANT: Space.GLOBAL}
+    said = next((w for w in (w.strip("_") for w in words) if w in known), None)
     found = ctype(
         t.type.names,
         node,
-        space="global" if space == "constant" else space,
+        space=UNSAID if said is None else known[said],
         pointer=pointer,
-        constant=constant,
+        constant="const" in words or said == _CONSTANT,
     )
     return found, extents
 

@@ -279,10 +279,14 @@ class Loosely(Expressions):
     def _copied(self, function: str, arguments: tuple[Expression, ...]) -> Code:
         """A copy that all work-items of a group make together, and what it is waited for by."""
         (m, i, to), (n, j, of) = self.pointer(arguments[0]), self.pointer(arguments[1])
-        if plain(to) != plain(of) or to.constant or {to.space, of.space} != {"local", "global"}:
+        if (
+            plain(to) != plain(of)
+            or to.constant
+            or {to.space.owner, of.space.owner} != {"group", "device"}
+        ):
             raise NotUnderstood(f"{function} between such arrays")
         count, *stride = (self.value(a).text for a in arguments[2:-1])
-        steps = (1, 1) if not stride else (stride[0], 1) if to.space == "global" else (1, stride[0])
+        steps = (1, 1) if not stride else (stride[0], 1) if to.space.of_device else (1, stride[0])
         event = "None" if arguments[-1] == Whole(0) else self.value(arguments[-1]).text
         self.sites += 1
         text = (

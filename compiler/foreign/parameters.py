@@ -89,7 +89,7 @@ def given_by(
     rest = iter([b for b in inputs if b.name not in taken and b.role == "input"])
     for name, t in parameters:
         wanted = said.get(name, name)
-        if t.pointer and t.space == "local":
+        if t.pointer and t.space.of_group:
             if not wanted.isdecimal():
                 raise NotSaid(
                     f"how many cells {name} has is not known; say it: --argument {name}=…"

@@ -36,11 +36,16 @@ from relift.compiler.text.tree import (
 from relift.compiler.validation.symbols import TooLarge
 from relift.compiler.validation.translation.operators import as_int, as_type
 from relift.compiler.validation.translation.python import Local, Translated, Variable
+from relift.semantics.syntax.memory import Owner
 
 _WRITES = re.compile(r"\.store|store_if|copied\(")
 """What a function does to memory; one that does nothing may be run several times."""
 
-_FENCES = {1: {"local"}, 2: {"global"}, 3: {"local", "global"}}
+_FENCES: Mapping[int, frozenset[Owner]] = {
+    1: frozenset(["group"]),
+    2: frozenset(["device"]),
+    3: frozenset(["group", "device"]),
+}
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class ByHand(WithDeclarations):
         for p in taken_by(kernel):
             t = self._taken(p)
             name = self.w.fresh(p.name)
-            if t.pointer and t.space == "local":
+            if t.pointer and t.space.of_group:
                 if p.name not in self.local_cells:
                     raise refused(
                         p, f"how many cells {p.name} has, which --argument {p.name}=… says"

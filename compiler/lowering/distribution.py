@@ -77,7 +77,7 @@ def _first_lcl(t: terms.Term) -> EachOf | None:
     """A `map_lcl` that writes into the same memory as t."""
     if isinstance(t, MapLcl):
         return t
-    if isinstance(t, Store) and t.space != "global":
+    if isinstance(t, Store) and not t.space.of_device:
         return None
     found = (_first_lcl(u.body if isinstance(u, terms.Lambda) else u) for _, u in terms.children(t))
     return next((u for u in found if u is not None), None)

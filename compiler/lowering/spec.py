@@ -47,10 +47,9 @@ from relift.semantics.patterns import (
     Scatter,
     Store,
     ToGlobal,
-    ToLocal,
-    ToPrivate,
     Zip,
 )
+from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Power, Size, Unknown
@@ -83,7 +82,7 @@ class Place:
 
     used: Used
     around: Used = frozenset()
-    target: Space = "global"
+    target: Space = Space.GLOBAL
     sequential: bool = False
     lanes: bool = False
 
@@ -144,7 +143,7 @@ def _write(t: terms.Term, place: Place) -> None:
         _read(t, place)
         return
     match t:
-        case PadEmpty() if place.target == "global":
+        case PadEmpty() if place.target.of_device:
             raise Unsupported(
                 "pad_empty leaves cells of a global buffer open; write pad(left, right, clamp, xs), which fixes them"
             )
@@ -159,7 +158,7 @@ def _write(t: terms.Term, place: Place) -> None:
         case InOrder() if not isinstance(t, ReduceWhile):
             _check_owner(t, place)
             _go_through(t, place)
-        case Fold() if isinstance(t.init, InTurn) and place.target == "global":
+        case Fold() if isinstance(t.init, InTurn) and place.target.of_device:
             _write_fold(t, place)
         case Let(f, x):
             _read(x, place)
@@ -297,16 +296,16 @@ def _read(t: terms.Term, place: Place) -> None:
                 "to_global inside a kernel; it stands outside all parallel maps and loops, "
                 "between two kernels"
             )
-        case ToLocal(xs):
+        case Store(xs) if t.space.of_group:
             _check_local(place)
-            _write(xs, replace(place, target="local"))
+            _write(xs, replace(place, target=t.space))
         case ReduceWhile():
             _check_registers(t, t.init.type)
             _go_through(t, place)
         case InOrder():
             _go_through(t, place)
-        case ToPrivate(xs) if holds_array(xs.type):
-            _write(xs, replace(place, target="private"))
+        case Store(xs) if t.space.of_item and holds_array(xs.type):
+            _write(xs, replace(place, target=t.space))
         case (
             terms.Var() | terms.Input() | terms.Literal() | terms.Apply()
             | terms.Call() | terms.Combine() | terms.MakeTuple() | terms.Get()
@@ -319,7 +318,7 @@ def _read(t: terms.Term, place: Place) -> None:
 def _step(body: terms.Term, state: Type, place: Place) -> None:
     """Check what a fold does with each element: it goes over an array, or into registers."""
     if holds_array(state):
-        _write(body, replace(place, target="private", sequential=True))
+        _write(body, replace(place, target=Space.PRIVATE, sequential=True))
     else:
         _read(body, replace(place, sequential=True))
 
@@ -339,13 +338,13 @@ def _go_through(t: InOrder, place: Place) -> None:
 
 def _write_state(body: terms.Term, first: terms.Term, place: Place) -> None:
     """Check the step of an iteration on an array: it goes where the first value is."""
-    if isinstance(first, ToLocal):
+    if in_group_memory(first):
         _write(
-            body.xs if isinstance(body, ToLocal) else body,
-            replace(place, target="local", sequential=True),
+            body.xs if in_group_memory(body) else body,
+            replace(place, target=first.space, sequential=True),
         )
     else:
-        _write(body, replace(place, target="private", sequential=True))
+        _write(body, replace(place, target=Space.PRIVATE, sequential=True))
 
 
 def _check_registers(t: terms.Pattern, state: Type) -> None:

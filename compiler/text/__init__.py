@@ -7,5 +7,6 @@ expression_reader  expressions; `statement_reader` is what stands around them
 reader             a source: kernels and functions
 expressions        a tree as text, in messages
 c_types            what C does to types
+memories           its words for the memories of a device, and for the flags of barriers
 names              names that C leaves to programs, by `opencl_words`
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.memories import SPACES, UNSAID
 from relift.compiler.text.tree import CType
 
 _Read = TypeVar("_Read")
@@ -15,7 +16,7 @@ _TYPE = re.compile(  # size_t2 and bool4 are names like any other
     r"(?!(?:bool|size_t)\d)"
     r"(bool|char|uchar|short|ushort|int|uint|long|ulong|half|float|double|size_t)(2|3|4|8|16)?$"
 )
-_QUALIFIERS = frozenset(["global", "local", "private", "const", "restrict", "kernel", "volatile"])
+_QUALIFIERS = frozenset([*SPACES, "const", "restrict", "kernel", "volatile"])
 _KEYWORDS = frozenset([
     "auto", "break", "case", "continue", "default", "do", "else", "enum", "extern", "for", "goto", "if", "inline",
     "register", "return", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
@@ -88,10 +89,10 @@ class Cursor:
         space, constant, found, pointer = None, False, None, False
         while self.starts_type() or self.next == "*":
             token = self.take()
-            if token in ("global", "local", "private"):
+            if token in SPACES:
                 if space is not None or pointer:
                     raise NotUnderstood(f"the address space {token} near {self.next!r}")
-                space = token
+                space = SPACES[token]
             elif token == "const" and not pointer:
                 constant = True
             elif token == "*":
@@ -107,4 +108,4 @@ class Cursor:
         if found is None:
             raise NotUnderstood(f"a type is expected near {self.next!r}")
         width = int(found.group(2) or 1)
-        return CType(found.group(1), width, pointer, space or "private", constant)
+        return CType(found.group(1), width, pointer, space or UNSAID, constant)

@@ -10,6 +10,8 @@ from relift.compiler.text import tree
 from relift.compiler.text.expression_reader import ExpressionReader
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.memories import FENCES
+from relift.semantics.syntax.memory import Owner
 
 _COUNTERS = frozenset(["int", "long"])
 """The types of loop counters: numbers without a sign would wrap around where those of Z do not."""
@@ -67,12 +69,11 @@ class StatementReader(ExpressionReader):
             return self.guards()
         if self.accept("barrier"):
             self.expect("(")
-            names = {"CLK_LOCAL_MEM_FENCE": "local", "CLK_GLOBAL_MEM_FENCE": "global"}
-            fences = set()
+            fences: set[Owner] = set()
             while not self.accept(")"):
                 token = self.take()
-                if token in names:
-                    fences.add(names[token])
+                if token in FENCES:
+                    fences.add(FENCES[token])
                 elif token != "|":
                     raise NotUnderstood(f"a barrier with {token}")
             self.expect(";")
@@ -152,7 +153,7 @@ class StatementReader(ExpressionReader):
         """The values of all elements of an array, in braces: 0 where there are fewer."""
         self.expect("{")
         found = list(self.separated(self.expression, "}"))
-        if not isinstance(extent, tree.Whole) or not found or t.pointer or t.space != "private":
+        if not isinstance(extent, tree.Whole) or not found or t.pointer or not t.space.of_item:
             raise NotUnderstood(f"the first values of {name}")
         if len(found) > extent.value or extent.value > MOST_FIRST_VALUES:
             raise NotUnderstood(f"{len(found)} first values of {name}")

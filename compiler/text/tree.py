@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from relift.semantics.syntax.memory import Owner, Space
+
 # ---- expressions
 
 
@@ -124,7 +126,7 @@ class CType:
     scalar: str
     width: int = 1
     pointer: bool = False
-    space: str = "private"
+    space: Space = Space.PRIVATE
     constant: bool = False
     fixed: bool = field(default=False, compare=False)
 
@@ -168,9 +170,9 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Barrier:
-    """All work-items of the group wait; `fences` names the address spaces that are made visible."""
+    """All work-items of the group wait; `fences` says whose memories show what each has written."""
 
-    fences: frozenset[str]
+    fences: frozenset[Owner]
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ def turned_back(kernel: tree.KernelText) -> tree.KernelText:
         s.name: s.extent.value
         for s in kernel.body
         if isinstance(s, tree.Declaration)
-        and s.type.space == "local"
+        and s.type.space.of_group
         and isinstance(s.extent, tree.Whole)
     }
     body = list(kernel.body)

@@ -98,7 +98,7 @@ class Accesses:
         self._walks: dict[Index, _Walk] = {}
         self._strips: dict[str, float] = {}
 
-    def stored(self, name: str, t: Type, space: Space = "global") -> View:
+    def stored(self, name: str, t: Type, space: Space = Space.GLOBAL) -> View:
         """A new memory for a value of a type."""
         target = stored(name, t, space)
         self._memories |= {m.name: m for m in memories_of(target)}
@@ -214,7 +214,7 @@ class Accesses:
         scope = self.meter.scope
         if scope.loop is not None and not self._storing and not depends_on(offset, scope.loop):
             return 0.0, 0.0  # read before the loop
-        if memory.space == "private":
+        if memory.space.distance == "register":
             vectors = self.meter.counted.registers / self.meter.device.vector_width
             return (
                 self.meter.issue() if vectors > self.meter.device.vector_registers else 0.0
@@ -253,7 +253,7 @@ class Accesses:
         They are owed until the loop is known to do so, and charged with the access that shows it.
         """
         scope = self.meter.scope
-        if self.meter.on_gpu or memory.space == "private":
+        if self.meter.on_gpu or memory.space.distance == "register":
             return 0.0
         if scope.loop is None or scope.lane is None:
             return 0.0
@@ -275,7 +275,7 @@ class Accesses:
     def _in_strips(self, memory: Memory, offset: Index) -> float:
         """Cycles for the rows of a memory that are read a part at a time: once for all, as what is read again is near."""
         scope = self.meter.scope
-        if self.meter.on_gpu or self._storing or memory.space != "global":
+        if self.meter.on_gpu or self._storing or not memory.space.of_device:
             return 0.0
         if scope.loop is None or scope.lane is None or _length(scope.loop) < _FOLLOWED:
             return 0.0
@@ -316,14 +316,14 @@ class Accesses:
     def _lies_apart(self, memory: Memory, offset: Index) -> bool:
         """Whether neighbouring work-items access cells that are no neighbours, as far as a driver can see."""
         thread = self.meter.scope.thread
-        if memory.space == "private" or thread is None:
+        if memory.space.of_item or thread is None:
             return False
         linear = linear_in(offset, thread)
         return linear is None or linear[0].constant not in (0, 1)
 
     def _access_together(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """An access by neighbouring work-items of a GPU: cheap when they read one row of cells, or one cell."""
-        if memory.space == "private":
+        if memory.space.distance == "register":
             return 0.0, 0.0
         scope, accesses, row = self.meter.scope, 1.0, 1.0
         if scope.lane is not None:
@@ -335,7 +335,7 @@ class Accesses:
                     accesses = max(1.0, scope.width / self.meter.device.vector_width)
                 case _:
                     accesses = scope.width
-        if memory.space == "local":
+        if memory.space.distance == "near":
             return accesses, _WAIT_LOCAL * accesses
         stride = 0 if scope.thread is None else _stride_between(offset, scope.thread)
         close = _LOOKED_UP_BYTES if stride is None else _CACHED_BYTES

@@ -56,7 +56,7 @@ class Kernel:
             min(bytes_of(m), moved)
             for name, m in self.touched.items()
             for moved in self.reached[name].values()
-            if m.space == "global"
+            if m.space.of_device
         )
 
     def seconds_of_memory(self, device: DeviceDescription) -> float:

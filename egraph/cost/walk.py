@@ -50,11 +50,10 @@ from relift.semantics.patterns import (
     Stepping,
     Store,
     ToGlobal,
-    ToLocal,
-    ToPrivate,
     Zip,
 )
 from relift.semantics.patterns.layout import windows_viewed
+from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.sizes import Size
@@ -215,7 +214,7 @@ class Walk:
                 return self._buffer(xs, environment)
             case Store(xs) if holds_array(t.type):
                 return self._stored(t, xs, environment)
-            case ToPrivate(x):
+            case Store(x) if t.space.of_item:
                 touch(x)
             case Splat(_, x):
                 touch(x)
@@ -250,17 +249,17 @@ class Walk:
         counted = self._meter.counted
         waits = counted.waits, counted.waited
         self._write(xs, target, environment)
-        if t.space == "local":
+        if t.space.of_group:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
             self._meter.wait(_BARRIER)
-        elif t.space == "private":
+        elif t.space.of_item:
             self._meter.counted.registers += _held(xs) * self._meter.scope.width
         return target
 
     def _read(self, v: View, t: Type) -> View:
         """What a fold takes, in a register where it is a number in local memory: it may be an index."""
-        if isinstance(v, Cell) and v.memory.space == "local" and isinstance(t, Scalar):
+        if isinstance(v, Cell) and v.memory.space.of_group and isinstance(t, Scalar):
             self._accesses.touch(v)
             return _registers(t)
         return v
@@ -321,7 +320,7 @@ class Walk:
         around, self._ahead = self._ahead, isinstance(t, Fold) and t.ahead
         with self._meter.chain(turns), self._meter.loop(turns, unrolled=t.unrolled) as i:
             arguments = (accumulator,) if iterates else (accumulator, data.at(i))
-            body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+            body = f.body.xs if in_group_memory(f.body) else f.body
             with self._meter.packed() if self._packs(body, accumulator) else nullcontext():
                 self._write(body, accumulator, environment.bind(f, *arguments))
         self._ahead = around
@@ -331,7 +330,7 @@ class Walk:
         """Whether a driver makes vectors of a loop: of one over a work-item's own numbers, each of which has a turn for itself."""
         if self._meter.on_gpu or not isinstance(t, MapSeq) or _has_loop(t.f.body):
             return False
-        private = all(m.space == "private" for m in memories_of(accumulators))
+        private = all(m.space.of_item for m in memories_of(accumulators))
         numbers = isinstance(t.f.body.type, Scalar | Tuple) and not holds_array(t.f.body.type)
         return (
             private and numbers and (cells(t.type).constant or 0) >= self._meter.device.vector_width

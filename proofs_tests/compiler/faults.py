@@ -26,6 +26,7 @@ from relift.compiler.text.tree import (
     Whole,
     within,
 )
+from relift.semantics.syntax.memory import Owner
 from relift.semantics.syntax.sizes import Size
 
 Path = tuple[str | int, ...]
@@ -130,7 +131,7 @@ def _in_text(kernel: KernelText) -> Iterator[tuple[str, Path, Any]]:
                 yield "branches swapped", path, Conditional(c, b, a)
             case Barrier(fences):
                 yield "barrier dropped", path, None
-                other = "global" if "local" in fences else "local"
+                other: Owner = "device" if "group" in fences else "group"
                 yield "wrong fence", path, Barrier(frozenset({other}))
             case Assignment(target, _, value):
                 yield "assignment dropped", path, None

@@ -28,7 +28,7 @@ from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariab
 def stored(
     name: str,
     t: Type,
-    space: Space = "global",
+    space: Space = Space.GLOBAL,
     owners: Sequence[Index | None] = (),
     aligned: Mapping[str, int] | None = None,
 ) -> View:
@@ -43,12 +43,13 @@ def stored(
     >>> from relift.semantics.indices.expressions import variable
     >>> from relift.semantics.indices.stored import stored
     >>> from relift.semantics.indices.views import array, cell
+    >>> from relift.semantics.syntax.memory import Space
     >>> from relift.semantics.syntax.sizes import Size
     >>> pairs = array(stored("ps", tup(f32, i32)[4]))
     >>> [cell(part).memory.name for part in pairs.at(Size.of(3)).parts]
     ['ps_0', 'ps_1']
     >>> l, i = variable("lcl_0", 16), variable("i", 4)
-    >>> cell(array(array(stored("own", f32[16, 4], "private", [l])).at(l)).at(i)).offset
+    >>> cell(array(array(stored("own", f32[16, 4], Space.PRIVATE, [l])).at(l)).at(i)).offset
     i
     """
     return _stored(name, t, space, (), _Shape(tuple(owners), aligned or {}))
@@ -86,7 +87,7 @@ def _stored(
 
             return ArrayView(n, shared)
         case Vector(element, n):
-            width = n.constant if space == "private" and n != 3 else None
+            width = n.constant if space.of_item and n != 3 else None
             below = replace(shape, width=width)
             return VectorView(n, lambda i: _stored(name, element, space, (*place, (i, n)), below))
         case Tuple(parts):
@@ -107,7 +108,7 @@ def _stored(
 
 
 def memories(
-    name: str, t: Type, space: Space = "global", owners: Sequence[Index | None] = ()
+    name: str, t: Type, space: Space = Space.GLOBAL, owners: Sequence[Index | None] = ()
 ) -> tuple[Memory, ...]:
     """The memories in which `stored` puts a value of type t.
 

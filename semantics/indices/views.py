@@ -379,7 +379,7 @@ class Views:
                 return Size.of(number)
             case Value(known=str() as name, lane=None):
                 return Size.atom(Loaded(name, None, extent))
-            case Cell(Memory(name, _, _, "global"), offset):
+            case Cell(Memory(name, space=space), offset) if space.of_device:
                 return Size.atom(Loaded(name, offset, extent))
             case Cell() | Value() | Guarded() | TupleView() | ArrayView() | VectorView():
                 raise Unsupported(

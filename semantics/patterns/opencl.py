@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, TypeGuard
 
 from relift.semantics.indices.algebra import Algebra
 from relift.semantics.patterns.algorithmic import Each, each, each_viewed
@@ -15,7 +15,7 @@ from relift.semantics.patterns.layout import windows, windows_viewed
 from relift.semantics.patterns.letters import a, b, k, n, size, step
 from relift.semantics.patterns.sequential import Fold
 from relift.semantics.patterns.variants import variant
-from relift.semantics.syntax.memory import Space
+from relift.semantics.syntax.memory import Space, shared_by
 from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
@@ -94,8 +94,8 @@ def _across(level: Level, units: str, source: str, **fields: Any) -> type[EachOf
 
 _KERNELS: dict[str, Any] = {"compiled": True, "searched": True}
 _NO_WARPS = "OpenCL has no warps; use map_lcl"
-_EACH_OTHERS = frozenset[Space](("global",))
-_A_GROUPS = frozenset[Space](("global", "local"))
+_EACH_OTHERS = shared_by("device")
+_A_GROUPS = shared_by("device", "group")
 
 MapSeq = _in_turn("map_seq", "`map` as a loop in one work-item", _LIFT, **_KERNELS)
 MapGlb = _across(
@@ -287,10 +287,15 @@ class Store(Pattern):
         return xs
 
 
-def _into(space: Space, memory: str) -> type[Store]:
+def in_group_memory(t: Term | Lambda) -> TypeGuard[Store]:
+    """Whether a term is stored where all of its work-group see it."""
+    return isinstance(t, Store) and t.space.of_group
+
+
+def _into(space: Space) -> type[Store]:
     """Storing in a space."""
     name = f"to_{space}"
-    page = f"""`{name}(xs)`: compute xs into {memory}.
+    page = f"""`{name}(xs)`: compute xs into {space.page}.
 
     Law: {name}(xs) == xs.
     Source: {_LIFT}.
@@ -299,9 +304,9 @@ def _into(space: Space, memory: str) -> type[Store]:
     >>> interpret("{name}(xs)", xs=[1, 2])
     [1, 2]
     """
-    return variant(Store, name, page, space=space, keeps=space == "global", **_KERNELS)
+    return variant(Store, name, page, space=space, keeps=space.of_device, **_KERNELS)
 
 
-ToGlobal = _into("global", "global memory; between kernels, a buffer")
-ToLocal = _into("local", "the local memory of the work-group")
-ToPrivate = _into("private", "the private memory of the work-item")
+ToGlobal = _into(Space.GLOBAL)
+ToLocal = _into(Space.LOCAL)
+ToPrivate = _into(Space.PRIVATE)

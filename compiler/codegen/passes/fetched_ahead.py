@@ -39,6 +39,7 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.views import Memory
+from relift.semantics.syntax.memory import Space
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ def fetched_ahead(
     >>> from relift.compiler.dialects.printing import Printer
     >>> from relift.compiler.text.reader import read_kernels
     >>> from relift.semantics.indices.views import Memory
+    >>> from relift.semantics.syntax.memory import Space
     >>> from relift.semantics.syntax.sizes import Size
     >>> wait = "barrier(CLK_LOCAL_MEM_FENCE);"
     >>> turn = f"t[l] = x[4*i + l]; {wait} acc = acc + t[3 - l]; {wait}"
     >>> [k] = read_kernels(f"kernel void f() {{ for (int i = 0; i < 8; ++i) {{ {turn} }} }}")
-    >>> loop, [t] = fetched_ahead(k.body[0], [Memory("t", f32, Size.of(4), "local")], lambda hint: hint)
+    >>> loop, [t] = fetched_ahead(k.body[0], [Memory("t", f32, Size.of(4), Space.LOCAL)], lambda hint: hint)
     >>> print("\\n".join(Printer().statements([loop], 0)), t.cells)
     for (int i = 0; i < 9; ++i) {
       const int next = i % 8;
@@ -190,7 +192,7 @@ def _base(pointer: Expression) -> str | None:
 def _type(target: Expression, arrays: Mapping[str, Memory]) -> CType:
     """The type of what is stored."""
     if isinstance(target, Prefix) and isinstance(target.operand, Cast):
-        return replace(target.operand.type, pointer=False, space="private")
+        return replace(target.operand.type, pointer=False, space=Space.PRIVATE)
     array = _array(target)
     assert array is not None, "cannot happen: it is stored in an array"
     return memory_type(arrays[array].scalar)

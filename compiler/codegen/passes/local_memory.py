@@ -33,10 +33,11 @@ def share_places(
     >>> from relift import f32
     >>> from relift.compiler.codegen.passes.local_memory import share_places
     >>> from relift.semantics.indices.views import Memory
+    >>> from relift.semantics.syntax.memory import Space
     >>> from relift.semantics.syntax.sizes import Size
     >>> from relift.compiler.dialects.printing import Printer
     >>> from relift.compiler.text.reader import read_kernels
-    >>> a, b, c = (Memory(name, f32, Size.of(n), "local") for name, n in (("a", 4), ("b", 2), ("c", 1)))
+    >>> a, b, c = (Memory(name, f32, Size.of(n), Space.LOCAL) for name, n in (("a", 4), ("b", 2), ("c", 1)))
     >>> wait = "barrier(CLK_LOCAL_MEM_FENCE);"
     >>> text = ["c[0] = x;", wait, "b[0] = c[0];", wait, "a[0] = b[0];"]
     >>> [kernel] = read_kernels(f"kernel void f() {{ {' '.join(text)} }}")
@@ -78,7 +79,7 @@ def _may_follow(
     apart: frozenset[str],
 ) -> bool:
     """Whether the second array may lie where the first one did."""
-    if first.scalar != second.scalar or apart & {first.name, second.name}:
+    if (first.scalar, first.space) != (second.scalar, second.space) or apart & {first.name, second.name}:
         return False
     before, after = uses[first.name], uses[second.name]
     block = _common([*before, *after])

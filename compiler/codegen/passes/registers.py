@@ -39,7 +39,7 @@ def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
     while rest:
         s, rest = rest[0], rest[1:]
         match s:
-            case tree.Declaration(extent=tree.Whole(extent)) if s.type.space == "private":
+            case tree.Declaration(extent=tree.Whole(extent)) if s.type.space.of_item:
                 used = _constants(rest, s.name)
                 if used is None or max(used, default=0) >= extent:
                     found.append(s)

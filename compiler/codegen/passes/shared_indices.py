@@ -117,9 +117,7 @@ class _Kernel:
         self.private = {
             s.name
             for s in tree.statements_within(body)
-            if isinstance(s, tree.Declaration)
-            and s.extent is not None
-            and s.type.space == "private"
+            if isinstance(s, tree.Declaration) and s.extent is not None and s.type.space.of_item
         }
         self._numbers = itertools.count()
         self._blocks: list[_Block] = []

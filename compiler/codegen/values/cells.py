@@ -61,11 +61,12 @@ class Addressing:
         >>> from relift import f32
         >>> from relift.compiler.codegen.values.cells import Addressing, Lane
         >>> from relift.semantics.indices.views import Cell
+        >>> from relift.semantics.syntax.memory import Space
         >>> from relift.semantics.syntax.sizes import Size
         >>> from relift.semantics.indices.expressions import variable
         >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
-        >>> x = Memory("x", f32, Size.of(32), "global")
+        >>> x = Memory("x", f32, Size.of(32), Space.GLOBAL)
         >>> [str(Addressing().load(Cell(x, e), Lane(l, 4))) for e in (4 * i + l, 8 * l, 4 * i)]
         ['*(global const float4*)(x + 4*i)', '(float4)(x[0], x[8], x[16], x[24])', 'x[4*i]']
         """
@@ -183,11 +184,12 @@ class Addressing:
         >>> from relift.compiler.codegen.values.cells import Addressing, Lane
         >>> from relift.compiler.codegen.values.expressions import CExpression
         >>> from relift.semantics.indices.views import Cell
+        >>> from relift.semantics.syntax.memory import Space
         >>> from relift.semantics.syntax.sizes import Size
         >>> from relift.semantics.indices.expressions import variable
         >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
-        >>> out = Memory("out", f32, Size.of(32), "global")
+        >>> out = Memory("out", f32, Size.of(32), Space.GLOBAL)
         >>> from relift.compiler.dialects.printing import Printer
         >>> from relift.compiler.text.tree import Name
         >>> def shown(cell, width):
@@ -260,7 +262,7 @@ def _contiguous(leaf: Cell, lane: Lane | None) -> Index | None:
     if lane is None or linear is None or linear[0] != 1:
         return None
     memory, base = leaf.memory, linear[1]
-    if memory.space == "private":
+    if memory.space.of_item:
         at_once = lane.width in (memory.width, memory.alignment)
         return base if at_once and modulo(base, lane.width) == 0 else None
     return base
@@ -276,7 +278,7 @@ def _gathered(value: CExpression, memory: Memory) -> bool:
     elsewhere = memory.name not in tree.variables(
         code
     )  # else a store would change what is read after it
-    return memory.space == "private" and value.scalar != boolean and apart and elsewhere
+    return memory.space.of_item and value.scalar != boolean and apart and elsewhere
 
 
 def _aligned(base: Index, width: int) -> bool:

@@ -54,14 +54,14 @@ def without_halves(source: tree.Source) -> tree.Source:
 
 def _instead(t: tree.CType) -> tree.CType:
     """The type of a value, or of memory that is not global."""
-    if t.pointer and t.space == "global":
+    if t.pointer and t.space.of_device:
         return t
     return replace(t, scalar=_INSTEAD.get(t.scalar, t.scalar))
 
 
 def _is_stored(t: tree.CType) -> bool:
     """Whether what a pointer points to is read and written by functions."""
-    return t.pointer and t.scalar == "half" and t.space == "global"
+    return t.pointer and t.scalar == "half" and t.space.of_device
 
 
 def _in_double(e: tree.Expression, width: int) -> tree.Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.dialects.printing import Printer
+from relift.compiler.text.memories import UNSAID, word_of
 from relift.compiler.text.tree import Cast, KernelText, Name, Source
 
 
@@ -12,10 +13,10 @@ class OpenCL(Printer):
 
     def cast(self, e: Cast) -> str:
         """A pointer into private memory, where C would need no word for it, is shown as such."""
-        if e.type.pointer and e.type.space == "private":
+        if e.type.pointer and e.type.space is UNSAID:
             [pointer] = e.arguments
             shown = self.expression(pointer)
-            return f"(private {self.type(e.type)}){shown if isinstance(pointer, Name) else f'({shown})'}"
+            return f"({word_of(UNSAID)} {self.type(e.type)}){shown if isinstance(pointer, Name) else f'({shown})'}"
         return super().cast(e)
 
     def kernel(self, k: KernelText) -> str:

@@ -249,7 +249,7 @@ def _functions(source: Source) -> dict[str, Function]:
 def needs_group(text: KernelText) -> bool:
     """Whether work-items of a group share anything."""
     local = any(
-        isinstance(s, Declaration) and s.type.space == "local" for s in statements_within(text.body)
+        isinstance(s, Declaration) and s.type.space.of_group for s in statements_within(text.body)
     )
     return local or waits(text.body)
 

@@ -255,10 +255,10 @@ class Folded(Translator):
         end, step = self.values.value(loop.end), self.values.value(loop.step)
         number = self.numbers[id(loop)]
         carried = [w.find(name) for name in sorted(_assigned(loop.body)) if w.known(name)]
-        private = [v for v in carried if v.kind == "value" or v.type.space == "private"]
+        private = [v for v in carried if v.kind == "value" or v.type.space.of_item]
         moves = any(v.kind == "pointer" for v in carried)
         local = "".join(
-            v.python + ", " for v in carried if v.kind == "array" and v.type.space == "local"
+            v.python + ", " for v in carried if v.kind == "array" and v.type.space.of_group
         )
         names = "".join(v.python + ", " for v in private)
         kinds = tuple(_kind(v.type.scalar) for v in private)

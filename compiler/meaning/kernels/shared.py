@@ -45,7 +45,7 @@ class Slice:
         self.local = {
             s.name
             for s in statements_within(self.text.body)
-            if isinstance(s, Declaration) and s.type.space == "local"
+            if isinstance(s, Declaration) and s.type.space.of_group
         }
         self.needed: set[str] = set()
         while True:

@@ -73,7 +73,7 @@ class Translator:
         match statement:
             case tree.Barrier(fences):
                 self.barriers += 1
-                which = f"{self.barriers}, {'local' in fences}, {'global' in fences}"
+                which = f"{self.barriers}, {'group' in fences}, {'device' in fences}"
                 self.w.emit(depth, f"yield ({which})")
             case tree.Declaration():
                 self._declaration(statement, depth)
@@ -105,7 +105,7 @@ class Translator:
                 raise NotUnderstood(f"the extent of {d.name}")
             cells = extent.range[0]
             aligned = d.aligned >= 16 * size_of(plain(t))
-            if t.space == "local":
+            if t.space.of_group:
                 if len(self.w.scopes) != 2:
                     raise NotUnderstood(f"the local array {d.name} in a block")
                 self.local.append(Local(name, d.name, cells, t, aligned))
@@ -120,7 +120,7 @@ class Translator:
                 raise NotUnderstood(f"the pointer {d.name} without a value")
             self.w.emit(depth, f"{name} = {self._pointed(d.name, t, d.value)}")
             self.w.declare(d.name, Variable(name, t, "pointer"))
-        elif t.space != "private":
+        elif not t.space.of_item:
             raise NotUnderstood(f"{d.name}, which is no array, in {t.space} memory")
         else:
             value = (

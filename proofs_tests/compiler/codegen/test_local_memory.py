@@ -9,10 +9,11 @@ from proofs_tests.compiler.texts import BARRIER, body_of, lines_of
 from relift.compiler import compile_program
 from relift.compiler.codegen.passes.local_memory import share_places
 from relift.semantics.indices.views import Memory
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import f32, i32
 
-A, B = (Memory(name, f32, Size.of(4), "local") for name in "ab")
+A, B = (Memory(name, f32, Size.of(4), Space.LOCAL) for name in "ab")
 LOOP = "for (int i = 0; i < 9; ++i) {"
 
 
@@ -60,7 +61,7 @@ def test_a_loop_that_waits_twice_lets_them_share() -> None:
 def test_arrays_of_other_scalars_and_with_pointers_stay_apart() -> None:
     """A place has one type; what a pointer shows is not in the text."""
     text = ("a[0] = 1;", BARRIER, "b[0] = 2;")
-    assert places(*text, second=Memory("b", i32, Size.of(4), "local")) == ["a", "b"]
+    assert places(*text, second=Memory("b", i32, Size.of(4), Space.LOCAL)) == ["a", "b"]
     assert len(share_places(body_of(text), [A, B], frozenset("a"))[1]) == 2
 
 
