@@ -83,7 +83,7 @@ def loop(
 
 
 def around_loop(e: Emission, body: Term) -> AbstractContextManager[None]:
-    """A loop without `to_local` needs no barrier inside, so one before it is enough."""
+    """A loop that fills no memory of its group needs no barrier inside, so one before it is enough."""
     fills = any(in_group_memory(u) for u, _ in subterms(body))
     return nullcontext() if fills or not e.analyses.barriers else e.barriers.unit()
 

@@ -297,7 +297,7 @@ def _read(t: terms.Term, place: Place) -> None:
                 "between two kernels"
             )
         case Store(xs) if t.space.of_group:
-            _check_local(place)
+            _check_group(t, place)
             _write(xs, replace(place, target=t.space))
         case ReduceWhile():
             _check_registers(t, t.init.type)
@@ -441,16 +441,17 @@ def _strides(e: Index, i: Index, n: Size) -> bool:
     return False
 
 
-def _check_local(place: Place) -> None:
+def _check_group(t: Store, place: Place) -> None:
+    """Check who fills memory of a group: all work-items of one together."""
     if not place.has(MapWrg):
-        raise Unsupported("to_local outside map_wrg; local memory belongs to a work-group")
+        raise Unsupported(f"{t.name} outside map_wrg; {t.space} memory belongs to a work-group")
     if place.has(MapLcl):
         raise Unsupported(
-            "to_local inside map_lcl; the work-items of a group fill local memory together, "
-            "outside the map_lcl that reads it: rl.let(lambda tile: map_lcl(...), to_local(...))"
+            f"{t.name} inside map_lcl; the work-items of a group fill {t.space} memory together, "
+            f"outside the map_lcl that reads it: rl.let(lambda tile: map_lcl(...), {t.name}(...))"
         )
     if place.lanes:
-        raise Unsupported("to_local inside map_vec; fill local memory before")
+        raise Unsupported(f"{t.name} inside map_vec; fill {t.space} memory before")
 
 
 def _plain_map(t: Map) -> Unsupported:

@@ -79,7 +79,10 @@ def _may_follow(
     apart: frozenset[str],
 ) -> bool:
     """Whether the second array may lie where the first one did."""
-    if (first.scalar, first.space) != (second.scalar, second.space) or apart & {first.name, second.name}:
+    if (first.scalar, first.space) != (second.scalar, second.space) or apart & {
+        first.name,
+        second.name,
+    }:
         return False
     before, after = uses[first.name], uses[second.name]
     block = _common([*before, *after])
