@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from proofs_tests.rewrites.folds_of_places import COUNTED, PLACES
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free.algebra import covers
 from relift.rewrites.checks.free.tier import check_free, free_world
@@ -40,13 +41,6 @@ def wrong(tier: int) -> list[Rule]:
     return [r for r in WRONG[tier] if isinstance(r, Rule)]
 
 
-PLACES = {
-    f"reduce_seq_{said}_place{of}"
-    for said in ("larger", "not_smaller", "smaller", "not_larger")
-    for of in ("", "_f64", "_i32")
-}
-COUNTED = {"reduce_seq_counted", "reduce_seq_counted_first", "reduce_seq_counted_second"}
-"""The rules of folds that say where an element is."""
 BRANCHING = {
     "at_runtime_of_map": "a cell is looked up at an index that is a symbol",
     "select_same": "a choice by a symbol",

@@ -80,7 +80,8 @@ def infer_guard(
     """The smallest guard that makes a failing rule hold; None when none is found, or none is needed.
 
     A guard is proposed only where the rule holds under it at every size up to `bound`, on random models, and as
-    far as `provers` can tell.  `work` counts symbols, so the answer does not depend on the machine.
+    far as `provers` can tell.  Where free symbols say nothing of the rule itself and random models agree, none is: one
+    that leaves the symbols something to say, such as "n is 0", is then no guard that was missing.  `work` counts symbols, so the answer does not depend on the machine.
 
     >>> from dataclasses import replace
     >>> from relift.rewrites.checks.guards import infer_guard
@@ -95,6 +96,8 @@ def infer_guard(
         for texts, typed in _well_typed(rule):
             if results := search.holds(typed):
                 return _guard(texts, typed, results) if texts else None
+            if not texts and search.knows_nothing_against(typed):
+                return None
             for conjuncts in itertools.islice(_conjunctions(typed), MOST_CANDIDATES):
                 candidate = _with(typed, conjuncts)
                 if candidate is not None and (results := search.holds(candidate)):
@@ -114,13 +117,15 @@ class _Search:
 
     def __init__(self, bound: int, work: int, provers: Sequence[Judge]) -> None:
         self.bound, self.left, self.provers = bound, work, provers
+        self.free: TierResult | None = None
+        """What free symbols said last."""
 
     def holds(self, candidate: Rule) -> tuple[TierResult, ...]:
         """What the tiers say of a rule that holds as far as they can tell; nothing of one that does not."""
         if self.left <= 0:
             raise _Spent
         run = Run(candidate, self.left)
-        free = run.all(self.bound)
+        free = self.free = run.all(self.bound)
         self.left -= run.used + 1
         if free.status != "ok" or not free.complete:
             return ()
@@ -132,6 +137,11 @@ class _Search:
             if results[-1].status in ("refuted", "rejected"):
                 return ()
         return tuple(results)
+
+    def knows_nothing_against(self, asked: Rule) -> bool:
+        """Whether free symbols said nothing of the rule that was just asked of, and random models agree."""
+        silent = self.free is not None and self.free.status == "skipped"
+        return silent and check_random(asked).status == "ok"
 
 
 def redundant_conditions(rule: Rule, *, bound: int = 3, provers: Sequence[Judge] = ()) -> list[str]:

@@ -7,9 +7,7 @@ import time
 
 import pytest
 
-from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard, redundant_conditions
-from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.verdicts import TierResult
 from relift.rewrites.conditions import associative, naturals, neutral
 from relift.rewrites.library import RULES
@@ -186,11 +184,8 @@ def test_slide_before_split_needs_step_one() -> None:
 
 @pytest.mark.parametrize("right", RULES.values(), ids=RULES)
 def test_nothing_is_proposed_for_a_right_rule(right: Rule) -> None:
-    """Also of what free symbols say nothing of, a guard is proposed only where it makes them equal: there they say too little."""
-    if check_free(right).status == "skipped":
-        assert check_random(right, examples=20).status == "ok"
-    else:
-        assert infer_guard(right) is None
+    """Also where free symbols say nothing of it, and would of it with a guard: that only makes it say less."""
+    assert infer_guard(right) is None
 
 
 def test_a_stated_guard_that_is_not_needed_is_named() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import z3
 
+from proofs_tests.rewrites.folds_of_places import COUNTED, PLACES
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.smt.tier import check_index
@@ -372,14 +373,8 @@ BEYOND = {
     "reduce_chunks_idempotent": "idempotence",
     "reduce_strided_idempotent": "idempotence",
     "select_same": "a choice between equal values",
-    "reduce_seq_counted": "folds of other types, by induction",
-    "reduce_seq_counted_first": "folds of other types, by induction",
-    "reduce_seq_counted_second": "folds of other types, by induction",
-    **{
-        f"reduce_seq_{said}_place{of}": "what a tie-breaking operator chooses, by induction"
-        for said in ("larger", "not_smaller", "smaller", "not_larger")
-        for of in ("", "_f64", "_i32")
-    },
+    **dict.fromkeys(COUNTED, "folds of other types, by induction"),
+    **dict.fromkeys(PLACES, "what a tie-breaking operator chooses, by induction"),
 }
 """The rules that are left to tier 4b, and what they would take."""
 

@@ -1,0 +1,18 @@
+"""The rules of folds that say where an element is: they take orders of symbols and induction, which only some tiers have."""
+
+from __future__ import annotations
+
+from relift.rewrites.library import CHOICES
+
+PLACES = frozenset(
+    rule.name
+    for name, family in CHOICES.items()
+    if name.startswith("reduce_seq_said_place")
+    for rule in family.rules
+)
+"""Where the best element is, for each way to say what is better, and each type of elements."""
+
+COUNTED = frozenset(
+    ["reduce_seq_counted", *(r.name for r in CHOICES["reduce_seq_counted_part"].rules)]
+)
+"""What counts the elements is their index."""
