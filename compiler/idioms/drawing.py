@@ -62,7 +62,7 @@ def drawn(
     for most in (7, 7, 7, 7, 5, 3, 2, 1, 1):
         sizes = _sizes(lifted, length, most, random)
         values: dict[str, Any] = {v: size.evaluate(sizes) for v, size in lifted.values.items()}
-        if _fit(lifted, sizes, values):
+        if fit(lifted, sizes, values):
             break
     else:
         raise NotRun("the rows are shorter than what is used of them")
@@ -167,7 +167,7 @@ def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, 
     return sizes
 
 
-def _fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bool:
+def fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bool:
     """Give the sizes that follow from others their numbers; false where one would be below zero."""
     for name, meaning in lifted.sizes.items():
         if meaning.names() <= values.keys() and not any(map(_is_quotient, meaning.atoms())):
@@ -270,8 +270,11 @@ def beyond(q: Quotient, lifted: Lifted) -> tuple[str, str, int] | None:
     return None
 
 
-def _number(type_: Type | None, random: Random, few: int) -> Any:
+def _number(type_: Type | None, random: Random, few: int, *, plain: bool = False) -> Any:
+    """A number; a whole one that is `plain` is an index of a few cells."""
     if isinstance(type_, Scalar) and not type_.is_float:
+        if plain:
+            return random.randint(0, max(0, few - 1))
         if random.random() < 0.01:  # far enough for quotients and rests below zero
             return random.randint(-40, 40)
         return (
@@ -286,7 +289,8 @@ def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
     """An array with drawn cells, and with cells around it."""
     assert p.first is not None, "cannot happen: it is an array"
     cells, scalar = cells_of(p.type, case.sizes)
-    drawn = [_number(scalar, random, few) for _ in range(cells + 2 * GUARD)]
+    plain = random.random() < 0.5  # of many cells, one would always be no index
+    drawn = [_number(scalar, random, few, plain=plain) for _ in range(cells + 2 * GUARD)]
     if not scalar.is_float and random.random() < 0.5:
         drawn[GUARD : GUARD + cells] = sorted(drawn[GUARD : GUARD + cells])
     if scalar.is_float and random.random() < 0.5:

@@ -21,6 +21,7 @@ from relift.compiler.idioms.drawing import (
     NotRun,
     cells_of,
     drawn,
+    fit,
     left_beside,
     make_hostile,
     rounded,
@@ -107,7 +108,9 @@ def evidence(
             except Undefined as error:
                 if beside is None:
                     raise
-                _interpreted(beside, case)
+                own = dict(case.sizes)
+                fit(beside, own, case.values)
+                _interpreted(beside, replace(case, sizes=own))
                 difference = f"the program has no value: {error.message}"
             else:
                 difference = _compared(

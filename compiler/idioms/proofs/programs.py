@@ -21,7 +21,7 @@ from relift.rewrites.checks.smt.denotation import (
     Value,
     at,
 )
-from relift.rewrites.checks.smt.goals import Number
+from relift.rewrites.checks.smt.goals import Number, Open
 from relift.rewrites.checks.smt.index_functions import WrittenFunctions
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.rows import Numbers
@@ -228,6 +228,11 @@ class Programs(Denotation):
             )
         )
 
+    def _is_cell(self, j: Number, written: Number) -> bool:
+        """Whether an index is of a cell, where another one is, which is a condition."""
+        up_to = z3.And(j >= 0, j <= written)
+        return self.prover.holds(j == written) or self.prover.holds(z3.Implies(written >= 0, up_to))
+
     def _folded_cells(
         self,
         step: Callable[[Value, tuple[Number, ...]], Value],
@@ -254,10 +259,8 @@ class Programs(Denotation):
                 after = self.scalar(at(step(Cells(length, cell), (k,)), i))
                 written = self.places[before:]
                 for j in read:  # what is read beside the cells that are written may be no cell
-                    if not j.eq(i) and not any(self.prover.holds(j == p) for p in written):
-                        raise Unsupported(
-                            "a cell that is read and not written, in a proof", place=""
-                        )
+                    if not j.eq(i) and not any(self._is_cell(j, p) for p in written):
+                        raise Open("a cell that is read is one up to that which is written")
                 return (after,)
 
             first = (self.scalar(at(init, i)),)

@@ -148,6 +148,8 @@ class Scalars:
                 kind in INTEGERS and z3.is_int_value(rest[0]) and rest[0].as_long() > 0
             ):
                 return a / rest[0]
+            case "div" if kind in FLOATS and not self.rounded:
+                return a / rest[0]
             case "minimum" | "maximum" if kind in INTEGERS or not self.rounded:
                 (b,) = rest
                 return z3.If(a <= b if function == "minimum" else a >= b, a, b)
@@ -185,6 +187,10 @@ class Scalars:
             return z3.If(a, self.literal(1, kind), self.literal(0, kind))
         if not self.rounded and (before, kind) == ("f32", "f64"):
             return a
+        if (
+            not self.rounded and before in FLOATS and kind in INTEGERS
+        ):  # what stands before the point
+            return z3.If(a >= 0, z3.ToInt(a), -z3.ToInt(-a))
         of = "a whole number" if before in INTEGERS else before
         return self._unknown(f"{kind} of {of}", [a], kind)
 

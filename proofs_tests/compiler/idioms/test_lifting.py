@@ -13,7 +13,7 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import command, relift
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
-from proofs_tests.compiler.idioms.mutations import mutants
+from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.evidence import Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
@@ -73,6 +73,23 @@ def mistakes() -> Iterator[tuple[str, LiftedIdiom, rl.Program]]:
             if idiom.lifted is not None and idiom.evidence.ok:
                 for mutant in list(mutants(idiom.lifted.program))[:2]:
                     yield file, idiom, mutant
+
+
+@pytest.mark.parametrize(
+    ("file", "function"), [("walks", "place_from_the_end"), ("products", "jds_in_blocks")]
+)
+def test_mistakes_at_the_ends_of_long_inputs_are_noticed(file: str, function: str) -> None:
+    """A loop that runs once more, or a row beyond what a program divides by, is among what is drawn."""
+    (right,) = [i for i in lifted(file).idioms if i.function == function]
+    assert right.lifted is not None
+    compiled = Compiled(bitcode(FOLDER / f"{file}.c"))
+    programs = [replace(right.lifted, program=m) for m in mutants(right.lifted.program)]
+    for wrong in (*programs, *misplaced(right.lifted)):
+        found = evidence(
+            right.relations, right.found, wrong, compiled, 1000, 2,
+            beside=right.lifted, others=right.others,
+        )  # fmt: skip
+        assert not found.ok, wrong
 
 
 def test_mistakes_in_programs_are_noticed() -> None:

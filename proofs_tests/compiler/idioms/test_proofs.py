@@ -152,3 +152,19 @@ def test_bounds_and_strides_are_of_the_proof(loop: str) -> None:
     other = replace(own.lifted, program=plain.lifted.program)
     same = own.lifted.program.body == plain.lifted.program.body
     assert proof(own.relations, own.found, other).ok == same
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "number"),
+    [("narrow", "bins_of_floats", 2), ("walks", "bins_long_if", 19)],
+)
+def test_what_reads_another_cell_only_where_it_is_not_asked_means_the_same(
+    file: str, function: str, number: int
+) -> None:
+    """What is cut off below 0 may be asked by another number; what is not chosen may be another cell up to the one that is written."""
+    right = found(file, function)
+    assert right.lifted is not None
+    same = list(mutants(right.lifted.program))[number]
+    shown = proof(right.relations, right.found, replace(right.lifted, program=same))
+    assert shown.ok, shown
+    assert not shown.rounded
