@@ -280,12 +280,12 @@ def strips_for(program: Program) -> Iterator[tuple[int, int]]:
     yield from itertools.islice(found, 2)
 
 
-_LINES = ((8, 256), (4, 256), (8, 128))
+_LINES = ((8, 256), (4, 256), (8, 128), (1, 256))
 """Lines of a group, and its work-items."""
 
 
 def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """A work-item of a GPU for each element of maps in three dimensions, or groups that have some lines of up to three.
+    """A work-item of a GPU for each element of maps in three dimensions, or groups that have some lines of up to four.
 
     They raise `NoMatch` for others.
     """

@@ -19,7 +19,7 @@ from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.groups.dimensions import lines_by_groups
 
-n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+c, n, m, k = (rl.nat(name) for name in "cnmk")
 
 
 @rl.program
@@ -38,6 +38,34 @@ def squares_of_cubes(x: rl.f32[n, m, k]):
 
 
 @rl.program
+def squares_of_batches(x: rl.f32[c, n, m, k]):
+    return rl.map(lambda b: rl.map_nd(3, lambda v: v * v, b), x)
+
+
+@rl.program
+def turned_pairs(x: rl.f32[n, 2 * m], angles: rl.f32[n, m]):
+    """Each pair of each row, turned: the rows are joined pairs."""
+
+    def turned(p):
+        u, v, by = p[0][0], p[0][1], p[1]
+        return rl.make_array(u - by * v, by * u + v)
+
+    rows = rl.zip(x, angles)
+    return rl.map(lambda r: rl.join(rl.map(turned, rl.zip(rl.split(2, r[0]), r[1]))), rows)
+
+
+@rl.program
+def blocks_of_squares(x: rl.f32[n, m]):
+    """Each number four times, as a block of two by two."""
+
+    def block(v):
+        pair = rl.make_array(v, v * v)
+        return rl.make_array(pair, pair)
+
+    return rl.map(lambda row: rl.map(block, row), x)
+
+
+@rl.program
 def distances(x: rl.f32[n], y: rl.f32[m]):
     """The sum of the squared distances of each of the first from all of the others."""
 
@@ -49,7 +77,7 @@ def distances(x: rl.f32[n], y: rl.f32[m]):
 
 def computed(program: rl.Program, tactic: Tactic, *inputs: np.ndarray) -> np.ndarray:
     """The result of what a tactic makes of a program, with rules that are all PROVED."""
-    sizes = dict(zip("nmk", (length for x in inputs for length in x.shape), strict=False))
+    sizes = program.solve_sizes(inputs)
     found = derive(program, tactic, sizes)
     require_proved((step.rule for step in found.steps), RULES)
     result: np.ndarray = compile_program(replace(program.at(sizes), body=found.result))(*inputs)
@@ -58,13 +86,30 @@ def computed(program: rl.Program, tactic: Tactic, *inputs: np.ndarray) -> np.nda
 
 @pytest.mark.parametrize(
     ("program", "shape"),
-    [(squares, (64,)), (squares_of_planes, (6, 19)), (squares_of_cubes, (3, 4, 16))],
+    [
+        (squares, (64,)),
+        (squares_of_planes, (6, 19)),
+        (squares_of_cubes, (3, 4, 16)),
+        (squares_of_batches, (3, 2, 4, 9)),
+    ],
 )
 def test_a_group_has_lines(program: rl.Program, shape: tuple[int, ...]) -> None:
     """Two lines each, which eight work-items share, with a rest in the second case."""
     x = np.random.default_rng(1).random(shape, np.float32)
 
     np.testing.assert_array_equal(computed(program, lines_by_groups(2, 8), x), x * x)
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_lines_of_short_arrays_are_written_cell_by_cell(lines: int) -> None:
+    """Where each row joins what is made of its elements, that is done after all rows; one line is a group's, too."""
+    x, angles = (np.random.default_rng(1).random(shape, np.float32) for shape in ((6, 10), (6, 5)))
+    tactic = lines_by_groups(lines, 8)
+
+    for program, inputs in ((turned_pairs, (x, angles)), (blocks_of_squares, (x,))):
+        result = computed(program, tactic, *inputs)
+
+        np.testing.assert_allclose(result, program(*inputs), rtol=1e-6)
 
 
 def test_long_lines_are_no_groups() -> None:

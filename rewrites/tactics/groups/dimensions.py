@@ -7,16 +7,24 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    attempt,
     fuse,
     inside,
+    repeat,
     then,
     topdown,
 )
 from relift.rewrites.tactics.groups.rows import shared_out
+from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.rewrites.tactics.vectors.lanes import depth_of
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.types import dimensions
+from relift.semantics.syntax.terms import Pattern, Term
+from relift.semantics.syntax.types import Array, dimensions
+
+_MAPS = then(fuse(), attempt(repeat(topdown(layout_outside))))
+"""Maps in one another, as far as they go: what each rearranges of its results is rearranged after all of them."""
 
 _DIMENSIONS = 3
 _LONGEST = 1024
@@ -44,11 +52,11 @@ def items_of_three() -> Tactic:
         )
         return then(*levels)(at, place)
 
-    return then(fuse(), topdown(items))
+    return then(_MAPS, topdown(items))
 
 
 def lines_by_groups(lines: int, members: int) -> Tactic:
-    """The outermost maps, up to three: a group of `members` has so many neighbouring lines, one by one.
+    """The outermost maps, up to four: a group of `members` has so many neighbouring lines, one by one.
 
     So there are fewer groups than lines, and what windows of neighbouring lines have in common is read again soon.  A map
     alone goes through lines as long as a group has work-items.  Raises `NoMatch` where the lines are no multiple of `lines`, or long.
@@ -62,12 +70,11 @@ def lines_by_groups(lines: int, members: int) -> Tactic:
     """
 
     def grouped(at: Rewriting, place: Position) -> Rewriting:
-        found = (below for below, u in positions(term_at(at.term, place)) if isinstance(u, Map))
-        place = (*place, *next(found, ()))
+        place = (*place, *_outermost(term_at(at.term, place)))
         t = term_at(at.term, place)
         depth = depth_of(t)
-        if not 1 <= depth <= _DIMENSIONS:
-            raise NoMatch("no maps in one, two or three dimensions")
+        if not 1 <= depth <= _DIMENSIONS + 1:
+            raise NoMatch("no maps in one, two, three or four dimensions")
         if depth == 1:
             chunk = inside("xss")(then(inside("f")(shared_out(members)), apply("map_to_wrg", d=0)))
             return then(apply("split_join", m=lines * members), chunk)(at, place)
@@ -77,12 +84,37 @@ def lines_by_groups(lines: int, members: int) -> Tactic:
             apply("split_join", m=lines),
             inside("xss")(then(inside("f")(apply("map_to_seq")), apply("map_to_wrg", d=0))),
         )
+        if lines == 1:
+            chunks = apply("map_to_wrg", d=0)
         levels = [
+            inside(*("f",) * depth)(attempt(_cell_by_cell)),
             inside(*("f",) * (depth - 1))(shared_out(members)),
             inside(*("f",) * (depth - 2))(chunks),
         ]
-        if depth == _DIMENSIONS:
-            levels.append(apply("map_to_wrg", d=1))
+        outer = range(depth - 2)
+        levels += [inside(*("f",) * d)(apply("map_to_wrg", d=depth - 2 - d)) for d in outer]
         return then(*levels)(at, place)
 
-    return then(fuse(), grouped)
+    return then(_MAPS, grouped)
+
+
+def _cell_by_cell(at: Rewriting, place: Position) -> Rewriting:
+    """A short array that is made of values, written one by one by the work-item that has them."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Pattern) or not t.layout:
+        raise NoMatch("no array that is made of values")
+    return _copied(at, place)
+
+
+def _copied(at: Rewriting, place: Position) -> Rewriting:
+    """Each cell of an array that is moved, in order."""
+    if not isinstance(term_at(at.term, place).type, Array):
+        raise NoMatch("no array")
+    copied = then(apply("insert_copy"), apply("map_to_seq"))
+    return then(copied, attempt(inside("f")(_copied)))(at, place)
+
+
+def _outermost(t: Term) -> Position:
+    """Where the first map is that computes."""
+    found = (below for below, u in positions(t) if isinstance(u, Map) and not is_layout(u.f.body))
+    return next(found, ())

@@ -42,7 +42,7 @@ def nested() -> Tactic:
     return then(
         repeat(topdown(one_fold)),
         together(),
-        repeat(topdown(first(_rows_joined, _layout_outside))),
+        repeat(topdown(first(_rows_joined, _folds_outside))),
     )
 
 
@@ -130,7 +130,15 @@ def _rows_joined(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_map_flat")(at, place)
 
 
-def _layout_outside(at: Rewriting, place: Position) -> Rewriting:
+def _folds_outside(at: Rewriting, place: Position) -> Rewriting:
+    """What a map folds is rearranged after it."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not _folds(t):
+        raise NoMatch("no map that folds")
+    return layout_outside(at, place)
+
+
+def layout_outside(at: Rewriting, place: Position) -> Rewriting:
     """The results of a map are rearranged after it."""
     t = term_at(at.term, place)
     if not isinstance(t, Map):
@@ -152,7 +160,7 @@ def _rearranged(t: Term) -> Position:
             raise NoMatch("the results of the map are no rearranged results of a map")
         ((field, t),) = data
         path.append(field)
-    if not path or not _folds(t):
+    if not path:
         raise NoMatch("nothing is rearranged")
     return tuple(path)
 
