@@ -284,6 +284,25 @@ def test_a_product_in_the_function_of_a_row_is_a_kernel() -> None:
     assert any(form.nest for form in promising(forms))
 
 
+def test_long_folds_of_few_channels_are_kernels_of_their_own() -> None:
+    """As they are lowered each is one work-item's, so that no form is near the one whose folds have names."""
+
+    def normal(channel: Any) -> Any:
+        numbers = rl.join(rl.join(channel))
+        mean = rl.reduce(rl.add, 0.0, numbers) / 262144
+        gaps = rl.map(lambda v: (v - mean) * (v - mean), numbers)
+        spread = rl.rsqrt(rl.reduce(rl.add, 0.0, gaps) / 262144)
+        row = rl.map(lambda v: (v - mean) * spread)
+        return rl.map(rl.map(row), channel)
+
+    program = typed(x=f32[64, 64, 64, 64])(lambda x: rl.transpose(rl.map(normal, rl.transpose(x))))
+    task = Proposals(program, {}, GPU, workers=1)
+    found = promising(task.forms())
+    kernels = [kernels_of(replace(task.source, body=form.parted.result)) for form in found]
+    stored = [[k.program.body.type for k in ks if k.result] for ks in kernels]
+    assert [f32[64], f32[64]] in stored
+
+
 def test_programs_of_one_shape_are_one_but_for_the_names_of_inputs() -> None:
     """Types, and which input stands where, are part of the shape."""
     x, y = Input("x", f32[8]), Input("y", f32[8])

@@ -27,6 +27,7 @@ from relift.rewrites.tactics.sharing import (
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
 from relift.semantics.patterns import ToGlobal
+from relift.semantics.syntax.binding import canonical
 from relift.semantics.syntax.terms import MakeTuple, Term, subterms
 from relift.semantics.syntax.types import Array
 
@@ -53,6 +54,9 @@ folds, and the numbers.
 _FAR = 4.0
 """Forms that are so many times slower than the best are not searched further."""
 
+_HOPELESS = 20.0
+"""What takes so many times what other kernels move at least is no measure of what these take."""
+
 _LIGHTER = 0.7
 """A form is searched beside the best one if it takes so much less to read and write what its kernels do."""
 
@@ -70,6 +74,12 @@ class Form:
     proposals: tuple[Proposal, ...]
     least: float = 0.0
     nest: bool = False
+
+    @property
+    def kernels(self) -> int:
+        """How many kernels it is for: what computes each value that it stores, and the whole."""
+        values = (t.xs for t, _ in subterms(self.parted.result) if isinstance(t, ToGlobal))
+        return 1 + len({canonical(value) for value in values})
 
     @property
     def stores_numbers(self) -> bool:
@@ -100,7 +110,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
-    And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
+    And the one that stores most where none that stores is near, and all are so slow that this says nothing: few long folds
+    are one work-item's each as they are lowered.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
     one of an array, but the array need not be stored.  And the program as it is written where it has several results: each is
     a kernel.
     """
@@ -122,6 +133,9 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if not any(form.nest for form in (forms[0], *found)):
         nests = [f for f in forms[1:] if f.stores and f.nest and f.least < plain]
         found += sorted(nests, key=lambda form: form.least)[:1]
+    if not any(form.stores for form in found):
+        far = [f for f in forms[1:] if f.stores and _HOPELESS * f.least < best]
+        found += sorted(far, key=lambda form: (-form.kernels, form.least))[:1]
     if isinstance(forms[0].parted.result, MakeTuple) and all(form.stores for form in found):
         found.append(forms[0])
     return found
