@@ -71,15 +71,24 @@ from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    first,
+    fuse,
+    inside,
+)
 from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
+from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.patterns import ToGlobal
-from relift.semantics.syntax.binding import Position, canonical
+from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.terms import Pattern, Term, subterms
 from relift.semantics.syntax.types import Array
 
@@ -230,14 +239,12 @@ class Proposals:
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
             *remainder_starts(self.program, self.sizes, self.device, self.policy),
         )
-        tactical = (
-            register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
-            shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
-        )  # fmt: skip
-        tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [
             *(partial(Proposals.saturated, start=replace(s, own=own)) for s in starts),
-            *(partial(Proposals._by_tactic, tactic=tactic) for tactic in tactics),
+            *(
+                partial(Proposals._by_tactic, tactic=tactic)
+                for tactic in planned(self.source, self.device)
+            ),
         ]
 
     def _gone(self, way: _Way, progress: Progress | None) -> Outcome:
@@ -404,6 +411,22 @@ class Proposals:
                 cost = estimate(low, self.device)
                 found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
         return in_rounds(found)
+
+
+_PLANS = (
+    register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
+    shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
+)  # fmt: skip
+_PLANS_OF_ROWS = (cooperative_reductions, partial_folds, folded_rows, shared_rows, vector_folds)
+
+
+def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """What the shape of a program proposes, and that of what it only rearranges."""
+    yield from itertools.chain(*(plan(program, device) for plan in _PLANS))
+    if below := written_place(program.body):
+        rearranged = replace(program, body=term_at(program.body, below))
+        found = itertools.chain(*(plan(rearranged, device) for plan in _PLANS_OF_ROWS))
+        yield from (inside(*below)(tactic) for tactic in found)
 
 
 def _ranked(found: Sequence[Proposal]) -> list[Proposal]:

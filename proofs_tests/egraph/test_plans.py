@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from proofs_tests.compiler.programs import typed
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions
 from relift.egraph.search.guidance.plans import blocks_of, register_blocks
 from relift.egraph.search.optimize import Optimized, as_written, optimize
+from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.proposals import Proposals, planned
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
+from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
 from relift.semantics.syntax.terms import subterms
-from relift.semantics.syntax.types import Array, Vector
+from relift.semantics.syntax.types import Array, Vector, f32
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SQUARE = {"n": 64, "m": 64, "k": 64}
@@ -157,3 +164,29 @@ def test_overlapping_tiles_share_local_memory_on_a_gpu(name: str) -> None:
         expected = found.source.reference(grid)
         np.testing.assert_allclose(computed, expected, rtol=1e-5)
     assert confirm(tiled[0].derivation, RULES) is not None
+
+
+def test_what_is_only_rearranged_afterwards_has_the_same_plans() -> None:
+    """The best of each row and where it is, as two arrays: groups have a row each, as where it is one of pairs."""
+
+    def later(best: Any, v: Any) -> Any:
+        greater = v > best[0]
+        place = rl.select(greater, best[2], best[1])
+        return rl.select(greater, v, best[0]), place, best[2] + 1
+
+    def row(r: Any) -> Any:
+        best = rl.reduce_seq(later, (float("-inf"), 0, 0), r)
+        return best[0], best[1]
+
+    pairs = typed(a=f32[1024, 4096])(lambda a: rl.map(row, a))
+    apart = typed(a=f32[1024, 4096])(lambda a: rl.unzip(rl.map(row, a)))
+
+    def least(program: Program) -> float:
+        task = Proposals(program, {}, GPU)
+        found: list[Proposal] = []
+        for tactic in planned(program, GPU):
+            with suppress(NoMatch):
+                found += task.derived(tactic)
+        return min((each.cost.seconds for each in found), default=1.0)
+
+    assert least(apart) < 1.01 * least(pairs) < 1e-4

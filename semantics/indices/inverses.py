@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relift.semantics.indices.algebra import asked_for
-from relift.semantics.indices.views import View, Views, name_of
+from relift.semantics.indices.views import View, Views, is_layout, name_of
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children
 
@@ -44,6 +44,24 @@ def invertible_data(t: Term) -> Term | None:
     *functions, data = (child for _, child in children(t))
     assert not isinstance(data, Lambda), f"cannot happen: {t.name} has its data last"
     return data if all(isinstance(f, Lambda) and _invertible(f) for f in functions) else None
+
+
+def written_place(t: Term) -> tuple[str, ...]:
+    """Where in t is what invertible layouts rearrange: what is computed there is written to where they put it.
+
+    >>> from relift import f32
+    >>> from relift.semantics.indices.inverses import written_place
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32[4, 8])
+    >>> written_place(parse_term("join(transpose(map(lambda row: map(lambda v: v + v, row), x)))", x=x))
+    ('xss', 'xss')
+    """
+    data = invertible_data(t)
+    if data is None or is_layout(t):
+        return ()
+    field = next(name for name, child in children(t) if child is data)
+    return (field, *written_place(data))
 
 
 def _invertible(f: Lambda) -> bool:
