@@ -83,6 +83,8 @@ def drawn(
             values[value] = _number(None, random, few)
         if type_ in BITS or type_ == "i1":
             values[value] = int(values.get(value, few)) % 2 ** BITS.get(type_, 1)
+    if relations.evolution.wraps:
+        values.update({v: abs(x) for v, x in values.items() if isinstance(x, int)})
     for p in lifted.parameters:
         if p.first is not None:
             _place(case, p, random, few)

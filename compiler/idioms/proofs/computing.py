@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ class Computing:
     """The meaning of instructions on numbers; those of few bits have no sign."""
 
     equations: Equations
+    told: Collection[str] = ()
+    """The values of which it is a condition that what they compare is not negative."""
 
     def __post_init__(self) -> None:
         self.prover, self.scalars = self.equations.prover, self.equations.scalars
@@ -144,7 +147,7 @@ class Computing:
         used = given[:1] if name == "abs" else given[: len(i.operands)]
         if i.type in BITS and name in ("smax", "smin", "abs"):
             used = [self.scalars.signed(x, BITS[i.type]) for x in used]
-        asks = name in ("umax", "umin") and i.type not in BITS
+        asks = name in ("umax", "umin") and i.type not in BITS and i.name not in self.told
         if asks and not self.prover.holds(z3.And(*(x >= 0 for x in used))):
             return self.unknown(i.type)
         return self.scalars.applied(LIBRARY[name], used, [kind] * len(used), kind)
@@ -158,7 +161,8 @@ class Computing:
                 return a == b if predicate == "eq" else a != b
             if i.types[0] in BITS and predicate[0] == "s":
                 a, b = (self.scalars.signed(x, BITS[i.types[0]]) for x in (a, b))
-            if predicate[0] == "u" and not has_same_sign(i) and i.types[0] not in (*BITS, "ptr"):
+            is_told = has_same_sign(i) or i.name in self.told
+            if predicate[0] == "u" and not is_told and i.types[0] not in (*BITS, "ptr"):
                 with self.prover.assuming(reached):
                     if not self.prover.holds(z3.And(a >= 0, b >= 0)):
                         return self.equations.unknown("boolean")

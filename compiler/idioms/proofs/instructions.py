@@ -104,7 +104,7 @@ class Instructions(ABC):
 
     def __post_init__(self) -> None:
         self.prover, self.scalars = self.equations.prover, self.equations.scalars
-        self.computing = Computing(self.equations)
+        self.computing = Computing(self.equations, self.relations.evolution.wraps)
         self.control, self.evolution = self.relations.control, self.relations.evolution
         self.function = self.relations.function
         accesses = self.relations.accesses.values()

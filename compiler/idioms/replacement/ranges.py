@@ -46,8 +46,11 @@ def range_checks(idiom: LiftedIdiom) -> Ranges:
             check, needed = _outside(size, i, relations)
             checks.append(check)
             values |= needed
-        elif _reaches_address(i, relations) and not _is_own_cell(i, relations):
-            raise Kept("an index may wrap around")
+        elif not _is_own_cell(i, relations):
+            if _reaches_address(i, relations):
+                raise Kept("an index may wrap around")
+            if i.opcode in _WIDENED or i.opcode in ("icmp", "call"):
+                raise Kept("a number without sign may be one that a kernel takes for negative")
     compared = (relations.function.values.get(n) for n in used)
     unsigned = any(
         i is not None and i.opcode == "icmp" and i.about.split()[-1][0] == "u" for i in compared

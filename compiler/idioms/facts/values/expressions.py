@@ -5,8 +5,8 @@ An expression stands where the iterations of the loops around it are given: read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from relift.compiler.idioms.facts.accesses import Accesses
@@ -15,7 +15,12 @@ from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.numbers import BITS, literal_of
 from relift.compiler.idioms.facts.names import Counter, is_constant
 from relift.compiler.idioms.facts.values.narrow import as_value, fits, kept
-from relift.compiler.idioms.facts.values.operations import as_index, called, operation
+from relift.compiler.idioms.facts.values.operations import (
+    as_index,
+    called,
+    compares_without_signs,
+    operation,
+)
 from relift.compiler.idioms.facts.values.terms import (
     FALSE,
     TRUE,
@@ -137,14 +142,29 @@ class Expressions:
             self.of(v, t or i.type) for v, t in zip_longest(i.operands, types[: len(i.operands)])
         ]
         if i.opcode in ("zext", "uitofp") and "nneg" not in i.flags and given[0].type != "boolean":
-            self._is_not_negative(i, given[0])
+            self._is_not_negative(i, given[:1])
+        if compares_without_signs(i, given):
+            self._is_not_negative(i, given)
+            i = replace(i, flags=i.flags | {"samesign"})
         return operation(i, given, kind)
 
-    def _is_not_negative(self, i: Instruction, before: Expression) -> None:
-        """That a number stands for itself where it is read without a sign."""
-        if i.types[0] not in BITS and not fits(before, 0, 2**63):
-            said = self.evolution.spelled(i.operands[0])
-            self.evolution.wraps[i.name] = f"{said} (line {i.line}) is not negative"
+    def _is_not_negative(self, i: Instruction, before: Sequence[Expression]) -> None:
+        """That numbers stand for themselves where they are read without a sign."""
+        of = [v for v, e in zip(i.operands, before, strict=False) if not fits(e, 0, 2**63)]
+        if i.types[0] not in BITS and of:
+            said = dict.fromkeys(map(self._named, of))
+            are = "is" if len(said) == 1 else "are"
+            self.evolution.wraps[i.name] = (
+                f"{' and '.join(said)} (line {i.line}) {are} not negative"
+            )
+
+    def _named(self, value: str) -> str:
+        """A value as C calls it; one that is read and has no name by its array."""
+        i = self.evolution.function.values.get(value)
+        access = self.evolution.accesses.get(i.position) if i is not None else None
+        if access is None or value in self.evolution.function.variables:
+            return self.evolution.spelled(value)
+        return f"what is read of {self.evolution.spelled(access.base)}"
 
     def _load(self, i: Instruction, kind: str) -> Expression:
         return self._read(self.evolution.of(i.operands[0]), i, kind)

@@ -196,8 +196,7 @@ def _comparison(i: Instruction, given: Sequence[Expression]) -> Expression:
             return Apply(COMPARED[predicate], (a, b), "boolean")
         if i.types[0] in BITS and predicate[0] == "s":
             a, b = (signed(x, BITS[i.types[0]]) for x in (a, b))
-        has_no_sign = i.types[0] in BITS or has_same_sign(i) or _have_no_sign(a, b)
-        if predicate[0] == "u" and not has_no_sign:
+        if compares_without_signs(i, given):
             raise Opaque(f"an unsigned comparison (line {i.line})")
         return Apply(COMPARED[predicate[1:]], (a, b), "boolean")
     order, kind = predicate[0], predicate[1:]
@@ -207,6 +206,20 @@ def _comparison(i: Instruction, given: Sequence[Expression]) -> Expression:
         contrary = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[kind]
         return negation(Apply(COMPARED[contrary], (a, b), "boolean"))
     raise Opaque(f"the comparison {predicate} (line {i.line})")
+
+
+def compares_without_signs(i: Instruction, given: Sequence[Expression]) -> bool:
+    """Whether numbers are compared as if they had no sign, which may have one as far as is seen."""
+    match i.opcode:
+        case "icmp":
+            asks = i.about.split()[-1][0] == "u" and i.types[0] not in BITS
+        case "call":
+            asks = (
+                library_name(i.about).rpartition(".")[2] in _UNSIGNED_CALLS and i.type not in BITS
+            )
+        case _:
+            return False
+    return asks and not has_same_sign(i) and not _have_no_sign(*given)
 
 
 def has_same_sign(i: Instruction) -> bool:
@@ -235,7 +248,7 @@ def _call(i: Instruction, given: Sequence[Expression], kind: str) -> Expression:
         return Apply("maximum", (Apply("sub", (a, b), kind), Constant(0, kind)), kind)
     if name not in LIBRARY:
         raise Opaque(f"a call of {library_name(i.about)} (line {i.line})")
-    if name in _UNSIGNED_CALLS and not _have_no_sign(*given) and i.type not in BITS:
+    if compares_without_signs(i, given):
         raise Opaque(f"an unsigned comparison (line {i.line})")
     used = tuple(given[:1] if name == "abs" else given)
     if i.type in BITS and name in ("smax", "smin", "abs"):
