@@ -101,6 +101,17 @@ def _stored(relations: Relations, loop: Loop, store: Access | None) -> str:
             f"it stores to the same cell of {array} again and again (line {line}), and what stays there depends on the order "
             "of the iterations"
         )
+    if phi := _goes_on(relations, loop, store):
+        bits = _cut_each_time(relations, phi)
+        becomes = (
+            f"it is cut to {bits} bits each time"
+            if bits
+            else "it is no sum, product, minimum or maximum"
+        )
+        return (
+            f"what it stores to {array} (line {line}) is made from {relations.evolution.spelled(phi)}, which each iteration makes from "
+            f"the one before: {becomes}"
+        )
     return f"what it stores to {array} (line {line}) is not computed from what the loop reads alone"
 
 
@@ -178,3 +189,30 @@ def _is_irreducible(function: Function) -> bool:
         if to not in state:
             stack.append((to, 0))
     return False
+
+
+def _goes_on(relations: Relations, loop: Loop, store: Access) -> str | None:
+    """A value that goes into a store and that a loop carries, which is no reduction."""
+    combined = {a for _, a, _ in relations.folds}
+    carried = {phi for phi, _, _, _ in relations.carried()}
+    met, stack = set[str](), [store.instruction.operands[0]]
+    while stack:
+        at = stack.pop()
+        i = relations.instructions.get(at)
+        if at in met or i is None or i.block not in loop.blocks:
+            continue
+        if at in carried - combined:
+            return at
+        met.add(at)
+        stack += i.operands if i.opcode != "load" else ()
+    return None
+
+
+def _cut_each_time(relations: Relations, phi: str) -> int:
+    """To how many bits, with a sign, a carried number is cut where an iteration goes on with it; 0 where it is not."""
+    users = relations.function.users.get(phi, ())
+    return max((32 - int(i.operands[1]) for i in users if _is_shifted(i)), default=0)
+
+
+def _is_shifted(i: Instruction) -> bool:
+    return i.opcode == "shl" and i.type == "i32" and i.operands[1] in ("16", "24")

@@ -224,6 +224,8 @@ def test_what_would_be_too_long_is_refused_by_name() -> None:
         ("int f(int n) { return n ? f(n - 1) : 0; }\n", "it calls itself"),
         ("float f(float *x, int n) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) break; s += x[i]; } return s; }\n", "has several exits (line 1)"),
         ("void f(int n, float *y, const int *k) { for (int i = 0; i < n; i++) y[k[i]] = i; }\n", "which cells of y it stores to is read or computed (line 1)"),
+        ("void f(int n, float a, float *y, const float *x) { float s = 0; for (int i = 0; i < n; i++) { s = s * a + x[i]; y[i] = s; } }\n", "is made from s, which each iteration makes from the one before: it is no sum"),
+        ("void f(int n, short *y, const short *x) { short s = 0; for (int i = 0; i < n; i++) { s += x[i]; y[i] = s; } }\n", "it is cut to 16 bits each time"),
         ("void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) y[0] = x[i] / y[0]; }\n", "the same cell of y again and again (line 1)"),
         ("float f(float *x) { float s = 0; for (int i = 0; x[i] > 0; i++) s += x[i]; return s; }\n", "is not counted before it begins (line 1)"),
         ("void g(int); void f(int n) { for (int i = 0; i < n; i++) g(i); }\n", "the loop at line 1 is no idiom: it calls g"),
