@@ -31,7 +31,7 @@ from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import ToGlobal
+from relift.semantics.patterns import ScanSeq, ToGlobal
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, MakeTuple, Term, subterms
@@ -301,6 +301,20 @@ def test_long_folds_of_few_channels_are_kernels_of_their_own() -> None:
     kernels = [kernels_of(replace(task.source, body=form.parted.result)) for form in found]
     stored = [[k.program.body.type for k in ks if k.result] for ks in kernels]
     assert [f32[64], f32[64]] in stored
+
+
+def test_a_scan_is_a_kernel_however_slow_all_forms_are_as_they_are_lowered() -> None:
+    """One work-item scans in each of them, so that what else is stored says nothing."""
+
+    def sums_of_16(x: Any) -> Any:
+        sums = rl.pad(1, 0, 0.0, rl.scan_seq(rl.add, 0.0, x))
+        ends = rl.zip(rl.drop(16, sums), rl.take((1 << 20) - 15, sums))
+        return rl.take((1 << 20) - 16, rl.map(lambda p: p[0] - p[1], ends))
+
+    task = Proposals(typed(x=f32[1 << 20])(sums_of_16), {}, GPU, workers=1)
+    found = promising(task.forms())
+    kernels = [kernels_of(replace(task.source, body=form.parted.result)) for form in found]
+    assert any(isinstance(k.program.body, ScanSeq) for ks in kernels for k in ks)
 
 
 def test_programs_of_one_shape_are_one_but_for_the_names_of_inputs() -> None:

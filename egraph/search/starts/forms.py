@@ -110,8 +110,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
-    And the one that stores most where none that stores is near, and all are so slow that this says nothing: few long folds
-    are one work-item's each as they are lowered.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
+    And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
+    folds, is one work-item's as it is lowered.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
     one of an array, but the array need not be stored.  And the program as it is written where it has several results: each is
     a kernel.
     """
@@ -133,12 +133,18 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if not any(form.nest for form in (forms[0], *found)):
         nests = [f for f in forms[1:] if f.stores and f.nest and f.least < plain]
         found += sorted(nests, key=lambda form: form.least)[:1]
-    if not any(form.stores for form in found):
-        far = [f for f in forms[1:] if f.stores and _HOPELESS * f.least < best]
-        found += sorted(far, key=lambda form: (-form.kernels, form.least))[:1]
+    if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
+        far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
+        storing = sorted(far, key=lambda form: (-form.kernels, form.least))[:1]
+        found += [form for form in storing if form not in found]
     if isinstance(forms[0].parted.result, MakeTuple) and all(form.stores for form in found):
         found.append(forms[0])
     return found
+
+
+def _is_hopeless(form: Form, seconds: float) -> bool:
+    """Whether so many seconds say nothing of the kernels of a form."""
+    return seconds > _HOPELESS * form.least
 
 
 def is_near(form: Form, forms: Sequence[Form]) -> bool:
