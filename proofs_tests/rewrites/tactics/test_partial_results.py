@@ -74,6 +74,12 @@ def rows(a: f[n, m], x: f[m]):
     return rl.map(lambda row: dot(row, x), a)
 
 
+@rl.program
+def empty_rows(a: f[rl.nat("n", 0), rl.nat("m", 0)]):
+    """Rows that may be none."""
+    return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
+
+
 SMALL: Mapping[str, int] = {"n": 16, "m": 24}
 PROGRAMS = [column_sums, column_products, transposed_times, gemv_transposed, column_norms, rows]
 
@@ -132,6 +138,16 @@ def test_few_partial_results_are_read_at_once(
     source = program.at(sizes)
     kernel = rl.compile(Program(program.name, source.parameters, found.result))
     assert kernel.source.count("for (") == loops
+
+
+@pytest.mark.parametrize("sizes", [{"n": 0, "m": 3}, {"n": 3, "m": 0}], ids=["rows", "elements"])
+@pytest.mark.parametrize("tactic", [partial_results(4), few_folds(12, 4, 4)], ids=["one", "few"])
+def test_where_there_is_nothing_there_are_no_chunks(
+    tactic: Tactic, sizes: Mapping[str, int]
+) -> None:
+    """No rows, or rows without elements."""
+    with pytest.raises(NoMatch, match="nothing is folded"):
+        derive(empty_rows, tactic, sizes)
 
 
 @pytest.mark.parametrize("blocks", [3, 16])

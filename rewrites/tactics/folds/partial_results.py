@@ -66,11 +66,14 @@ class MapOfFolds:
 
 
 def folds_at(at: Rewriting, place: Position) -> MapOfFolds:
-    """The map of folds below a place; raises `NoMatch` where there is none, or nobody knows how long it is."""
+    """The map of folds below a place; raises `NoMatch` where there is none, nothing to fold, or nobody knows how long it is."""
     t = term_at(at.term, place)
     below, fold = _map_of_folds(t)
     results = length_of(term_at(t, below).type)
-    return MapOfFolds(below, fold, results, length_of(term_at(t, (*below, "f", *fold, "xs")).type))
+    length = length_of(term_at(t, (*below, "f", *fold, "xs")).type)
+    if not results or not length:
+        raise NoMatch("nothing is folded")
+    return MapOfFolds(below, fold, results, length)
 
 
 def in_two_kernels(folds: MapOfFolds, chunk: int, partial: Tactic) -> Tactic:
