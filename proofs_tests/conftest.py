@@ -43,6 +43,13 @@ def pytest_report_header() -> str:
         return f"kernels do not run: {error}"
 
 
+@pytest.fixture(autouse=True)
+def _no_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that says that it uses no default device finds none, and neither do the processes that it starts."""
+    if request.node.get_closest_marker("no_device") is not None:
+        monkeypatch.setenv("RELIFT_DEVICE", "a test that uses no device")
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: the garbage collector need not go through it again and again."""
     gc.collect()

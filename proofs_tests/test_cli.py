@@ -6,16 +6,17 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import ROOT, relift
+from proofs_tests.command_line import ROOT, here, relift
 from proofs_tests.tampering import resealed
 
 DOT = str(ROOT / "examples" / "dot.py")
+Found: TypeAlias = tuple[Path, dict[str, Any]]
 
 
 def program(folder: Path, body: str, parameters: str = "x: rl.f32[n]") -> str:
@@ -26,6 +27,15 @@ def program(folder: Path, body: str, parameters: str = "x: rl.f32[n]") -> str:
         f"@rl.program\ndef mine({parameters}):\n    return {body}\n"
     )
     return str(file)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """The folder of what a search finds for the dot product, and what it prints as JSON."""
+    folder = tmp_path_factory.mktemp("found") / "best"
+    done = relift("optimize", DOT, "--size", "n=65536", "--json", "--out", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
 
 
 def test_run_checks_and_writes_the_result(tmp_path: Path) -> None:
@@ -53,11 +63,10 @@ def test_json_is_the_only_output() -> None:
     assert all(check["ok"] for check in data["checks"])
 
 
-def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> None:
+def test_optimize_writes_what_explain_replays_and_run_takes(found: Found, tmp_path: Path) -> None:
     """A candidate folder holds kernel, launch, term and derivation; each is read back."""
-    found = relift("optimize", DOT, "--size", "n=65536", "--out", str(tmp_path / "best"))
-    assert found.returncode == 0, found.stderr
-    names = {path.name for path in (tmp_path / "best").iterdir()}
+    folder, _ = found
+    names = {path.name for path in folder.iterdir()}
     assert names == {
         "kernel.cl",
         "launch.json",
@@ -68,7 +77,7 @@ def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> N
     }
 
     page = tmp_path / "page.html"
-    explained = relift("explain", str(tmp_path / "best" / "derivation.json"), "--html", str(page))
+    explained = relift("explain", str(folder / "derivation.json"), "--html", str(page))
     assert explained.returncode == 0, explained.stderr
     assert "the interpreter confirms each of the" in explained.stdout
     assert page.read_text().endswith("</html>\n")
@@ -77,7 +86,7 @@ def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> N
         "run",
         DOT,
         "--kernel",
-        str(tmp_path / "best"),
+        str(folder),
         "--size",
         "n=65536",
         "--random",
@@ -87,29 +96,25 @@ def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> N
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_tampered_derivation_is_refused(tmp_path: Path) -> None:
+def test_a_tampered_derivation_is_refused(found: Found, tmp_path: Path) -> None:
     """A step that does not follow makes `explain` fail and name the step."""
-    relift("optimize", DOT, "--size", "n=4096", "--out", str(tmp_path))
     file = tmp_path / "derivation.json"
-    data = json.loads(file.read_text())
+    data = json.loads((found[0] / "derivation.json").read_text())
     data["steps"][0]["rule"] = "transpose_transpose"
     file.write_text(json.dumps(data))
-    ran = relift("explain", str(file))
+    ran = here("explain", str(file))
 
     assert ran.returncode == 2
     assert "step 1" in ran.stderr
 
 
-def test_a_kernel_of_another_program_is_refused(tmp_path: Path) -> None:
+def test_a_kernel_of_another_program_is_refused(found: Found, tmp_path: Path) -> None:
     """`run --kernel` compares what the program says, not only its parameters."""
-    folder = tmp_path / "best"
-    made = relift("optimize", DOT, "--size", "n=64", "--budget", "1", "--out", str(folder))
-    assert made.returncode == 0, made.stderr
     other = program(
         tmp_path, "rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] - p[1], rl.zip(x, y)))",
         "x: rl.f32[n], y: rl.f32[n]",
     )  # fmt: skip
-    ran = relift("run", other, "--kernel", str(folder), "--random", "0", "--size", "n=64")
+    ran = here("run", other, "--kernel", str(found[0]), "--random", "0", "--size", "n=65536")
 
     assert ran.returncode == 2
     assert "computes another program than mine, named dot" in ran.stderr
@@ -184,7 +189,7 @@ def test_what_the_compiler_refuses_is_refused_for_its_reason(
         "    step = lambda s, v: rl.map_seq(lambda u: u + v, s)\n"
         "    return rl.map_glb(0)(lambda r: rl.reduce_while(step, lambda s, v: s[0] < v, r, r)[1], x)\n"
     )
-    ran = relift(words[0], str(file), *words[1:])
+    ran = here(words[0], str(file), *words[1:])
     assert ran.returncode == 2
     assert "reduce_while with an accumulator of type f32[8]" in ran.stderr
     assert "optimize" not in ran.stderr
@@ -192,7 +197,7 @@ def test_what_the_compiler_refuses_is_refused_for_its_reason(
 
 def test_compile_prints_one_kernel_for_all_sizes() -> None:
     """A low-level program without --size: its sizes are arguments, and what is proved is so for all."""
-    done = relift("compile", "examples/matmul_low_level.py", "--certify")
+    done = here("compile", "examples/matmul_low_level.py", "--certify")
     assert done.returncode == 0, done.stderr
     assert "const int n" in done.stdout
     proved = (
@@ -205,7 +210,7 @@ def test_compile_prints_one_kernel_for_all_sizes() -> None:
 def test_compile_takes_sizes_and_numbers_of_work_items(tmp_path: Path) -> None:
     """Some sizes are fixed; the launch and the certificate are written."""
     words = ["--size", "n=128", "--local", "8,4", "--global", "64,32", "--json", "--out"]
-    done = relift("compile", "examples/matmul_low_level.py", *words, str(tmp_path))
+    done = here("compile", "examples/matmul_low_level.py", *words, str(tmp_path))
     assert done.returncode == 0, done.stderr
     launch = json.loads(done.stdout)["launch"]
     assert launch == json.loads((tmp_path / "launch.json").read_text(encoding="utf-8"))
@@ -216,12 +221,12 @@ def test_compile_takes_sizes_and_numbers_of_work_items(tmp_path: Path) -> None:
 
 def test_compile_refuses_what_is_not_low_level() -> None:
     """One message, with the hint."""
-    done = relift("compile", "examples/saxpy.py")
+    done = here("compile", "examples/saxpy.py")
     assert done.returncode == 2
     assert "says not where; lower it to map_seq, map_glb(d)" in done.stderr
     assert (
         "--local x,4: say numbers"
-        in relift("compile", "examples/matmul_low_level.py", "--local", "x,4").stderr
+        in here("compile", "examples/matmul_low_level.py", "--local", "x,4").stderr
     )
 
 
@@ -258,7 +263,7 @@ def test_devices_lists_the_embedded_one() -> None:
 )
 def test_bad_input_is_one_message_and_status_2(words: tuple[str, ...], message: str) -> None:
     """Bad input is refused on one line of standard error, without a traceback, with status 2."""
-    ran = relift(*words)
+    ran = here(*words)
 
     assert ran.returncode == 2, ran.stdout + ran.stderr
     assert message in ran.stderr
@@ -281,7 +286,7 @@ def test_an_ill_typed_program_names_pattern_sizes_and_line(
 ) -> None:
     """The message names the pattern, the sizes in conflict, and the line of the user's file."""
     file = program(tmp_path, body, parameters)
-    ran = relift("run", file, "--random", "0")
+    ran = here("run", file, "--random", "0")
 
     assert ran.returncode == 2
     assert message in ran.stderr
@@ -355,11 +360,11 @@ def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:
     assert "n = 2" in ran.stdout
 
 
-def test_a_profile_of_the_rules_is_printed() -> None:
+def test_a_profile_of_the_rules_is_printed(found: Found) -> None:
     """Each rule of the search is either in the table with its matches or among those that never matched."""
     ran = relift("optimize", DOT, "--size", "n=65536", "--profile")
-    search = json.loads(relift("optimize", DOT, "--size", "n=65536", "--json").stdout)
-    found = search["profile"]
+    _, search = found
+    profile = search["profile"]
 
     assert ran.returncode == 0, ran.stderr
     rows = {
@@ -368,13 +373,13 @@ def test_a_profile_of_the_rules_is_printed() -> None:
         if len(cells := line.split("│")) == 6
     }
     (dead,) = [line for line in ran.stdout.splitlines() if line.startswith("never matched: ")]
-    assert rows == {rule: of["matches"] for rule, of in found.items() if of["matches"]}
-    assert set(dead.removeprefix("never matched: ").split(", ")) == set(found) - set(rows)
+    assert rows == {rule: of["matches"] for rule, of in profile.items() if of["matches"]}
+    assert set(dead.removeprefix("never matched: ").split(", ")) == set(profile) - set(rows)
     assert {"split_join", "map_fusion", "reduce_to_seq"} <= set(rows)
     # egglog counts whole milliseconds, so that a quick search may show none
-    assert 0 <= sum(of["seconds"] for of in found.values()) <= search["seconds"]
+    assert 0 <= sum(of["seconds"] for of in profile.values()) <= search["seconds"]
     # join(map(lambda c: map(f, c), split(m, xs))): four patterns
-    assert found["split_join"]["nodes_at_most"] == 4 * found["split_join"]["matches"]
+    assert profile["split_join"]["nodes_at_most"] == 4 * profile["split_join"]["matches"]
 
 
 def test_kernels_for_a_gpu_are_found_where_there_is_none(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import ROOT, relift
+from proofs_tests.command_line import ROOT, here
 from relift import pictures
 from relift.cli.drawing import KINDS, plot
 from relift.egraph.search.tuning import Timing, Timings
@@ -76,7 +76,7 @@ def test_what_tuning_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
     """A kind that there is not, a file that is no picture, times without an ablation: one line, status 2."""
     results = str(KEPT / "results_h200.json")
-    said = relift("plot", "pie", results)
+    said = here("plot", "pie", results)
     assert said.returncode == 2
     assert "there is no picture pie" in said.stderr
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import relift
+from proofs_tests.command_line import here
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.families import Among
 from relift.rewrites.library import CHOICES, RULES
@@ -121,6 +121,6 @@ def test_rules_that_differ_in_a_variant_only_are_one_rule() -> None:
 
 def test_a_choice_is_checked_by_its_name() -> None:
     """`relift check` of it checks every rule that it stands for."""
-    done = relift("check", "pad_boundary_map", "--tier", "1")
+    done = here("check", "pad_boundary_map", "--tier", "1")
     assert done.stdout.rstrip().endswith("3 rules: 3 tested only")
-    assert "did you mean pad_boundary_map" in relift("check", "pad_boundry_map").stderr
+    assert "did you mean pad_boundary_map" in here("check", "pad_boundry_map").stderr

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofs_tests.command_line import relift
+from proofs_tests.command_line import here
 from proofs_tests.compiler.running.test_low_level import FOLDER, named
 from relift.compiler.bench.bundle import read_results, write_bundle
 from relift.compiler.bench.bundle_runner import (
@@ -153,23 +153,23 @@ def test_runs_by_time() -> None:
 def test_results_are_printed(bundle: Path) -> None:
     """`bench --results` prints a table; as JSON it prints a results file without logs."""
     run(bundle)
-    shown = relift("bench", "--results", str(bundle / "results.json"), COLUMNS="150")
+    shown = here("bench", "--results", str(bundle / "results.json"), COLUMNS="150")
     assert shown.returncode == 0, shown.stderr
     assert "Rodinia" in shown.stdout
     short = bundle / "short.json"
-    short.write_text(relift("bench", "--results", str(bundle / "results.json"), "--json").stdout)
+    short.write_text(here("bench", "--results", str(bundle / "results.json"), "--json").stdout)
     rows = read_results(short)["entries"]
     assert [r["name"] for r in rows] == ["saxpy", "kmeans"]
     assert all("log" not in r for r in rows)
-    assert relift("bench", "--results", str(short), COLUMNS="150").stdout == shown.stdout
+    assert here("bench", "--results", str(short), COLUMNS="150").stdout == shown.stdout
 
 
 def test_bundle_of_the_command_line(tmp_path: Path) -> None:
     """`bench NAME --bundle DIR` writes the kernels of all variants; with --ablation, of all settings."""
-    done = relift("bench", "saxpy", "--target", "gpu", "--bundle", str(tmp_path / "b"))
+    done = here("bench", "saxpy", "--target", "gpu", "--bundle", str(tmp_path / "b"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "b" / "saxpy_2" / "kernel.cl").exists()
-    relift("bench", "saxpy", "--target", "gpu", "--ablation", "--bundle", str(tmp_path / "a"))
+    here("bench", "saxpy", "--target", "gpu", "--ablation", "--bundle", str(tmp_path / "a"))
     manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
     assert [e["analyses"] for e in manifest["entries"]] == [
         "none",
@@ -190,7 +190,7 @@ def test_bundle_of_the_command_line(tmp_path: Path) -> None:
 )
 def test_bad_input(words: tuple[str, ...], message: str) -> None:
     """One line on standard error, and status 2."""
-    done = relift("bench", *words)
+    done = here("bench", *words)
     assert done.returncode == 2
     assert done.stderr.startswith("relift: ")
     assert message in done.stderr

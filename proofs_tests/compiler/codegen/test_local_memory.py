@@ -22,6 +22,7 @@ def places(*lines: str, second: Memory = B) -> list[str]:
     return [m.name for m in share_places(body_of(lines), [A, second])[1]]
 
 
+@pytest.mark.no_device
 def test_a_wait_between_two_arrays_lets_them_share() -> None:
     """The later one is renamed wherever it stands."""
     text = ["a[0] = 1;", "x = a[1];", BARRIER, "b[0] = 2;", "y = b[1];"]
@@ -47,17 +48,20 @@ def test_a_wait_between_two_arrays_lets_them_share() -> None:
         "needed in every run of a loop", "the next run of a loop overwrites", "a wait in an inner loop",
     ],
 )  # fmt: skip
+@pytest.mark.no_device
 def test_arrays_stay_apart(lines: tuple[str, ...]) -> None:
     """Where some work-item could see the wrong one."""
     assert places(*lines) == ["a", "b"]
 
 
+@pytest.mark.no_device
 def test_a_loop_that_waits_twice_lets_them_share() -> None:
     """Once between the two, and once before the next run."""
     assert places(LOOP, "a[0] = 1;", BARRIER, "b[0] = 2;", BARRIER, "}") == ["a"]
     assert places(LOOP, BARRIER, "a[0] = 1;", BARRIER, "b[0] = 2;", "}") == ["a"]
 
 
+@pytest.mark.no_device
 def test_arrays_of_other_scalars_and_with_pointers_stay_apart() -> None:
     """A place has one type; what a pointer shows is not in the text."""
     text = ("a[0] = 1;", BARRIER, "b[0] = 2;")
@@ -65,6 +69,7 @@ def test_arrays_of_other_scalars_and_with_pointers_stay_apart() -> None:
     assert len(share_places(body_of(text), [A, B], frozenset("a"))[1]) == 2
 
 
+@pytest.mark.no_device
 def test_a_tree_needs_two_arrays() -> None:
     """Each level reads one and writes the other; they are named in the order of their use."""
     (tree,) = [c for c in CASES if c.name == "tree"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs_tests.command_line import command, relift
+from proofs_tests.command_line import command, here
 from relift.compiler.idioms.collection import collection, labels_of
 
 FOLDER = Path(__file__).parent / "programs"
@@ -38,7 +38,7 @@ def test_labels_give_the_precision(tmp_path: Path) -> None:
         "stencil": (1, 1),
         "scalar": (0, 1),
     }
-    done = relift("lift", str(FOLDER / "heat"), "--labels", str(labels))
+    done = here("lift", str(FOLDER / "heat"), "--labels", str(labels))
     assert done.returncode == 0
     for part in ("heat.c:6: step: stencil (stencil)  right", "scalar (reduction)  WRONG", "1 of 1"):
         assert part in done.stdout

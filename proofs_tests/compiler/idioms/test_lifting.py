@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import command, relift
+from proofs_tests.command_line import command, here
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.containing import contained
@@ -124,7 +124,7 @@ def test_the_command_line_prints_programs_and_conditions(tmp_path: Path) -> None
     file.write_text(
         "void twice(int n, float *y, const float *x) { for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }\n"
     )
-    done = relift("lift", str(file), "--runs", "5")
+    done = here("lift", str(file), "--runs", "5")
     assert done.returncode == 0
     for part in (
         f"{file}:1: twice: map",
@@ -133,7 +133,7 @@ def test_the_command_line_prints_programs_and_conditions(tmp_path: Path) -> None
         "agrees with the compiled C on 5 drawn inputs",
     ):
         assert part in done.stdout
-    done = relift("lift", str(file), "--json", "--runs", "0")
+    done = here("lift", str(file), "--json", "--runs", "0")
     assert json.loads(done.stdout)["idioms"][0]["idiom"] == "map"
     file.write_text("int f(void) { return 1; }\n")
     assert command("lift", str(file))[0] == 1

@@ -95,6 +95,7 @@ def test_one_kernel_computes_at_all_sizes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.no_device
 def test_one_certificate_is_for_all_sizes(name: str) -> None:
     """No access leaves its buffer and no two work-items race, for all sizes and the work-items that they have."""
     for found in certificates(compile_program(family(name))):
@@ -117,6 +118,7 @@ def test_one_certificate_is_for_all_sizes(name: str) -> None:
         ("sides", "i += glb_0_count", "i += 1", "races"),
     ],
 )
+@pytest.mark.no_device
 def test_a_wrong_kernel_gets_no_certificate(name: str, old: str, new: str, kind: str) -> None:
     """A place that another has or none, a loop that goes on too long, turns of others, a missing barrier."""
     compiled = compile_program(family(name))
@@ -138,6 +140,7 @@ def test_a_wrong_kernel_gets_no_certificate(name: str, old: str, new: str, kind:
         ("sums_twice", None),
     ],
 )
+@pytest.mark.no_device
 def test_the_simulator_finds_no_race_at_open_sizes(name: str, counts: Counts) -> None:
     """On Oclgrind, also with one group that takes all turns: local memory is used again and again."""
     program = family(name)
@@ -146,6 +149,7 @@ def test_the_simulator_finds_no_race_at_open_sizes(name: str, counts: Counts) ->
     assert complaints(compile_program(program, local=local, global_=counts), values) == []
 
 
+@pytest.mark.no_device
 def test_the_simulator_sees_a_barrier_that_is_missing() -> None:
     """Between the turns of a group: without it the next turn overwrites what is still read."""
     program = family("transposed_by_tiles")
@@ -172,6 +176,7 @@ def test_a_kernel_of_open_sizes_is_compared_at_some() -> None:
     assert not kernel.ok
 
 
+@pytest.mark.no_device
 def test_what_is_low_level_says_what_runs_in_parallel() -> None:
     """A program that the compiler takes as it is, but in which nothing is parallel, is searched for."""
 
@@ -410,6 +415,7 @@ def test_an_index_that_may_be_negative_is_refused() -> None:
 @pytest.mark.parametrize(
     "name", ["saxpy", "matmul", "transposed_by_tiles", "squares", "tuples_out"]
 )
+@pytest.mark.no_device
 def test_each_element_has_a_work_item_of_its_own(name: str) -> None:
     """The work-items are as many as the elements: nobody asks for the end of a parallel map."""
     source = compile_program(family(name)).source
@@ -418,6 +424,7 @@ def test_each_element_has_a_work_item_of_its_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("total", [(0,), (1,), (63,), (64,), (150,), (5, 0), (65, 7), (130, 9, 5)])
+@pytest.mark.no_device
 def test_pieces_are_the_work_items_of_a_launch(total: tuple[int, ...]) -> None:
     """Each number of a work-item is in one piece, and groups are whole."""
     kernel = Kernel("k", (), tuple(map(Size.of, total)), (64, 2, 3)[: len(total)], 0)
@@ -441,6 +448,7 @@ def test_without_control_flow_all_take_turns() -> None:
     assert all(found.ok for found in certificates(compiled))
 
 
+@pytest.mark.no_device
 def test_work_items_that_take_turns_are_limited() -> None:
     """To 2**24 in a dimension; that number counts for what `int` can hold, that of others does not."""
     (kernel,) = compile_program(sides).plan.at({"m": 2**30, "n": 2**27}).kernels
@@ -458,6 +466,7 @@ def test_work_items_that_take_turns_are_limited() -> None:
 @pytest.mark.parametrize(
     "call", ["get_global_size(0)", "get_local_id(0)", "get_group_id(0)", "get_num_groups(0)"]
 )
+@pytest.mark.no_device
 def test_numbers_that_differ_between_pieces_get_no_certificate(call: str) -> None:
     """The last group of a launch may be smaller: then these numbers are no longer those of the proof."""
     compiled = compile_program(made("saxpy", n))
@@ -516,6 +525,7 @@ def test_a_group_that_takes_turns_waits_between_them() -> None:
         ),
     ],
 )
+@pytest.mark.no_device
 def test_numbers_of_work_items_that_do_not_fit_are_refused(options: Any, message: str) -> None:
     """Each with what would fit."""
     with pytest.raises(IllTyped, match=message):
@@ -537,6 +547,7 @@ def test_a_map_is_carried_out_where_another_has_no_elements() -> None:
             assert np.array_equal(got, wanted), count
 
 
+@pytest.mark.no_device
 def test_the_turn_after_the_last_must_fit() -> None:
     """A counter goes one turn beyond what it counts, and `int` must hold that as well."""
     n = nat("n")

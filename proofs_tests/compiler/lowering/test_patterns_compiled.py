@@ -224,6 +224,7 @@ REFUSED: dict[str, tuple[Body, str]] = {
 
 
 @pytest.mark.parametrize("name", sorted(NOT_COMPILED))
+@pytest.mark.no_device
 def test_what_is_not_compiled_is_refused_by_name(name: str) -> None:
     """The message names the pattern and says what to do instead."""
     body, hint = REFUSED[name]
@@ -231,6 +232,7 @@ def test_what_is_not_compiled_is_refused_by_name(name: str) -> None:
         compile_program(typed(xs=XS.type)(lambda xs: body(xs)))
 
 
+@pytest.mark.no_device
 def test_what_says_that_it_is_compiled_and_is_not_is_refused_by_name() -> None:
     """A pattern that no kernel computes, as one who adds it finds out."""
     with pytest.raises(rl.Unsupported, match="elsewhere says that it is compiled"):
@@ -246,6 +248,7 @@ def compiled_above() -> set[str]:
     return {t.name for u in terms for t, _ in subterms(u) if isinstance(t, Pattern)}
 
 
+@pytest.mark.no_device
 def test_every_pattern_is_compiled_or_refused() -> None:
     """The tables above leave no pattern out, but layouts that are copied as their own rows have them."""
     met = compiled_above() | {"map", "reduce"}
@@ -300,6 +303,7 @@ def test_every_pattern_is_compiled_or_refused() -> None:
         ),
     ],
 )  # fmt: skip
+@pytest.mark.no_device
 def test_wrong_places_are_refused(body: Body, error: type[Exception], message: str) -> None:
     """Index functions are checked before code is generated, and so is where a result can lie."""
     with pytest.raises(error, match=message):

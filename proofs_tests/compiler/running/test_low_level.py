@@ -105,6 +105,7 @@ def test_kernel_computes_what_numpy_does(b: Benchmark, which: int) -> None:
 
 
 @benchmarks
+@pytest.mark.no_device
 def test_samples_are_the_gold(b: Benchmark) -> None:
     """What travels in bundles to check results is what the NumPy function says, at every row."""
     small = shrunk(b, b.small[1])
@@ -124,6 +125,7 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
 
 
 @benchmarks
+@pytest.mark.no_device
 def test_a_permuted_result_is_refused_at_ten_times_the_tolerance(b: Benchmark) -> None:
     """Right values in wrong places are no rounding; only a result of one number has no places."""
     small = shrunk(b, b.small[1])
@@ -137,6 +139,7 @@ def test_a_permuted_result_is_refused_at_ten_times_the_tolerance(b: Benchmark) -
 
 
 @benchmarks
+@pytest.mark.no_device
 def test_no_race(b: Benchmark) -> None:
     """The simulator finds no race, no stray access and no use of what was not written."""
     small = shrunk(b, b.small[0])
@@ -155,6 +158,7 @@ def test_meaning_does_not_depend_on_analyses(b: Benchmark) -> None:
 
 
 @benchmarks
+@pytest.mark.no_device
 def test_kernel_is_short(b: Benchmark) -> None:
     """At the sizes of the benchmark every variant compiles to at most 20 kB of source."""
     for variant in b.variants:
@@ -168,18 +172,21 @@ def source(name: str, analyses: Analyses) -> str:
     return compile_program(named(name).at({}), analyses=analyses).source
 
 
+@pytest.mark.no_device
 def test_barriers_switched_off_adds_barriers() -> None:
     """Without the analysis, every nest of work-items is followed by a barrier; saxpy needs none."""
     assert "barrier(" not in source("saxpy", ALL)
     assert "barrier(" in source("saxpy", Analyses(barriers=False))
 
 
+@pytest.mark.no_device
 def test_control_flow_switched_off_adds_loops() -> None:
     """Without the analysis, even one element for each work-item is a loop."""
     assert "for (" not in source("saxpy", ALL)
     assert "for (" in source("saxpy", Analyses(control_flow=False))
 
 
+@pytest.mark.no_device
 def test_indices_switched_off_leaves_quotients() -> None:
     """Without the analysis, the indices of layouts are divided as they are written."""
     assert " / " not in source("transpose", ALL).split("kernel void")[1]
@@ -214,6 +221,7 @@ def sums(chunks: int) -> Callable[..., Program]:
     return total
 
 
+@pytest.mark.no_device
 def test_how_inexact_a_sum_may_be_follows_from_its_chain() -> None:
     """A long fold in order may be as inexact as theory says, one in chunks may not, and a wrong one is wrong."""
     n = 1 << 22
@@ -284,6 +292,7 @@ def test_a_wrong_text_by_hand_has_no_time() -> None:
     assert over_hand(row) is None
 
 
+@pytest.mark.no_device
 def test_share_of_the_roofline() -> None:
     """It is the longer of the times that the operations and the bytes need, over the time taken."""
     flops, moved = CPU.fma_gflops * 1e9, CPU.bandwidth_gbs * 1e9
@@ -292,6 +301,7 @@ def test_share_of_the_roofline() -> None:
     assert share_of_roofline({**row, "moved": 4 * moved}, CPU) == pytest.approx(2.0)
 
 
+@pytest.mark.no_device
 def test_speedup_over_what_ran_beside() -> None:
     """NumPy in the same run counts before a reference from elsewhere."""
     row = {"seconds": 2.0, "fastest": 1.0, "reference_seconds": 8.0}
@@ -300,6 +310,7 @@ def test_speedup_over_what_ran_beside() -> None:
     assert speedup({**row, "reference_seconds": None}) is None
 
 
+@pytest.mark.no_device
 def test_rank_correlation() -> None:
     """It sees the order only, shares the rank of equal values, and says nothing of two values."""
     assert rank_correlation([(1, 9), (2, 8), (3, 0.1)]) == -1

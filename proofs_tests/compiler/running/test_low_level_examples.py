@@ -69,6 +69,7 @@ def compiled(*tiles: int) -> Compiled:
     return compile_program(tiled("matmul_gpu")(*tiles).at({"n": 2, "m": 2, "k": 4}))
 
 
+@pytest.mark.no_device
 def test_a_tile_of_the_result_lies_in_registers() -> None:
     """Constant indices, two barriers for each step, whole vectors between memories, one screenful of code."""
     text = compiled(128, 128, 16, 8, 8, 4).source
@@ -84,6 +85,7 @@ def test_a_tile_of_the_result_lies_in_registers() -> None:
     assert len(text) < 20_000
 
 
+@pytest.mark.no_device
 def test_unrolled_loops_of_few_elements_are_written_out() -> None:
     """No loop but the one over tiles, and the constants are folded."""
     text = compiled(32, 32, 8, 4, 4, 0).source
@@ -92,6 +94,7 @@ def test_unrolled_loops_of_few_elements_are_written_out() -> None:
     assert "own15 = own15 + (own_2_0.s3 * own_3_0.s3);" in text
 
 
+@pytest.mark.no_device
 def test_matrix_product_is_free_of_races() -> None:
     """On the simulator, with padding that nobody reads."""
     program = tiled("matmul_gpu")(8, 8, 4, 4, 4, 4).at({"n": 1, "m": 1, "k": 2})
@@ -115,6 +118,7 @@ def test_matrix_product_in_blocks(
     np.testing.assert_array_equal(found, program(a, b))
 
 
+@pytest.mark.no_device
 def test_a_block_of_the_result_lies_in_vector_registers() -> None:
     """Constant indices, whole aligned vectors, nothing local, nothing to wait for; A and B are copied once."""
     result = compile_program(tiled("matmul_cpu")(4, 16, 8).at({"n": 2, "m": 2, "k": 16}))
@@ -124,6 +128,7 @@ def test_a_block_of_the_result_lies_in_vector_registers() -> None:
         assert absent not in result.source
 
 
+@pytest.mark.no_device
 def test_the_product_in_blocks_is_free_of_races() -> None:
     """On the simulator."""
     program = tiled("matmul_cpu")(2, 8, 4).at({"n": 2, "m": 1, "k": 3})
@@ -131,6 +136,7 @@ def test_the_product_in_blocks_is_free_of_races() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.no_device
 def test_inside_a_stencil_in_regions_no_index_is_clamped(width: int) -> None:
     """One kernel writes all regions; only the loop over what is inside has no `min` and no `max`."""
     program = family("stencils", "j2d5pt_border_cpu")(5, 8 * width, width=width)

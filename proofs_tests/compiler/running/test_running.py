@@ -229,6 +229,7 @@ def test_what_a_device_cannot_run_is_explained() -> None:
         compile_program(greedy)(np.zeros(1 << 22, np.float32))
 
 
+@pytest.mark.no_device
 def test_importing_the_compiler_loads_no_opencl() -> None:
     """pyopencl takes long to load, and is needed only to run."""
     code = "import sys, relift.compiler; assert 'pyopencl' not in sys.modules"
@@ -263,6 +264,7 @@ def _package() -> str:
         "read_after_other_arrays",
     ],
 )
+@pytest.mark.no_device
 def test_kernels_are_free_of_races(name: str) -> None:
     """On the simulator, which also sees stray accesses and uninitialised values."""
     (case,) = [c for c in CASES if c.name == name]
@@ -270,6 +272,7 @@ def test_kernels_are_free_of_races(name: str) -> None:
     assert complaints(compile_program(program), arguments(program)) == []
 
 
+@pytest.mark.no_device
 def test_planted_errors_are_found() -> None:
     """Each barrier is needed, and so is each bound."""
     program = made("loop_over_tiles", 64)
@@ -288,6 +291,7 @@ def test_planted_errors_are_found() -> None:
         assert any(complaint in message for message in found), found
 
 
+@pytest.mark.no_device
 def test_without_a_simulator_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not available is not the same as free of races."""
     monkeypatch.setenv("RELIFT_OCLGRIND", "/nowhere/liboclgrind.so")
@@ -298,6 +302,7 @@ def test_without_a_simulator_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch)
     )
 
 
+@pytest.mark.no_device
 def test_a_cache_is_cleared_by_several_at_once(tmp_path: Path, monkeypatch: Any) -> None:
     """What another process has removed meanwhile is not looked for; the newer half stays."""
     names = [f"{i}.so" for i in range(8)]
@@ -312,6 +317,7 @@ def test_a_cache_is_cleared_by_several_at_once(tmp_path: Path, monkeypatch: Any)
 
 
 @pytest.mark.parametrize("device", [label(d) for d in devices()])
+@pytest.mark.no_device
 def test_what_follows_a_barrier_that_some_groups_skip_is_done(device: str) -> None:
     """On every device: PoCL left it out where an `if` holds a barrier and does not end with one."""
     program = random_kernel(900440, "groups")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import relift
+from proofs_tests.command_line import here
 from proofs_tests.rewrites.reviewed_rules import RIGHT, WRONG
 from relift import map
 from relift.checking import check
@@ -98,7 +98,7 @@ def broken(xs: A[n]): return rl.map(nowhere, xs), xs
 def test_the_exit_status_is_that_of_the_worst_rule(tmp_path: Path, text: str, status: int) -> None:
     file = tmp_path / "rules.py"
     file.write_text(HEAD + text)
-    ran = relift("check", "--file", str(file), "--tier", "2", "--tier", "4a")
+    ran = here("check", "--file", str(file), "--tier", "2", "--tier", "4a")
 
     assert ran.returncode == status, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[-1].startswith(f"{text.count('@rl.rule')} rule")
@@ -287,7 +287,7 @@ def _rule_of(sides, arity: int, t) -> Rule:
     ],
 )
 def test_an_unknown_rule_is_answered_shortly(words: tuple[str, ...], said: str) -> None:
-    ran = relift("check", *words)
+    ran = here("check", *words)
 
     assert ran.returncode == 2
     assert said in ran.stderr
@@ -296,13 +296,13 @@ def test_an_unknown_rule_is_answered_shortly(words: tuple[str, ...], said: str) 
 
 def test_the_refuted_rules_of_the_ledger_can_be_checked() -> None:
     name = next(name for name, r in REFUTED.items() if isinstance(r, Rule))
-    ran = relift("check", name, "--tier", "3")
+    ran = here("check", name, "--tier", "3")
 
     assert ran.returncode == 1, ran.stdout + ran.stderr
 
 
 def test_the_help_names_every_tier() -> None:
-    shown = " ".join(relift("check", "--help").stdout.split())
+    shown = " ".join(here("check", "--help").stdout.split())
 
     for tier in ("1 types", "2 random", "3 free", "4a index", "4b kernel", "5 search"):
         assert tier in re.sub(r"[│\s]+", " ", shown)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import relift
+from proofs_tests.command_line import here, relift
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.theorems import Verdicts, forgeries, judged
 from relift.rewrites.application.matching import apply_rule
@@ -352,6 +352,6 @@ def test_the_verb_writes_a_file_that_the_prover_takes(tmp_path: Path) -> None:
         ((str(file), str(file), "--out", "theorem.v"), "holds one theorem"),
         ((str(file), "--size", "k=3"), "dot has no size k"),
     ):
-        ran = relift("prove", *words)
+        ran = here("prove", *words)
         assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
         assert reason in ran.stderr
