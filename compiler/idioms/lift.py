@@ -165,16 +165,7 @@ class LiftedIdiom:
         return self._in_c(str(self.lifted.sizes[size]))
 
     def _in_c(self, text: str) -> str:
-        """A text with the values of the function called as the C file calls them."""
-        evolution = self.relations.evolution
-        loops = {str(loop.counter): loop for loop in evolution.control.loops.values()}
-
-        def called(m: re.Match[str]) -> str:
-            if (loop := loops.get(m[0])) is not None:
-                return f"(iterations done of line {line_of(evolution, loop)})"
-            return evolution.spelled(m[0])
-
-        return re.sub(r"[%@$][\w.]+", called, text)
+        return _in_c(self.relations, text)
 
 
 @dataclass(frozen=True)
@@ -275,7 +266,7 @@ def programs(
             try:
                 found = known[one.key] = _program(f, relations, one)
             except Dependent as reason:
-                none.append((one, str(reason)))
+                none.append((one, _in_c(relations, str(reason))))
                 continue
             if found.lifted is None:
                 hollow.append(found)
@@ -290,6 +281,19 @@ def programs(
         elif i.found in largest:
             idioms.append(i)
     return sorted(idioms, key=lambda i: i.line), none
+
+
+def _in_c(relations: Relations, text: str) -> str:
+    """A text with the values of the function called as the C file calls them."""
+    evolution = relations.evolution
+    loops = {str(loop.counter): loop for loop in evolution.control.loops.values()}
+
+    def called(m: re.Match[str]) -> str:
+        if (loop := loops.get(m[0])) is not None:
+            return f"(iterations done of line {line_of(evolution, loop)})"
+        return evolution.spelled(m[0])
+
+    return re.sub(r"[%@$][\w.]+", called, text)
 
 
 def _is_part(part: Found, whole: Found, relations: Relations) -> bool:
@@ -310,7 +314,7 @@ def _program(f: Function, relations: Relations, one: Found) -> LiftedIdiom:
     except Dependent:
         raise
     except Opaque as reason:
-        why = str(reason)
+        why = _in_c(relations, str(reason))
     none = Evidence(skipped="there is no program" if why else "no inputs were asked for")
     return LiftedIdiom(f.name, one.idiom, line, extent, one, relations, program, none, why)
 

@@ -68,7 +68,7 @@ def shape_of(strides: Sequence[Size]) -> Shape:
             return 1
         raise Opaque(f"the strides {a} and {b} of one array do not divide each other")
 
-    found = sorted({absolute(s) for s in strides}, key=cmp_to_key(compare))
+    found = sorted(dict.fromkeys(map(absolute, strides)), key=cmp_to_key(compare))
     if not found or found[-1] != 1:
         found.append(Size.of(1))
     for high, low in pairwise(found):

@@ -244,6 +244,13 @@ def test_what_is_left_alone_is_named(text: str, reason: str) -> None:
     assert any(reason in said for _, said in found.skipped), found.skipped
 
 
+def test_reasons_call_values_as_c_does() -> None:
+    """What is said of strides is said in the names of the file."""
+    text = "void f(int n, int m, int r, int s, float *y, const float *x) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * r + j * s] = x[i * m + j]; }\n"
+    said = [reason for _, reason in rl.lift(text, runs=0).skipped]
+    assert any("the strides s and r of one array" in reason for reason in said), said
+
+
 def test_the_page_shows_the_c_beside_the_programs_and_is_escaped(tmp_path: Path) -> None:
     """What stands in the file is text of the page, never its markup; each find has a colour and a link to its line."""
     file = tmp_path / "f.c"
