@@ -155,10 +155,9 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
         if length_at(at, (*place, "f")) <= items * each:
             return by_rows(at, place)
         if more := -length_at(at, (*place, "f")) % (items * each):
-            longer = then(inside("xs")(lengthened(more)), apply("scan_take", "backward"))
             outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
             stored = inside("xs")(then(one, apply("store_global")))
-            return then(inside("f")(longer), outside, stored, copied_out)(at, place)
+            return then(inside("f")(_longer(more)), outside, stored, copied_out)(at, place)
         at = inside("f")(in_chunks)(at, place)
         at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
         starts = (*place, "xs", "ys")
@@ -180,12 +179,16 @@ def _row_scanned(items: int, local_bytes: int) -> Tactic:
         more = -length_at(at, place) % items
         if not more:
             return then(scanned, apply("insert_copy"), _written(items))(at, place)
-        longer = then(inside("xs")(lengthened(more)), apply("scan_take", "backward"))
         under_a_name = apply("let_inline", "backward", parts={"x": ("xs", "xs")})
         written = then(inside("f")(shared_out(items)), inside("x")(scanned))
-        return then(longer, apply("insert_copy"), under_a_name, written)(at, place)
+        return then(_longer(more), apply("insert_copy"), under_a_name, written)(at, place)
 
     return tactic
+
+
+def _longer(more: int) -> Tactic:
+    """A scan as the first results of one of an array of so many more elements."""
+    return then(inside("xs")(lengthened(more)), apply("scan_take", "backward"))
 
 
 def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
