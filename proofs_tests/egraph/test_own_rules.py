@@ -143,36 +143,29 @@ def test_the_command_line_takes_rules_and_says_what_is_assumed(tmp_path: Path) -
     """From optimize to the manifest, and back through explain."""
     relift, out = CliRunner(), tmp_path / "out"
     size = ["--size", "n=64"]
-    found = relift.invoke(
-        app,
-        [
-            "optimize",
-            f"{FILE}:norm",
-            *size,
-            "--rules",
-            FILE,
-            "--assume",
-            "use_inv_sqrt",
-            "--out",
-            str(out),
-        ],
-    )
-    assert isinstance(found.exception, RefusedRule), (
-        found.output
-    )  # a_half_is_a_quarter is in that file
 
-    good = tmp_path / "good.py"
-    good.write_text(
-        f"import sys\nsys.path.insert(0, {str(Path(FILE).parents[2])!r})\n"
-        "from proofs_tests.egraph.own_rules import norm, use_inv_sqrt\n"
-    )
-    options = ["--rules", str(good), "--assume", "use_inv_sqrt", "--out", str(out)]
+    def taking(name: str, *rules: str) -> str:
+        """A file of the program and some of the rules."""
+        file = tmp_path / name
+        file.write_text(
+            f"import sys\nsys.path.insert(0, {str(Path(FILE).parents[2])!r})\n"
+            f"from proofs_tests.egraph.own_rules import {', '.join(['norm', *rules])}\n"
+        )
+        return str(file)
+
+    bad = taking("bad.py", "use_inv_sqrt", "a_half_is_a_quarter")
+    options = ["--rules", bad, "--assume", "use_inv_sqrt", "--out", str(out)]
+    found = relift.invoke(app, ["optimize", f"{bad}:norm", *size, *options])
+    assert isinstance(found.exception, RefusedRule), found.output
+
+    good = taking("good.py", "use_inv_sqrt")
+    options = ["--rules", good, "--assume", "use_inv_sqrt", "--out", str(out)]
     found = relift.invoke(app, ["optimize", f"{good}:norm", *size, *options])
     assert found.exit_code == 0, found.output
     assert "ASSUMED, not proved: use_inv_sqrt" in found.output
     assert json.loads((out / MANIFEST).read_text())["assumed"] == ["use_inv_sqrt"]
 
-    explain = ["explain", str(out / "derivation.json"), "--rules", str(good)]
+    explain = ["explain", str(out / "derivation.json"), "--rules", good]
     assert isinstance(relift.invoke(app, explain).exception, BrokenDerivation)
     explained = relift.invoke(app, [*explain, "--allow", "use_inv_sqrt"])
     assert explained.exit_code == 0, explained.output
