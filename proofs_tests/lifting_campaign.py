@@ -27,12 +27,13 @@ from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.execution import Compiled
+from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found, Search, find
-from relift.compiler.idioms.lift import LiftedIdiom, lift, programs
+from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, searches
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
@@ -135,14 +136,15 @@ def compilers(names: list[str]) -> int:
     return int(wrong > 0 or bool(differ) or not texts)
 
 
+@uncollected()
 def _detected(printed: str, file: Path) -> tuple[float, float, Module, list[Search]]:
     """The seconds for the graph of a file and for its idioms, and both."""
     begin = process_time()
     graph = module_of(printed, str(file))
     read = process_time()
-    functions = [f for f in graph.functions.values() if refusal(f, graph) is None]
-    searched = [find(Relations(f, graph)) for f in functions]
-    return read - begin, process_time() - read, graph, searched
+    found = searches(graph.functions.values(), graph)
+    took = process_time() - read
+    return read - begin, took, graph, [x[1] for x in found if not isinstance(x, str)]
 
 
 def detection(lines: int) -> int:

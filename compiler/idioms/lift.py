@@ -20,7 +20,7 @@ proved for all sizes, to the last bit (8 statements, Z3)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from relift.compiler.idioms.drawing import Beside
 from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.evolution import exact_quotients
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
@@ -223,15 +224,12 @@ def lift(
     idioms: list[LiftedIdiom] = []
     skipped: list[tuple[str, str]] = []
     steps = 0
-    for f in module.functions.values():
-        if function not in (None, f.name):
+    asked = [f for f in module.functions.values() if function in (None, f.name)]
+    for f, searched in zip(asked, searches(asked, module), strict=True):
+        if isinstance(searched, str):
+            skipped.append((f.name, searched))
             continue
-        reason = refusal(f, module)
-        if reason is not None:
-            skipped.append((f.name, reason))
-            continue
-        relations = Relations(f, module)
-        search = find(relations)
+        relations, search = searched
         steps += search.steps
         skipped += [
             (f.name, f"the search for {name} was given up after its bound of steps")
@@ -246,6 +244,20 @@ def lift(
         skipped += _uncounted(relations)
         skipped += passed_over(relations, [*(i.found for i in found), *(x for x, _ in dependent)])
     return LiftedFile(str(path), tuple(idioms), tuple(skipped), steps, module)
+
+
+@uncollected()
+def searches(functions: Iterable[Function], module: Module) -> list[str | tuple[Relations, Search]]:
+    """What is found in each function, or why nothing is looked for."""
+    found: list[str | tuple[Relations, Search]] = []
+    for f in functions:
+        reason = refusal(f, module)
+        if reason is None:
+            relations = Relations(f, module)
+            found.append((relations, find(relations)))
+        else:
+            found.append(reason)
+    return found
 
 
 def programs(
