@@ -10,13 +10,14 @@ Equal terms that compute, with the same values of their variables, are computed 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 from relift.compiler.codegen import evaluation, folds, in_order
 from relift.compiler.codegen.arrays import into_group, into_private
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
-from relift.compiler.codegen.loops import around_loop, copy, in_parallel, loop
+from relift.compiler.codegen.loops import around_loop, by_the_first, copy, in_parallel, loop
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.expressions import literal
@@ -138,7 +139,9 @@ class Generator:
                 | Metavariable() | Pattern()
             ):  # fmt: skip
                 assert not isinstance(t.type, Array), f"cannot happen: {name_of(t)} has no inverse"
-                self._emission.store(self.evaluate(t, scope), target, scope)
+                value = self.evaluate(t, scope)
+                with by_the_first(self._emission, target):
+                    self._emission.store(value, target, scope)
 
     def _part_by_part(self, t: MakeTuple, target: TupleView, scope: Scope) -> None:
         """Emit the parts of a tuple; where they go over the values that they are computed of, scalars are read first."""
@@ -159,7 +162,9 @@ class Generator:
             e.store(e.read(value, scope), pairs[i][1], scope)
 
     def _copy(self, t: Term, target: View, scope: Scope) -> None:
-        copy(self._emission, self.view(t, scope), target, scope)
+        shown = self.view(t, scope)
+        with nullcontext() if holds_array(t.type) else by_the_first(self._emission, target):
+            copy(self._emission, shown, target, scope)
 
     def _in_turn(self, t: InTurn, target: View, scope: Scope) -> None:
         """Emit a loop over what a sequential map works on."""

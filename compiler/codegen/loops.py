@@ -7,7 +7,8 @@ work-item has, there is none.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 
 from relift.compiler.codegen.emission import Emission
 from relift.compiler.codegen.scope import Scope
@@ -37,6 +38,7 @@ from relift.semantics.indices.views import (
     View,
     array,
     leaves,
+    memories_of,
     tuple_view,
     turned,
     vector,
@@ -127,11 +129,29 @@ def _work_items(e: Emission, t: EachOf) -> Generator[None, None, None]:
     if not isinstance(t, MapLcl):
         yield
         return
+    around = e.shared_out
+    e.shared_out |= {number(t.dim)}
     with e.accesses.in_work_items(None if e.threads.count(t) == 1 else work_item(t)):
         with e.barriers.unit():
             yield
         if not e.analyses.barriers:
             e.barriers.here()
+    e.shared_out = around
+
+
+@contextmanager
+def by_the_first(e: Emission, target: View) -> Generator[None, None, None]:
+    """What all work-items of a group compute alike is written for all groups by the first of them."""
+    inside = {d for m, d in e.threads.used if m is MapLcl and e.threads.local[d] > 1}
+    alike = sorted(inside - e.shared_out)
+    if not alike or all(memory.space != "global" for memory in memories_of(target)):
+        yield
+        return
+    first = [Binary("<", Name(f"{MapLcl.level}_{d}"), Whole(1)) for d in alike]
+    with e.barriers.unit(), ExitStack() as guards:
+        for condition in first:
+            guards.enter_context(e.body.block(partial(Guard, condition)))
+        yield
 
 
 def copy(e: Emission, source: View, target: View, scope: Scope) -> None:

@@ -1,7 +1,7 @@
 """What a low-level term may contain: checked before any code is generated.
 
 A kernel computes one array, tuple or scalar.  Its work-items are `map_glb(d)`, or `map_lcl(d)` inside
-`map_wrg(d)`, outermost and each dimension once.  What computes an array stands where the array has a
+`map_wrg(d)`, outermost and each dimension once; without `map_wrg(d)` there is one group.  What computes an array stands where the array has a
 place: in the result, or under `to_local` (in a work-group, outside `map_lcl`) or `to_private`; everywhere
 else only layouts stand.  Whatever is refused is named, with the hint.
 """
@@ -213,8 +213,10 @@ def _write_fold(t: Fold, place: Place) -> None:
 
 
 def _check_owner(t: terms.Term, place: Place) -> None:
-    """Each cell of shared memory is written by one work-item."""
+    """Each cell of shared memory is written by one work-item; of a value that all of a group compute, by the first."""
     missing = frozenset((m, d) for m, d in place.used - place.around if place.target in m.shares)
+    if place.target == "global" and not holds_array(t.type):
+        missing = frozenset((m, d) for m, d in missing if m is not MapLcl)
     if missing:
         if isinstance(t, Iterate):
             raise Unsupported(
@@ -244,7 +246,7 @@ def _under(t: EachOf, place: Place) -> Place:
             if place.has(MapLcl):
                 raise Unsupported(f"{here} inside map_lcl; work-groups enclose their work-items")
         case "lcl":
-            if (MapWrg, number(t.dim)) not in place.around:
+            if (MapWrg, number(t.dim)) in place.used - place.around:
                 raise Unsupported(
                     f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
                 )
@@ -443,7 +445,7 @@ def _strides(e: Index, i: Index, n: Size) -> bool:
 
 def _check_group(t: Store, place: Place) -> None:
     """Check who fills memory of a group: all work-items of one together."""
-    if not place.has(MapWrg):
+    if not place.has(MapWrg) and {m for m, _ in place.used} != {MapLcl}:
         raise Unsupported(f"{t.name} outside map_wrg; {t.space} memory belongs to a work-group")
     if place.has(MapLcl):
         raise Unsupported(

@@ -34,6 +34,7 @@ from relift.egraph.search.derived import Explanations, after, joined, lowered_as
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.fold_plans import (
     cooperative_reductions,
+    folded_by_groups,
     partial_folds,
     several_results_each,
     vector_folds,
@@ -90,7 +91,7 @@ from relift.semantics.notation.parser import names_used
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.terms import Pattern, Term, subterms
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.types import Array, holds_array
 
 STAGES: tuple[Stage, ...] = (
     Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
@@ -180,7 +181,7 @@ class Proposals:
         each = iter(_for_all(tasks, alike, outcomes))
         found += [proposal for _ in whole for proposal in next(each)]
         for form, kernels in chains:
-            found += self._together(form, kernels, [next(each) for _ in kernels])
+            found += self._together(form.parted, kernels, [next(each) for _ in kernels])
         return grown, _ranked(found)
 
     def _of_rows(self) -> list[Proposal]:
@@ -204,7 +205,7 @@ class Proposals:
         return [_written, *(self._searches() if worth else [])]
 
     def _together(
-        self, form: Form, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
+        self, parted: Derivation, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
         ranked = [self._best_of(part) for part in parts]
@@ -216,7 +217,7 @@ class Proposals:
             low = replace(self.source, body=body)
             with suppress(Unsupported):
                 cost = estimate(low, self.device)
-                yield Proposal(cost, low, partial(joined, form.parted, kernels, chosen))
+                yield Proposal(cost, low, partial(joined, parted, kernels, chosen))
 
     def _best_of(self, proposals: list[Proposal]) -> list[Proposal]:
         """The first few that are not refused."""
@@ -368,6 +369,7 @@ class Proposals:
         prepared = self.prepared()
         found: list[Form] = []
         seen: set[Term] = set()
+        simple: dict[Term, list[Proposal]] = {}
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, tactic)
@@ -377,8 +379,7 @@ class Proposals:
                     fused = after(self.source, parted, fuse())
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        proposals = self.extracted(fused, {}, most=2)
-                        found.append(_form(self, parted, proposals))
+                        found.append(_form(self, parted, self._as_it_is(parted, fused, simple)))
         found += [
             Form(reached, False, tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
@@ -390,6 +391,30 @@ class Proposals:
                 low = Form(given, False, (Proposal(cost, self.source, partial(same, given)),))
                 found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
+
+    def _as_it_is(
+        self, parted: Derivation, fused: Derivation, simple: dict[Term, list[Proposal]]
+    ) -> list[Proposal]:
+        """What a form is lowered to as it is; on a GPU no number is folded of whole arrays by one work-item alone.
+
+        `simple` is what kernels of other forms were lowered to, by their shape.
+        """
+        kernels = kernels_of(replace(self.source, body=parted.result))
+        numbers = any(not holds_array(kernel.program.body.type) for kernel in kernels)
+        if self.device.kind != "gpu" or not numbers:
+            return self.extracted(fused, {}, most=2)
+        parts: list[list[Proposal]] = []
+        for task in map(self._kernel, kernels):
+            shape = shape_of(task.source)
+            if shape not in simple:
+                simple[shape] = task._simply()
+            parts.append([of_shape(task.source, found) for found in simple[shape]])
+        return _ranked(list(self._together(parted, kernels, parts)))
+
+    def _simply(self) -> list[Proposal]:
+        """What a kernel is lowered to without a search: by the first tactic that suits it, and as it is written."""
+        written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
+        return _ranked([*self._by_tactic(folded_by_groups(self.device))[1], *written])
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""

@@ -32,7 +32,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Iterate, Let, Map, Stepping, ToGlobal
+from relift.semantics.patterns import Iterate, Let, Map, Reduction, Stepping, ToGlobal
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -43,7 +43,7 @@ from relift.semantics.syntax.terms import (
     free_variables,
     subterms,
 )
-from relift.semantics.syntax.types import Array, holds_array
+from relift.semantics.syntax.types import Array, cells, holds_array
 
 MOST_STEPS = 16
 """Steps of an iteration that are written out at most."""
@@ -51,6 +51,9 @@ MOST_STEPS = 16
 
 MOST_WRITTEN = 1 << 13
 """Parts of an iteration that is written out, at most: a step that reads its array twice doubles all steps before it."""
+
+MOST_FOLDED = 1 << 14
+"""Elements that are folded where their result is read once, at most."""
 
 MOST_REPEATED = 512
 """Parts of a term that are written again, at most, where a name goes."""
@@ -91,8 +94,8 @@ class Storable:
 def storable(t: Term) -> list[Storable]:
     """What may be stored by a kernel of its own: arrays that are computed, and folds of which something is computed.
 
-    A value that needs no variable is the same wherever it is read.  One work-item computes with the numbers that are
-    folded of whole arrays, but should not fold.
+    A value that needs no variable is the same wherever it is read.  One work-item, or one group, computes with the numbers
+    that are folded of whole arrays, but should not fold more than `MOST_FOLDED` elements for them.
     """
     found: dict[Term, list[Position]] = {}
     for place, u in _read(t, (), result=True, repeated=False):
@@ -106,7 +109,7 @@ def _read(
     """Values that are read, and need no variable; `result` where t is written, `repeated` in a function."""
     kept = isinstance(t, ToGlobal)
     computes = isinstance(t, Pattern) and _computes(t) and not free_variables(t)
-    folds = computes and not isinstance(t, Map)
+    folds = computes and not isinstance(t, Map) and not _folds_few(t)
     if computes and not result and (repeated or folds or isinstance(t.type, Array)):
         yield place, t
     data = invertible_data(t) if result else None
@@ -117,6 +120,11 @@ def _read(
         written = kept or (result and (parts or body is data))
         again = repeated or (inside and not isinstance(t, Let))
         yield from _read(body, (*place, field), result=written, repeated=again)
+
+
+def _folds_few(t: Term) -> bool:
+    """Whether a value is folded of so few elements that to store it takes longer than to fold them where it is read."""
+    return isinstance(t, Reduction) and 0 < (cells(t.xs.type).constant or 0) <= MOST_FOLDED
 
 
 def stored(values: Collection[Term]) -> Tactic:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Tactic, attempt, then, topdown
+from relift.rewrites.tactics.combinators import Tactic, first, topdown
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
-from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
-from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
+from relift.rewrites.tactics.groups.cooperative import cooperative_each
 from relift.rewrites.tactics.groups.few_folds import few_folds
+from relift.rewrites.tactics.groups.numbers import numbers_by_groups
+from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.types import holds_array
 
 WIDTH = 4
 """Lanes of the vectors that a work-item reads: 16 bytes, the widest access of a GPU."""
@@ -39,15 +41,23 @@ def cooperative_reductions(program: Program, device: DeviceDescription) -> Itera
     """
     if device.kind != "gpu":
         return
-    for members in _MEMBERS:
-        if not isinstance(program.body.type, Array):
-            for groups in _GROUPS:
-                yield then(
-                    attempt(places_in_any_order()),
-                    topdown(cooperative_all(groups, members, WIDTH)),
-                )
-        else:
+    if holds_array(program.body.type):
+        for members in _MEMBERS:
             yield topdown(cooperative_each(members, WIDTH))
+        return
+    for groups, members in itertools.product(_GROUPS, _MEMBERS):
+        yield _numbers(device, groups, members)
+
+
+def _numbers(device: DeviceDescription, groups: int, members: int) -> Tactic:
+    return numbers_by_groups(groups, members, WIDTH, device.local_memory_bytes)
+
+
+def folded_by_groups(device: DeviceDescription) -> Tactic:
+    """The first tactic that gives whole arrays or rows which are folded to the groups of a GPU."""
+    whole = _numbers(device, _GROUPS[1], _MEMBERS[1])
+    rows = rows_by_groups(1, 64, WIDTH, device.local_memory_bytes)
+    return first(whole, rows)
 
 
 _BLOCKS_OF_FOLDS = (8, 16, 32, 64)

@@ -14,6 +14,7 @@ from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart
 from relift.rewrites.tactics.combinators import Tactic, skip
+from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.sharing import (
     apart,
@@ -37,6 +38,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (apart(), 0),
     (batches_apart(), 0),
     (parts_apart(), 0),
+    (in_one_pass(), 0),
     (unrolled(), 0),
     (raised(), 2),
     (copied(), 0),

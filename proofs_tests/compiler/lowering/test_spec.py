@@ -81,12 +81,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: rl.pad(1, 1, 0.0, rl.map_glb(0)(inc, x[0])),
         "nothing can be written through pad_constant",
     ),
-    "lcl without wrg": (
-        lambda x: rl.map_lcl(0)(inc, x[0]),
-        r"map_lcl\(0\) outside map_wrg\(0\)",
-    ),
-    "lcl in another dimension": (
-        lambda x: rl.map_wrg(1)(lambda r: rl.map_lcl(0)(inc, r), x),
+    "lcl around wrg": (
+        lambda x: rl.map_lcl(0)(lambda r: rl.map_wrg(0)(inc, r), x),
         r"map_lcl\(0\) outside map_wrg\(0\)",
     ),
     "one dimension twice": (
@@ -106,8 +102,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"map_wrg\(1\) inside map_lcl",
     ),
     "written by every work-item": (
-        lambda x: rl.map_wrg(0)(lambda r: rl.reduce_seq(rl.add, 0.0, copy_locally(0, r)), x),
-        r"reduce_seq is written to global memory by every work-item of map_lcl\(0\) alike",
+        lambda x: rl.map_wrg(0)(lambda r: rl.scan_seq(rl.add, 0.0, copy_locally(0, r)), x),
+        r"scan_seq is written to global memory by every work-item of map_lcl\(0\) alike",
     ),
     "local memory without a group": (
         lambda x: rl.map_glb(0)(lambda r: rl.to_local(rl.map_seq(inc, r)), x),

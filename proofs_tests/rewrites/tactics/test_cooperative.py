@@ -16,7 +16,8 @@ from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each, share
+from relift.rewrites.tactics.groups.cooperative import cooperative_each, share
+from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import add, map, reduce
 from relift.semantics.notation.printer import show
@@ -48,14 +49,17 @@ def example(name: str) -> Program:
     return load_program(str(EXAMPLES / f"{name}.py"))
 
 
+WHOLE = numbers_by_groups(4, 8, 4, 1 << 15, alone=256)
+
+
 @pytest.mark.parametrize(
     ("source", "tactic", "sizes"),
     [
         (sums, cooperative_each(8, 4), {"n": 6, "m": 128}),
         (example("gemv"), cooperative_each(8, 4), {"n": 6, "m": 128}),
-        (total, cooperative_all(4, 8, 4), {"n": 512}),
-        (example("dot"), cooperative_all(4, 8, 4), {"n": 512}),
-        (example("dot"), cooperative_all(4, 8, 4), {"n": 521}),
+        (total, WHOLE, {"n": 512}),
+        (example("dot"), WHOLE, {"n": 512}),
+        (example("dot"), WHOLE, {"n": 521}),
     ],
     ids=["sums", "gemv", "total", "dot", "dot with a rest"],
 )
@@ -73,7 +77,7 @@ def test_a_cooperative_reduction_is_confirmed(
 
 def test_what_a_member_reduces_is_not_computed_before() -> None:
     """The products of a dot product are formed in the member's own loop."""
-    found = derive(example("dot"), cooperative_all(4, 8, 4), {"n": 512})
+    found = derive(example("dot"), WHOLE, {"n": 512})
 
     maps = [t for _, t in positions(found.result) if isinstance(t, Map)]
     assert not any(isinstance(t.xs, Map) for t in maps)
@@ -90,7 +94,7 @@ def test_another_number_of_members_leaves_another_number_of_parts() -> None:
 
 def test_what_has_no_two_chunks_is_refused() -> None:
     with pytest.raises(NoMatch, match="3 groups do not share 63 elements"):
-        derive(total, cooperative_all(3, 8, 4), {"n": 63})
+        derive(total, numbers_by_groups(3, 8, 4, 1 << 15, alone=32), {"n": 63})
 
 
 def test_there_is_one_reduction_at_a_place() -> None:

@@ -24,7 +24,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive, topdown
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.groups.cooperative import cooperative_all
+from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.language.programs import Program
 
@@ -118,7 +118,7 @@ WAYS = [
     (smallest_in_columns, partial_results(2), TABLE, TABLE.argmin(0)),
     (smallest_in_columns, ROWS, TABLE, TABLE.argmin(0)),
     (farthest_whole, ROWS, TABLE, (TABLE * TABLE).argmax(1)),
-    (of_all, topdown(cooperative_all(2, 4, 4)), TABLE.ravel(), TABLE.ravel().argmax()),
+    (of_all, topdown(numbers_by_groups(2, 4, 4, 48 * 1024, alone=8)), TABLE.ravel(), TABLE.ravel().argmax()),
 ]  # fmt: skip
 
 

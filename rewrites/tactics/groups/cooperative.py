@@ -23,12 +23,10 @@ from relift.rewrites.tactics.combinators import (
     vectorize_reduction,
 )
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
-from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import Array, Scalar, dimensions
+from relift.semantics.syntax.types import Array, Scalar
 
 PARTS = ("xs", "vs", "x", "xs")
 """From a reduction by vectors to the results of the members."""
@@ -97,37 +95,6 @@ def by_groups(members: int, width: int) -> Tactic:
     found = inside("xs", "x")(then(apply("map_to_lcl", d=0), apply("store_local")))
     group = then(inside("f")(then(found, one)), apply("map_to_wrg", d=0))
     return then(cooperative_each(members, width), inside("xss")(group))
-
-
-def cooperative_all(groups: int, members: int, width: int) -> Tactic:
-    """A reduction of everything: about `groups` groups reduce a chunk each, and one work-item what they found, and the rest."""
-
-    def whole(at: Rewriting, place: Position) -> Rewriting:
-        length = dimensions(term_at(at.term, (*place, "xs")).type)[0][0].constant
-        chunk = chunk_near(length or 0, groups, members * width)
-        if length is None or not chunk:
-            raise NoMatch(f"{groups} groups do not share {length} elements")
-        if rest := length % chunk:
-            at = fold_here_with_rest(length - rest)(at, place)
-            place = (*place, "left")
-        split = then(
-            reduced_in_chunks("partial_reduce_chunks", chunk),
-            inside("xs")(
-                then(
-                    attempt(inside("xs")(apply("split_map"))),
-                    attempt(apply("map_fusion")),
-                    cooperative_each(members, width),
-                )
-            ),
-        )
-        return split(at, place)
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Reduce):
-            raise NoMatch("a cooperative reduction needs a `reduce`")
-        return from_neutral(whole)(at, place)
-
-    return tactic
 
 
 def chunk_near(length: int, parts: int, unit: int) -> int:

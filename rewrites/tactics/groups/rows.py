@@ -30,8 +30,8 @@ from relift.rewrites.tactics.groups.cooperative import PARTS, has_lanes, share, 
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
-from relift.semantics.syntax.terms import Term, Var, free_variables, subterms
-from relift.semantics.syntax.types import Array, cells
+from relift.semantics.syntax.terms import Term, free_variables, subterms
+from relift.semantics.syntax.types import Array, cells, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
 _MOST_TURNS = 32
@@ -45,6 +45,8 @@ IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce
 
 def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Tactic:
     """A map over rows, in `depth` - 1 maps more, by groups of `members` work-items that read vectors of `width`.
+
+    With a `depth` of 0 there is one row, and one group.
 
     Raises `NoMatch` where the function of a row does not fold it, or the group cannot share that evenly.
 
@@ -61,9 +63,6 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        if not isinstance(term_at(at.term, row).type, Array):
-            at = _in_an_array(at, row[:-1])
-            row = (*row[:-1], "xss", "f")
         at, names = named(at, row, local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
@@ -77,14 +76,6 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
         return at
 
     return tactic
-
-
-def _in_an_array(at: Rewriting, place: Position) -> Rewriting:
-    """A map that computes a value of each row as one that computes an array of one."""
-    return then(
-        apply("join_map_repeat", "backward"),
-        inside("xss")(apply("map_fusion")),
-    )(at, place)
 
 
 def row_in_maps(at: Rewriting, place: Position, depth: int) -> tuple[Rewriting, Position]:
@@ -126,13 +117,14 @@ def _shared_in(t: Term, room: int) -> Position | None:
         place
         for place, u in positions(t)
         if isinstance(u, Map) and place and of_the_group(place, u) and _fits(u, room)
-        if _count(t, u) > 1 or (binders_at(t, place) and not _below(place, folds))
+        if _count(t, u) > 1 or (binders_at(t, place) and not is_below(place, folds))
     ]
     by_size = [(sum(1 for _ in subterms(term_at(t, place))), place) for place in (*folds, *arrays)]
     return min(by_size, default=(0, None))[1]
 
 
-def _below(place: Position, others: Collection[Position]) -> bool:
+def is_below(place: Position, others: Collection[Position]) -> bool:
+    """Whether a place is one of others, or inside."""
     return any(place[: len(other)] == other for other in others)
 
 
@@ -205,7 +197,7 @@ def shared_out(members: int) -> Tactic:
 
 
 def _written(members: int, width: int) -> Tactic:
-    """A result of which each work-item writes its share; a single value is written by one."""
+    """A result of which each work-item writes its share; a single value all compute alike."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = FUSED(at, place)
@@ -213,9 +205,8 @@ def _written(members: int, width: int) -> Tactic:
         if isinstance(t, Map):
             vectors = then(apply("vectorize_map", w=width), inside("vs")(shared_out(members)))
             return then(first(vectors, shared_out(members)), IN_ORDER)(at, place)
-        value = next((p for p, u in positions(t) if p and isinstance(u, Var)), None)
-        if value is None or not isinstance(t.type, Array):
+        if holds_array(t.type):
             raise NoMatch("the result of a row is neither a map nor a value")
-        return then(apply("map_repeat", "backward", parts={"x": value}), _WORK_ITEMS)(at, place)
+        return IN_ORDER(at, place)
 
     return tactic

@@ -1,0 +1,146 @@
+"""Numbers that are folded of whole arrays: by one group, long ones by many before, and several in one pass."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.meaning.evidence import meaning_of
+from relift.compiler.program import compile_program
+from relift.device import GPU
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.folds.one_pass import in_one_pass
+from relift.rewrites.tactics.groups.numbers import numbers_by_groups
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import ToGlobal
+from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.terms import Term, subterms
+
+n = rl.nat("n")
+ROOM = 48 * 1024
+
+
+def dot(x: Any, y: Any) -> Any:
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+
+@rl.program
+def cosine(x: rl.f32[n], y: rl.f32[n]):
+    return dot(x, y) / rl.sqrt(dot(x, x) * dot(y, y))
+
+
+@rl.program
+def extremes(x: rl.f32[n]):
+    smallest = rl.reduce(rl.minimum, float("inf"), x)
+    return smallest, rl.reduce(rl.maximum, float("-inf"), x)
+
+
+@rl.program
+def apart(x: rl.f32[n], y: rl.f32[n]):
+    return rl.reduce(rl.add, 0.0, x) / rl.reduce(rl.add, 0.0, y)
+
+
+@rl.program
+def halved(x: rl.f32[n]):
+    return rl.map(lambda v: v / 2.0, x)
+
+
+@rl.program
+def variance(x: rl.f32[n]):
+    mean = rl.reduce(rl.add, 0.0, x) / n
+    return rl.reduce(rl.add, 0.0, rl.map(lambda v: (v - mean) * (v - mean), x)) / n
+
+
+def cosine_of(x: Any, y: Any) -> Any:
+    return x @ y / np.sqrt((x @ x) * (y @ y))
+
+
+def extremes_of(x: Any) -> Any:
+    return x.min(), x.max()
+
+
+def drawn(program: Program, length: int) -> list[Any]:
+    generator = np.random.default_rng(7)
+    return [generator.random(length, np.float32) for _ in program.parameters]
+
+
+def low(program: Program, tactic: Tactic, length: int) -> Program:
+    """What a tactic makes of a program, by rules that are PROVED and a derivation that replays."""
+    found = derive(program, tactic, {"n": length})
+    require_proved((step.rule for step in found.steps), RULES)
+    assert found.replay(RULES)[-1] == found.result
+    return replace(program.at({"n": length}), body=found.result)
+
+
+@pytest.mark.parametrize(
+    ("program", "gold"), [(cosine, cosine_of), (extremes, extremes_of)], ids=["cosine", "extremes"]
+)
+@pytest.mark.parametrize(("length", "alone"), [(512, 512), (8192, 4096)])
+def test_one_group_computes_all_numbers(
+    program: Program, gold: Callable[..., Any], length: int, alone: int
+) -> None:
+    """Each long fold has a kernel before; the last has one group, whose first work-item writes the results."""
+    made = compile_program(low(program, numbers_by_groups(256, 8, 4, ROOM, alone), length))
+    data = drawn(program, length)
+
+    folds = 3 if program is cosine else 2
+    assert len(made.plan.kernels) == 1 + (folds if alone < length else 0)
+    np.testing.assert_allclose(made(*data), gold(*data), rtol=1e-4)
+
+
+def test_what_the_first_work_item_writes_is_validated() -> None:
+    made = low(cosine, numbers_by_groups(256, 8, 4, ROOM, 4096), 8192)
+
+    assert meaning_of(compile_program(made), made).ok
+
+
+def test_what_holds_an_array_is_no_number() -> None:
+    with pytest.raises(NoMatch, match="holds an array"):
+        derive(halved, numbers_by_groups(64, 8, 4, ROOM), {"n": 512})
+
+
+def stored_in(t: Term) -> int:
+    return len({canonical(u) for u, _ in subterms(t) if isinstance(u, ToGlobal)})
+
+
+@pytest.mark.parametrize("program", [cosine, extremes])
+def test_folds_that_read_the_same_are_one_pass(program: Program) -> None:
+    """What each finds in a chunk is stored side by side, and nothing else is read twice."""
+    made = low(program, in_one_pass(), 1 << 15)
+
+    assert stored_in(made.body) == 1
+
+
+@pytest.mark.parametrize("program", [variance, apart], ids=["one after the other", "of two arrays"])
+def test_folds_that_share_nothing_stay_apart(program: Program) -> None:
+    """A deviation needs the mean, and folds of two arrays have nothing to read in common."""
+    with pytest.raises(NoMatch, match="no two long folds read the same array"):
+        derive(program, in_one_pass(), {"n": 1 << 15})
+
+
+def test_chunks_that_are_not_even_are_refused() -> None:
+    with pytest.raises(NoMatch, match="no suitable chunks"):
+        derive(extremes, in_one_pass(), {"n": 32771})
+
+
+def test_a_search_prefers_one_pass() -> None:
+    """Before any search, two kernels of which the second is one group are the fastest that is known."""
+    forms = Proposals(extremes, {"n": 1 << 20}, GPU).forms()
+    best = min(
+        (each for form in forms for each in form.proposals), key=lambda each: each.cost.seconds
+    )
+    kernels = compile_program(best.low).plan.kernels
+
+    assert sum(k.total != k.local for k in kernels) == 1

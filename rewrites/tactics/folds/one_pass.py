@@ -1,0 +1,160 @@
+"""Folds of whole arrays that read the same: one pass over what they read, by what each finds in a chunk.
+
+reduce op y (map g xs), reduce or z (map h xs)
+  =  reduce op y (map (\\p. p[0]) found), reduce or z (map (\\p. p[1]) found)
+     where found = store (map (\\c. (reduce op y (map g c), reduce or z (map h c))) (split m xs))
+
+A mean and the smallest element, or the three products of a correlation, read their arrays once for all then.  Folds of
+which one needs the result of another stay apart.
+Source: Bird, theory of lists, tupling (banana split); Meijer, Fokkinga and Paterson, FPCA'91.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    inside,
+    repeat,
+    topdown,
+)
+from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
+from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.semantics.patterns import Map, Reduce
+from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.terms import Input, Term, free_variables, subterms
+from relift.semantics.syntax.types import cells
+
+_CHUNK = 1 << 12
+"""Elements of a chunk, at most: what the first fold of it has read is in a cache for the next."""
+_MOST_CHUNKS = 1 << 14
+"""Chunks whose results are folded once more, at most: of longer arrays chunks are longer."""
+
+_TAKEN_APART = repeat(topdown(first(apply("unzip_first"), apply("unzip_second"))))
+
+
+def in_one_pass() -> Tactic:
+    """Long folds that need no variable, none of them the result of another, and that read an array in common.
+
+    Raises `NoMatch` where there are no two such folds, or their chunks are not even.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.one_pass import in_one_pass
+    >>> @rl.program
+    ... def extremes(x: rl.f32[65536]):
+    ...     smallest = rl.reduce(rl.minimum, float("inf"), x)
+    ...     return rl.reduce(rl.maximum, float("-inf"), x) - smallest
+    >>> [step.rule for step in derive(extremes, in_one_pass()).steps if "chunks" not in step.rule]
+    ['let_inline', 'let_inline', 'let_let_pair', 'unzip_map', 'let_inline', 'unzip_first', 'unzip_second', 'store_global']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if place or free_variables(t):
+            raise NoMatch("only a whole program has folds that need no variable")
+        together = [group for group in _that_read_alike(_long_folds(t)) if len(group) > 1]
+        if not together:
+            raise NoMatch("no two long folds read the same array")
+        for group in together:
+            at = _passed_once(at, group)
+        return at
+
+    return tactic
+
+
+def _long_folds(t: Term) -> list[Term]:
+    """The folds of more elements than there may be chunks, each once: inner ones first."""
+    found = {
+        canonical(u): u
+        for place, u in positions(t)
+        if isinstance(u, Reduce) and not free_variables(u) and not binders_at(t, place)
+        if (cells(u.xs.type).constant or 0) > _MOST_CHUNKS
+    }
+    return sorted(found.values(), key=lambda u: sum(1 for _ in subterms(u)))
+
+
+def _that_read_alike(folds: Sequence[Term]) -> Iterator[list[Term]]:
+    """Folds of equally many elements that read an input in common, each group without results of one another."""
+    left = list(folds)
+    while left:
+        group = [left.pop(0)]
+        for fold in list(left):
+            if all(_are_apart(fold, other) for other in group) and any(
+                _inputs(fold) & _inputs(other) for other in group
+            ):
+                group.append(fold)
+                left.remove(fold)
+        yield group
+
+
+def _are_apart(t: Term, u: Term) -> bool:
+    """Whether two folds are of equally many elements, and neither needs the other."""
+    alike = isinstance(t, Reduce) and isinstance(u, Reduce) and _length(t) == _length(u)
+    return alike and not _holds(t, u) and not _holds(u, t)
+
+
+def _holds(t: Term, u: Term) -> bool:
+    same = canonical(u)
+    return any(type(v) is type(u) and canonical(v) == same for v, _ in subterms(t))
+
+
+def _inputs(t: Term) -> frozenset[Term]:
+    """The arrays that a fold reads as long as itself, or longer."""
+    found = (u for u, _ in subterms(t) if isinstance(u, Input))
+    return frozenset(u for u in found if (cells(u.type).constant or 0) >= _length(t))
+
+
+def _length(t: Term) -> int:
+    return (cells(t.xs.type).constant or 0) if isinstance(t, Reduce) else 0
+
+
+def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
+    """Folds of chunks side by side for each chunk, stored; the folds of the group are of what is stored then."""
+    length = _length(group[0])
+    chunk = _chunk_of(length)
+    partial: list[Term] = []
+    for fold in group:
+        for place in _places(at.term, fold):
+            at = reduced_in_chunks("partial_reduce_chunks", chunk)(at, place)
+            at = ELEMENTS_IN_CHUNKS(at, (*place, "xs"))
+            partial.append(term_at(at.term, (*place, "xs")))
+    unequal = list({canonical(t): t for t in partial}.values())
+    at, found = reduce(lambda so_far, t: _side_by_side(*so_far, t), unequal[1:], (at, unequal[0]))
+    for place in _places(at.term, found):
+        at = apply("store_global")(at, place)
+    return at
+
+
+def _chunk_of(length: int) -> int:
+    """How many elements a chunk has; raises `NoMatch` where no suitable number divides all."""
+    least = max(_CHUNK // 4, -(-length // _MOST_CHUNKS))
+    sizes = range(max(_CHUNK, 2 * least), least - 1, -1)
+    found = next((m for m in sizes if length % m == 0 and m % 128 == 0), None)
+    if found is None:
+        raise NoMatch(f"no suitable chunks share {length} elements evenly")
+    return found
+
+
+def _side_by_side(at: Rewriting, left: Term, right: Term) -> tuple[Rewriting, Term]:
+    """Two maps as one of pairs, whose components stand wherever they stood; and that map."""
+    at = apply("let_inline", "backward", parts={"x": _places(at.term, left)[0]})(at, ())
+    named = term_at(at.term, ("f",))
+    at = apply("let_inline", "backward", parts={"x": _places(named, right)[0]})(at, ("f",))
+    at = apply("let_let_pair")(at, ())
+    at = inside("x")(first(apply("unzip_map", "backward"), apply("map_outside_pair")))(at, ())
+    pairs = term_at(at.term, ("x", "ps"))
+    assert isinstance(pairs, Map), "cannot happen: a map of pairs is taken apart"
+    return _TAKEN_APART(apply("let_inline")(at, ()), ()), pairs
+
+
+def _places(t: Term, u: Term) -> list[Position]:
+    """Where there is u, up to names."""
+    same = canonical(u)
+    return [p for p, v in positions(t) if type(v) is type(u) and canonical(v) == same]
