@@ -395,13 +395,13 @@ class Proposals:
     def _as_it_is(
         self, parted: Derivation, fused: Derivation, simple: dict[Term, list[Proposal]]
     ) -> list[Proposal]:
-        """What a form is lowered to as it is; on a GPU no number is folded of whole arrays by one work-item alone.
+        """What a form is lowered to as it is; on a GPU, where it stores or folds to numbers, kernel by kernel, folds by groups.
 
         `simple` is what kernels of other forms were lowered to, by their shape.
         """
         kernels = kernels_of(replace(self.source, body=parted.result))
         numbers = any(not holds_array(kernel.program.body.type) for kernel in kernels)
-        if self.device.kind != "gpu" or not numbers:
+        if self.device.kind != "gpu" or not (numbers or len(kernels) > 1):
             return self.extracted(fused, {}, most=2)
         parts: list[list[Proposal]] = []
         for task in map(self._kernel, kernels):
@@ -412,9 +412,12 @@ class Proposals:
         return _ranked(list(self._together(parted, kernels, parts)))
 
     def _simply(self) -> list[Proposal]:
-        """What a kernel is lowered to without a search: by the first tactic that suits it, and as it is written."""
+        """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
         written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
-        return _ranked([*self._by_tactic(folded_by_groups(self.device))[1], *written])
+        folded = (
+            self._by_tactic(tactic)[1] for tactic in folded_by_groups(self.source, self.device)
+        )
+        return _ranked([*itertools.chain(*folded), *written])
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""

@@ -25,8 +25,10 @@ from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Lambda, Term
 
 
-def batches_apart() -> Tactic:
+def batches_apart(*, rows: bool = False) -> Tactic:
     """What functions in maps within maps compute by folds becomes an array for all, of what it is computed of alone.
+
+    With `rows`, so do the rows that are computed there and read more than once.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.batches import batches_apart
@@ -40,7 +42,7 @@ def batches_apart() -> Tactic:
     >>> [step.rule for step in derive(shares, batches_apart()).steps]
     ['map_fission_with_zip', 'map_fission_with_zip']
     """
-    return then(apart(within=True), repeat(topdown(_of_what_is_read)))
+    return then(apart(within=True, rows=rows), repeat(topdown(_of_what_is_read)))
 
 
 def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:

@@ -100,7 +100,24 @@ def storable(t: Term) -> list[Storable]:
     found: dict[Term, list[Position]] = {}
     for place, u in _read(t, (), result=True, repeated=False):
         found.setdefault(canonical(u), []).append(place)
-    return [Storable(value, tuple(places)) for value, places in found.items()]
+    stored_at = {place for places in found.values() for place in places}
+    return [
+        Storable(value, tuple(places))
+        for value, places in found.items()
+        if not all(_is_finished(t, place, stored_at) for place in places)
+    ]
+
+
+def _is_finished(t: Term, place: Position, stored_at: Collection[Position]) -> bool:
+    """Whether what a map computes is read by a map alone that computes no folds, and is stored itself: one kernel does both."""
+    above = term_at(t, place[:-1]) if place else t
+    return (
+        place[:-1] in stored_at
+        and place[-1:] == ("xs",)
+        and isinstance(above, Map)
+        and isinstance(above.xs, Map)
+        and not has_fold(above.f.body)
+    )
 
 
 def _read(
@@ -212,20 +229,20 @@ def _only_named(t: Term, place: Position) -> bool:
     return True
 
 
-def apart(*, within: bool = False) -> Tactic:
+def apart(*, within: bool = False, rows: bool = False) -> Tactic:
     """What functions of the elements of an array compute by folds becomes an array of its own, one after the other.
 
     Such a value may be an array, too, one fold for each element: it becomes rows.  `within`: also in the functions of
-    other maps, from the innermost out.
+    other maps, from the innermost out; with `rows`, also the arrays there that are read more than once.
     """
 
     def here(at: Rewriting, place: Position) -> Rewriting:
-        return _apart_here(at, place, within)
+        return _apart_here(at, place, within, rows)
 
     return repeat(topdown(here))
 
 
-def _apart_here(at: Rewriting, place: Position, within: bool) -> Rewriting:
+def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rewriting:
     t = term_at(at.term, place)
     if not isinstance(t, Map) or (free_variables(t.xs) and not within):
         raise NoMatch("no map over an array that needs no variable")
@@ -239,7 +256,8 @@ def _apart_here(at: Rewriting, place: Position, within: bool) -> Rewriting:
         if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
         if _is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
-        if has_fold(u) or (not inner and _count(body, u) > 1)
+        if has_fold(u)
+        or ((not inner or (rows and isinstance(u.type, Array))) and _count(body, u) > 1)
     ]
     if not found:
         raise NoMatch("no part of a function that is computed by a fold, or read again")

@@ -58,7 +58,8 @@ def columns() -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = topdown(computed)(at, place)
         at = repeat(topdown(computed))(at, place)
-        return repeat(topdown(_together))(at, place)
+        at = repeat(topdown(_together))(at, place)
+        return repeat(topdown(_OF_WHAT_IS_READ))(at, place)
 
     return tactic
 
@@ -140,6 +141,9 @@ def only(component: int) -> Tactic:
 
     return tactic
 
+
+_OF_WHAT_IS_READ = first(*(apply(rule) for rule in ("zip_unread", "zip_unread_last")))
+"""A map goes through those arrays of a zip only whose elements it uses."""
 
 READ_BY_ROWS = first(
     *(

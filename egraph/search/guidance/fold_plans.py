@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Tactic, first, topdown
+from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
@@ -53,11 +53,12 @@ def _numbers(device: DeviceDescription, groups: int, members: int) -> Tactic:
     return numbers_by_groups(groups, members, WIDTH, device.local_memory_bytes)
 
 
-def folded_by_groups(device: DeviceDescription) -> Tactic:
-    """The first tactic that gives whole arrays or rows which are folded to the groups of a GPU."""
-    whole = _numbers(device, _GROUPS[1], _MEMBERS[1])
+def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic]:
+    """One tactic for each way in which the groups of a GPU fold: whole arrays, rows, columns."""
+    if not holds_array(program.body.type):
+        return [_numbers(device, _GROUPS[1], _MEMBERS[1])]
     rows = rows_by_groups(1, 64, WIDTH, device.local_memory_bytes)
-    return first(whole, rows)
+    return [rows, partial_results(_BLOCKS_OF_FOLDS[2])]
 
 
 _BLOCKS_OF_FOLDS = (8, 16, 32, 64)

@@ -37,6 +37,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (named(), 2),
     (apart(), 0),
     (batches_apart(), 0),
+    (batches_apart(rows=True), 0),
     (parts_apart(), 0),
     (in_one_pass(), 0),
     (unrolled(), 0),
