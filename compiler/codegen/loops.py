@@ -144,7 +144,7 @@ def by_the_first(e: Emission, target: View) -> Generator[None, None, None]:
     """What all work-items of a group compute alike is written for all groups by the first of them."""
     inside = {d for m, d in e.threads.used if m is MapLcl and e.threads.local[d] > 1}
     alike = sorted(inside - e.shared_out)
-    if not alike or all(memory.space != "global" for memory in memories_of(target)):
+    if not alike or not any(memory.space.of_device for memory in memories_of(target)):
         yield
         return
     first = [Binary("<", Name(f"{MapLcl.level}_{d}"), Whole(1)) for d in alike]

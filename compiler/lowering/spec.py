@@ -215,7 +215,7 @@ def _write_fold(t: Fold, place: Place) -> None:
 def _check_owner(t: terms.Term, place: Place) -> None:
     """Each cell of shared memory is written by one work-item; of a value that all of a group compute, by the first."""
     missing = frozenset((m, d) for m, d in place.used - place.around if place.target in m.shares)
-    if place.target == "global" and not holds_array(t.type):
+    if place.target.of_device and not holds_array(t.type):
         missing = frozenset((m, d) for m, d in missing if m is not MapLcl)
     if missing:
         if isinstance(t, Iterate):

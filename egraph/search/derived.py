@@ -5,26 +5,64 @@ Most proposals are never asked how they were derived, so these are what a propos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from relift.device import DeviceDescription
+from relift.egraph.cost.model import estimate
+from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
-from relift.egraph.extraction.states import Candidate
+from relift.egraph.extraction.extractor import Extractor
+from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
-from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.outcomes import Proposal, in_rounds
 from relift.egraph.search.starts.staged import Kernel, body_in_names_of, in_names_of, together
 from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.types import Array
 
 
 def after(source: Program, reached: Derivation, tactic: Tactic) -> Derivation:
     """A derivation from a program at its sizes that goes on with a tactic."""
     more = derive(replace(source, body=reached.result), tactic, {}, reached.policy)
     return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
+
+
+def with_copies(layout: Derivation) -> Derivation:
+    """What only rearranges, with a copy of every element: there is nothing else to lower."""
+    t, steps = layout.result, list(layout.steps)
+    inner, places = t.type, tuple[str, ...]()
+    while isinstance(inner, Array):
+        t, substitution = apply_rule(RULES["insert_copy"], t, places)
+        steps.append(Step("insert_copy", "forward", places, substitution))
+        places, inner = (*places, "f"), inner.element
+    return replace(layout, steps=tuple(steps), result=t)
+
+
+def extracted(
+    high: Derivation,
+    source: Program,
+    device: DeviceDescription,
+    demanded: Mapping[Position, Lowering],
+    most: int,
+) -> list[Proposal]:
+    """The lowered forms of the term that a derivation of `source` has come to, in order of estimated cost."""
+    graph = TermGraph(high.result)
+    wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
+    found: list[Proposal] = []
+    for candidate in Extractor(graph, device, demanded=wanted).candidates(high.policy, most):
+        low = replace(source, body=candidate.low)
+        with suppress(Unsupported):
+            cost = estimate(low, device)
+            found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
+    return in_rounds(found)
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,19 @@ from typing import TypeAlias
 from relift.device import DeviceDescription
 from relift.egraph.checks.admission import Admitted
 from relift.egraph.cost.model import estimate, least_seconds
-from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
-from relift.egraph.search.derived import Explanations, after, joined, lowered_as, of_shape, same
+from relift.egraph.search.derived import (
+    Explanations,
+    after,
+    extracted,
+    joined,
+    of_shape,
+    same,
+    with_copies,
+)
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.fold_plans import (
     cooperative_reductions,
@@ -68,9 +75,9 @@ from relift.egraph.search.starts.staged import (
     shape_of,
 )
 from relift.egraph.search.starts.stencils import stencil_starts
-from relift.rewrites.application.matching import NoMatch, apply_rule
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
-from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import (
     Tactic,
@@ -91,7 +98,7 @@ from relift.semantics.notation.parser import names_used
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.terms import Pattern, Term, subterms
-from relift.semantics.syntax.types import Array, holds_array
+from relift.semantics.syntax.types import holds_array
 
 STAGES: tuple[Stage, ...] = (
     Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
@@ -187,7 +194,7 @@ class Proposals:
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
         ways = (self._by_tactic(tactic) for tactic in folded_rows(self.source, self.device))
-        return self._best_of([each for _, found in ways for each in found])
+        return best_of([each for _, found in ways for each in found], self.refused)
 
     def _accepted(self, form: Form) -> Form:
         """A form without those of its proposals that are refused: what cannot run promises nothing."""
@@ -208,7 +215,7 @@ class Proposals:
         self, parted: Derivation, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
-        ranked = [self._best_of(part) for part in parts]
+        ranked = [best_of(part, self.refused) for part in parts]
         if not all(ranked):
             return
         for choice in choices([len(part) for part in ranked], _ALTERNATIVES):
@@ -218,19 +225,6 @@ class Proposals:
             with suppress(Unsupported):
                 cost = estimate(low, self.device)
                 yield Proposal(cost, low, partial(joined, parted, kernels, chosen))
-
-    def _best_of(self, proposals: list[Proposal]) -> list[Proposal]:
-        """The first few that are not refused."""
-        found: list[Proposal] = []
-        seen: set[Term] = set()
-        for proposal in sorted(proposals, key=lambda proposal: proposal.rank):
-            if len(found) == _ALTERNATIVES:
-                break
-            if (key := canonical(proposal.low.body)) not in seen:
-                seen.add(key)
-                if self.refused(proposal.low) is None:
-                    found.append(proposal)
-        return found
 
     def _searches(self) -> list[_Way]:
         """The ways to proposals beside the floor."""
@@ -273,14 +267,7 @@ class Proposals:
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
         named = after(self.source, self.said(), attempt(inlined()))
-        t, steps = named.result, list(named.steps)
-        inner = t.type
-        places: Position = ()
-        while is_layout(named.result) and isinstance(inner, Array):
-            t, substitution = apply_rule(RULES["insert_copy"], t, places)
-            steps.append(Step("insert_copy", "forward", places, substitution))
-            places, inner = (*places, "f"), inner.element
-        return replace(named, steps=tuple(steps), result=t)
+        return with_copies(named) if is_layout(named.result) else named
 
     def said(self) -> Derivation:
         """The program in patterns that are searched."""
@@ -429,16 +416,7 @@ class Proposals:
         self, high: Derivation, demanded: Mapping[Position, Lowering], most: int = 4
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
-        graph = TermGraph(high.result)
-        wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
-        found: list[Proposal] = []
-        extractor = Extractor(graph, self.device, demanded=wanted)
-        for candidate in extractor.candidates(self.policy, most):
-            low = replace(self.source, body=candidate.low)
-            with suppress(Unsupported):
-                cost = estimate(low, self.device)
-                found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
-        return in_rounds(found)
+        return extracted(high, self.source, self.device, demanded, most)
 
 
 _PLANS = (
@@ -455,6 +433,22 @@ def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         rearranged = replace(program, body=term_at(program.body, below))
         found = itertools.chain(*(plan(rearranged, device) for plan in _PLANS_OF_ROWS))
         yield from (inside(*below)(tactic) for tactic in found)
+
+
+def best_of(
+    proposals: Sequence[Proposal], refused: Callable[[Program], str | None]
+) -> list[Proposal]:
+    """The first few that are not refused."""
+    found: list[Proposal] = []
+    seen: set[Term] = set()
+    for proposal in _ranked(proposals):
+        if len(found) == _ALTERNATIVES:
+            break
+        if (key := canonical(proposal.low.body)) not in seen:
+            seen.add(key)
+            if refused(proposal.low) is None:
+                found.append(proposal)
+    return found
 
 
 def _ranked(found: Sequence[Proposal]) -> list[Proposal]:

@@ -128,16 +128,26 @@ def test_strides_are_strides(written: Written, name: str) -> None:
             assert total == written.meaning(values)
 
 
+class AsInC(ast.NodeTransformer):
+    """Quotients are cut off, to zero."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        cut = isinstance(node.op, ast.Div)
+        return ast.Call(ast.Name("int", ast.Load()), [node], []) if cut else node
+
+
 @given(indices)
 def test_c_text_means_the_same(written: Written) -> None:
-    """Python reads the C text with // for /, where C may divide (nothing negative)."""
+    """Python reads the C text, and divides as C does, where it may divide (nothing negative, but for a sign in front)."""
     try:
         text = OpenCL().expression(index_code(written.index))
     except Unsupported:
         return  # the index may be negative where it is divided, which C would round the other way
-    code = compile(text.replace("/", "//"), "<index>", "eval")
+    tree = ast.fix_missing_locations(AsInC().visit(ast.parse(text, mode="eval")))
+    code = compile(tree, "<index>", "eval")
     for values in all_values():
-        names: dict[str, Any] = {**values, "min": min, "max": max}
+        names: dict[str, Any] = {**values, "min": min, "max": max, "int": int}
         assert eval(code, names) == written.meaning(values)
 
 

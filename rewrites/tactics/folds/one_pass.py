@@ -12,7 +12,6 @@ Source: Bird, theory of lists, tupling (banana split); Meijer, Fokkinga and Pate
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -126,7 +125,9 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
             at = ELEMENTS_IN_CHUNKS(at, (*place, "xs"))
             partial.append(term_at(at.term, (*place, "xs")))
     unequal = list({canonical(t): t for t in partial}.values())
-    at, found = reduce(lambda so_far, t: _side_by_side(*so_far, t), unequal[1:], (at, unequal[0]))
+    found = unequal[0]
+    for other in unequal[1:]:
+        at, found = _side_by_side(at, found, other)
     for place in _places(at.term, found):
         at = apply("store_global")(at, place)
     return at
