@@ -366,7 +366,7 @@ class Proposals:
                     fused = after(self.source, parted, fuse())
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        found.append(_form(self, parted, self._as_it_is(parted, fused, simple)))
+                        found.append(self._form(parted, fused, simple))
         found += [
             Form(reached, False, tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
@@ -379,32 +379,35 @@ class Proposals:
                 found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
 
-    def _as_it_is(
+    def _form(
         self, parted: Derivation, fused: Derivation, simple: dict[Term, list[Proposal]]
-    ) -> list[Proposal]:
-        """What a form is lowered to as it is; on a GPU, where it stores or folds to numbers, kernel by kernel, folds by groups.
+    ) -> Form:
+        """A form with what it is lowered to as it is; on a GPU, where it stores or folds to numbers, kernel by kernel.
 
         `simple` is what kernels of other forms were lowered to, by their shape.
         """
-        kernels = kernels_of(replace(self.source, body=parted.result))
+        whole = replace(self.source, body=parted.result)
+        kernels = kernels_of(whole)
         numbers = any(not holds_array(kernel.program.body.type) for kernel in kernels)
         if self.device.kind != "gpu" or not (numbers or len(kernels) > 1):
-            return self.extracted(fused, {}, most=2)
-        parts: list[list[Proposal]] = []
-        for task in map(self._kernel, kernels):
-            shape = shape_of(task.source)
-            if shape not in simple:
-                simple[shape] = task._simply()
-            parts.append([of_shape(task.source, found) for found in simple[shape]])
-        return _ranked(list(self._together(parted, kernels, parts)))
+            found = self.extracted(fused, {}, most=2)
+        else:
+            parts: list[list[Proposal]] = []
+            for task in map(self._kernel, kernels):
+                shape = shape_of(task.source)
+                if shape not in simple:
+                    simple[shape] = task._simply()
+                parts.append([of_shape(task.source, each) for each in simple[shape]])
+            found = _ranked([*self._together(parted, kernels, parts)])
+        nest = any(extent_of(kernel.program) is not None for kernel in kernels)
+        least = least_of(whole, self.device)
+        return Form(parted, _stores(parted.result), tuple(found), least, nest)
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
         written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
-        folded = (
-            self._by_tactic(tactic)[1] for tactic in folded_by_groups(self.source, self.device)
-        )
-        return _ranked([*itertools.chain(*folded), *written])
+        tactics = folded_by_groups(self.source, self.device)
+        return _ranked([*written, *(each for t in tactics for each in self._by_tactic(t)[1])])
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
@@ -476,14 +479,6 @@ def _for_all(
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
     return NOTHING, task.floor()
-
-
-def _form(task: Proposals, parted: Derivation, proposals: Sequence[Proposal]) -> Form:
-    """A form with what it is lowered to, and what its kernels take at least."""
-    whole = replace(task.source, body=parted.result)
-    nest = any(extent_of(kernel.program) is not None for kernel in kernels_of(whole))
-    least = least_of(whole, task.device)
-    return Form(parted, _stores(parted.result), tuple(proposals), least, nest)
 
 
 def _stores(t: Term) -> bool:

@@ -151,8 +151,9 @@ def _is_hopeless(form: Form, seconds: float) -> bool:
 
 
 def is_near(form: Form, forms: Sequence[Form]) -> bool:
-    """Whether a form is not so much slower than the best that searching it is in vain."""
-    return _cost(form) <= _FAR * min(map(_cost, forms))
+    """Whether a form is not so much slower than the best, or than what it moves, that searching it is in vain."""
+    far = _cost(form) > _FAR * min(map(_cost, forms))
+    return not (far and _is_hopeless(form, _cost(form)))
 
 
 def _cost(form: Form) -> float:
