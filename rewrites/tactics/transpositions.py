@@ -41,7 +41,7 @@ def columns() -> Tactic:
     ...     scaled = rl.map(lambda p: rl.map(lambda v: v * p[1], p[0]), rl.zip(a, x))
     ...     return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(scaled))
     >>> [step.rule for step in derive(sums, columns()).steps]
-    ['transpose_map_rows', 'map_fusion', 'zip_first']
+    ['transpose_map_rows', 'map_fusion', 'zip_first', 'zip_unread']
     """
 
     def computed(at: Rewriting, place: Position) -> Rewriting:

@@ -50,8 +50,8 @@ def in_one_pass() -> Tactic:
     ... def extremes(x: rl.f32[65536]):
     ...     smallest = rl.reduce(rl.minimum, float("inf"), x)
     ...     return rl.reduce(rl.maximum, float("-inf"), x) - smallest
-    >>> [step.rule for step in derive(extremes, in_one_pass()).steps if "chunks" not in step.rule]
-    ['let_inline', 'let_inline', 'let_let_pair', 'unzip_map', 'let_inline', 'unzip_first', 'unzip_second', 'store_global']
+    >>> [step.rule for step in derive(extremes, in_one_pass()).steps if "let" in step.rule or "zip" in step.rule]
+    ['let_inline', 'let_inline', 'let_let_pair', 'unzip_map', 'let_inline', 'unzip_first', 'unzip_second']
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
