@@ -230,6 +230,36 @@ def summed(nest: Extent, parts: int, device: DeviceDescription) -> float:
     return seconds * device.clock_ghz * 1e9
 
 
+def worth(nest: Extent, device: DeviceDescription) -> list[Tiles]:
+    """The tilings that are carried out: the best few by price, and the best for a nest so large that no unit is idle.
+
+    What is left over of a nest is priced well, and what its tiles make of a unit less so: the clock decides.
+
+    >>> from relift.egraph.search.guidance.tilings import Extent, worth
+    >>> from relift.device import GPU
+    >>> (128, 128) in [(t.rows, t.columns) for t in worth(Extent(4000, 4000, 4000, 1, 4), GPU)]
+    True
+    """
+    found = tilings(nest, device)
+    chosen: list[Tiles] = []
+    for ahead in (True, False):  # which of them a driver makes more of, only the clock says
+        alike = [tiles for tiles in found if tiles.ahead == ahead]
+        chosen += alike[: DERIVED // 2]
+        if nest.batches == 1:
+            chosen += sorted(alike, key=lambda tiles: _for_each_cell(nest, tiles, device))[:1]
+    return list(dict.fromkeys(chosen))
+
+
+def _for_each_cell(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
+    """The price of a cell where the tiles divide the nest, and all units have as many groups."""
+    rows, columns = tiles.rows * device.compute_units, tiles.columns * _GROUPS_OF_A_UNIT
+    large = replace(nest, rows=rows, columns=columns)
+    return price(large, tiles, device) / (rows * columns)
+
+
+_GROUPS_OF_A_UNIT = 8
+
+
 def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics that compute a nest with fixed sizes in tiles, for the groups of a GPU, the best few.
 
@@ -241,13 +271,11 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})
     >>> len(list(nest_tiles(product, GPU))), len(list(nest_tiles(product, CPU)))
-    (8, 0)
+    (10, 0)
     """
     extent = extent_of(program) if device.kind == "gpu" else None
     if extent is not None:
-        found = tilings(extent, device)
-        for ahead in (True, False):  # which of them a driver makes more of, only the clock says
-            for tiles in [t for t in found if t.ahead == ahead][: DERIVED // 2]:
-                yield tile_for_groups(tiles)
+        for tiles in worth(extent, device):
+            yield tile_for_groups(tiles)
         for parts, tiles in parts_of(extent, device)[:_SPLIT]:
             yield folds_in_parts(parts, tile_for_groups(tiles))
