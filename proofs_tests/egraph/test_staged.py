@@ -15,24 +15,25 @@ from proofs_tests.egraph.written_programs import PROGRAMS
 from relift.compiler.agreement.inputs import random_inputs, whole_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
+from relift.egraph.search.derived import after
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.forms import choices_of, promising
 from relift.egraph.search.starts.staged import kernels_of, lowered, shape_of, together
-from relift.rewrites.derivation.files import read_json, write_json
+from relift.rewrites.derivation.files import from_json, read_json, to_json, write_json
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import apply, derive, fuse, inside, then
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
 from relift.rewrites.tactics.sharing import storable, stored
 from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import ScanSeq, ToGlobal
-from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.patterns import Reduce, ScanSeq, ToGlobal
+from relift.semantics.syntax.binding import alpha_equal, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, MakeTuple, Term, subterms
 from relift.semantics.syntax.types import Vector, f32
@@ -380,3 +381,30 @@ def test_numbers_are_stored_together_and_arrays_by_choice() -> None:
         (*numbers, arrays[1]),
         (*numbers, *arrays),
     ]
+
+
+@typed(x=f32[2, 3, 4])
+def middle(x: Term) -> Any:
+    """Columns of several tables: what their folds give is zipped with each table, under a name that they have, too."""
+
+    def column(v: Term) -> Any:
+        top = rl.reduce(rl.maximum, float("-inf"), v)
+        return rl.map(lambda u: u - top, rl.map(lambda w: w * 2.0, v))
+
+    return rl.map(lambda table: rl.transpose(rl.map(column, rl.transpose(table))), x)
+
+
+def test_a_derivation_goes_on_from_a_name_that_hides_another() -> None:
+    """It replays, and so does what is read of its file."""
+    columns = term_at(middle.body, ("f", "xss"))
+    fold = next(place for place, u in positions(columns) if isinstance(u, Reduce))
+    fission = "map_fission_with_zip"
+    apart = then(
+        inside("f", "xss")(apply(fission, parts={"g": fold})),
+        apply(fission, parts={"g": ("f", "xss", "xs", "ys")}),
+    )
+    found = after(middle, derive(middle, apart), fuse())
+
+    assert [step.rule for step in found.steps][2:] == ["map_fusion", "reduce_to_seq"]
+    assert found.replay(RULES)[-1] == found.result
+    assert from_json(to_json(found), RULES).replay(RULES)

@@ -146,7 +146,9 @@ class Program(Displayed):
                 raise IllTyped(f"{self.name}: an array of type {t} has more than 2**48 cells")
 
     def with_sizes(self, values: Mapping[str, Size]) -> Program:
-        """The program with sizes in the place of named ones."""
+        """The program with sizes in the place of named ones; without any it keeps its variables' names, too."""
+        if not values:
+            return self
         parameters = tuple(Input(p.name, substituted(p.type, values)) for p in self.parameters)
         body = at_sizes(self.body, values)
         return Program(self.name, parameters, body, self.doc, self.file, self.reference)
