@@ -36,7 +36,7 @@ USERS: Mapping[str, str] = {
     "misspelt.py": _PROGRAM + "@rl.program\ndef p(x: rl.f32[n]):\n    return rl.mapp(lambda v: v, x)\n",
     "warps.py": _PROGRAM + "@rl.program\ndef p(x: rl.f32[n]):\n    return rl.map_warp(0)(lambda v: v + v, x)\n",
     "low.py": _PROGRAM + "@rl.program\ndef p(x: rl.f32[n]):\n    return rl.map_glb(0)(lambda v: v + v, x)\n",
-    "two_results.py": _PROGRAM + "@rl.program\ndef p(x: rl.f32[n]):\n    return rl.map_lcl(0)(lambda v: v + v, x)\n",
+    "two_results.py": _PROGRAM + "@rl.program\ndef p(x: rl.f32[n, n]):\n    return rl.map_lcl(0)(lambda r: rl.map_wrg(0)(lambda v: v + v, r), x)\n",
     "array.npy": "1 2 3\n",
     "broken.json": "{\n",
     "other.json": "[1]\n",

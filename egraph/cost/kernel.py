@@ -17,13 +17,16 @@ _GATHERED = 6.0
 Every second element of 2^24 takes Intel's 6 ms on two cores, in vectors of which each is put together of two 2 ms."""
 _WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
 _RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; registers of 32 bits
+_GROUPS = 32  # of a unit
+_WARP = 32.0
+"""Work-items of a GPU that run as one: a smaller group leaves the others of its own idle."""
 
 
 @dataclass
 class Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
-    `started` are the work-items of which each may do what several are for, in turn.
+    `started` are the work-items of which each may do what several are for, in turn, and `group` how many a group has, if it says so.
     `streamed` are the cycles in which a CPU's cores get lines from the second cache, or parts of rows from memory.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
@@ -34,6 +37,7 @@ class Kernel:
 
     items: float = 1.0
     started: float = 1.0
+    group: float = 0.0
     issued: float = 0.0
     longest: float = 0.0
     streamed: float = 0.0
@@ -59,6 +63,11 @@ class Kernel:
             if m.space.of_device
         )
 
+    @property
+    def filled(self) -> float:
+        """The part of the work-items that run as one which a group has."""
+        return min(1.0, self.group / _WARP) if self.group else 1.0
+
     def seconds_of_memory(self, device: DeviceDescription) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
         cores = min(device.compute_units, self.items)
@@ -76,6 +85,9 @@ class Kernel:
         if device.kind == "gpu":
             slots = float(device.compute_units * 128)
             resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
+            if self.group:
+                resident = min(resident, _GROUPS * self.group)
+                busy /= self.filled
             together = (self.issued * _WAIT_RESULT + self.waited) / (
                 device.compute_units * resident
             )

@@ -40,7 +40,7 @@ class Scope:
 
     The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
     A driver makes vectors of so many turns of a `packed` loop.  `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
-    many are `started`, and each of these does `turns` of them.
+    many are `started`, `group` of them in a group, and each of these does `turns` of them.
     """
 
     loop: Index | None = None
@@ -51,6 +51,7 @@ class Scope:
     items: float = 1.0
     started: float = 1.0
     turns: float = 1.0
+    group: float = 1.0
     packed: float = 1.0
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
@@ -130,8 +131,11 @@ class Meter:
         at_once = min(n, GROUP) if self.on_gpu and isinstance(t, MapLcl) else n
         started = scope.started * at_once
         turns = scope.turns * n / max(at_once, 1.0)
+        group = scope.group * at_once if isinstance(t, MapLcl) else scope.group
         self.counted.items = max(self.counted.items, items)
         self.counted.started = max(self.counted.started, started)
+        if isinstance(t, MapLcl):
+            self.counted.group = max(self.counted.group, group)
         self.counted.is_guarded |= (
             self.counted.counts.setdefault((name_of(t), t.dim), length) != length
         )
@@ -144,6 +148,7 @@ class Meter:
             items=items,
             started=started,
             turns=turns,
+            group=group,
             host=False,
             computed=block,
         )

@@ -77,5 +77,5 @@ def _together(kernel: Kernel, device: DeviceDescription) -> float:
     times = kernel.seconds(device), kernel.seconds_of_memory(device)
     if device.kind == "gpu":
         in_turn = kernel.items - kernel.started
-        return max(times) + _STARTED * kernel.started + _IN_TURN * in_turn
+        return max(times) + _STARTED * kernel.started / kernel.filled + _IN_TURN * in_turn
     return max(times) + _SEEN * min(times)

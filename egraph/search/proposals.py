@@ -406,8 +406,11 @@ class Proposals:
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
         written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
-        tactics = folded_by_groups(self.source, self.device)
-        return _ranked([*written, *(each for t in tactics for each in self._by_tactic(t)[1])])
+        found = list(written)
+        for tactic in folded_by_groups(self.source, self.device):
+            with suppress(NoMatch):
+                found += self.lowerings(after(self.source, self._given(), tactic))
+        return _ranked(found)
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""

@@ -467,3 +467,19 @@ def test_a_driver_that_packs_any_work_items_gathers_what_lies_apart() -> None:
         return cost(dataclasses.replace(CPU, packs=packs), every_second, x=f32[1 << 20]).compute
 
     assert compute("loops") > 2 * compute("loop-free")
+
+
+def test_a_group_of_few_leaves_the_rest_of_its_warp_idle() -> None:
+    """Rows of three cells, one for each group of three work-items, take longer than a work-item for each row."""
+    rows = f32[1 << 20, 3]
+
+    def total(row: Any) -> Any:
+        return rl.reduce_seq(rl.add, 0.0, row)
+
+    def groups(x: Any) -> Any:
+        return rl.map_wrg(0)(lambda row: rl.map_lcl(0)(lambda v: v / total(row), row), x)
+
+    def items(x: Any) -> Any:
+        return rl.map_glb(0)(lambda row: rl.map_seq(lambda v: v / total(row), row), x)
+
+    assert cost(GPU, groups, x=rows).seconds > 2 * cost(GPU, items, x=rows).seconds

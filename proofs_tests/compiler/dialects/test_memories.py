@@ -80,7 +80,7 @@ for made in (shared, exchanged):
 
 @rl.program
 def by_itself(x: rl.f32[8]):
-    return rl.map_lcl(0)(lambda v: v + 1.0, rl.to_pad(rl.map_lcl(0)(lambda v: v, x)))
+    return rl.map_glb(0)(lambda v: v + 1.0, rl.to_pad(rl.map_seq(lambda v: v, x)))
 
 
 try:

@@ -248,7 +248,6 @@ def compiled_above() -> set[str]:
     return {t.name for u in terms for t, _ in subterms(u) if isinstance(t, Pattern)}
 
 
-@pytest.mark.no_device
 def test_every_pattern_is_compiled_or_refused() -> None:
     """The tables above leave no pattern out, but layouts that are copied as their own rows have them."""
     met = compiled_above() | {"map", "reduce"}
