@@ -34,7 +34,8 @@ class Accesses:
         self._private: dict[str, PrivateArray] = {}
         self._widths: dict[Memory, set[int | None]] = {}
         """How many lanes access a private array of scalars as one vector; None where they do not."""
-        self._work_items: frozenset[str] = frozenset()  # of the `map_lcl` around
+        self.work_items: frozenset[str] = frozenset()
+        """The numbers of the work-items of a group that tell apart what is accessed: those of the `map_lcl` around."""
         self._loops: tuple[str, ...] = ()  # the counters of the loops around
         self._unrolled: frozenset[str] = frozenset()  # those of loops that the driver unrolls
         self._folds: list[InPlace] = []
@@ -53,11 +54,11 @@ class Accesses:
     @contextmanager
     def in_work_items(self, name: str | None) -> abc.Generator[None, None, None]:
         """What is accessed inside is different for the work-items of a group, told apart by a number if by any."""
-        around = self._work_items
+        around = self.work_items
         if name is not None:
-            self._work_items |= {name}
+            self.work_items |= {name}
         yield
-        self._work_items = around
+        self.work_items = around
 
     @property
     def folding(self) -> bool:
@@ -81,7 +82,7 @@ class Accesses:
     ) -> None:
         """Private memories are declared here, for an array of type t with these owners."""
         for m in memories:
-            self._private[m.name] = PrivateArray(t, owners, self._work_items)
+            self._private[m.name] = PrivateArray(t, owners, self.work_items)
 
     # ---- what is accessed
 
@@ -103,7 +104,7 @@ class Accesses:
         """Note that a cell is written, by all lanes if there are lanes."""
         self.barriers.on_write(cell.memory)
         if cell.memory.name in self._private:
-            self._private[cell.memory.name].check_write(cell, self._work_items)
+            self._private[cell.memory.name].check_write(cell, self.work_items)
         self._note(cell, lane, writes=True)
 
     def _note(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:

@@ -72,8 +72,6 @@ class Emission:
         self.local_arrays: list[Memory] = []
         self.pointed_to: frozenset[str] = frozenset()
         """The local arrays that have pointers."""
-        self.shared_out: frozenset[int] = frozenset()
-        """The dimensions in which what is emitted is shared out among the work-items of a group."""
         self._lanes = 0
         self._applied: dict[int, tuple[Lambda, tuple[Var, ...]]] = {}
 

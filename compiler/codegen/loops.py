@@ -129,25 +129,22 @@ def _work_items(e: Emission, t: EachOf) -> Generator[None, None, None]:
     if not isinstance(t, MapLcl):
         yield
         return
-    around = e.shared_out
-    e.shared_out |= {number(t.dim)}
     with e.accesses.in_work_items(None if e.threads.count(t) == 1 else work_item(t)):
         with e.barriers.unit():
             yield
         if not e.analyses.barriers:
             e.barriers.here()
-    e.shared_out = around
 
 
 @contextmanager
 def by_the_first(e: Emission, target: View) -> Generator[None, None, None]:
     """What all work-items of a group compute alike is written for all groups by the first of them."""
-    inside = {d for m, d in e.threads.used if m is MapLcl and e.threads.local[d] > 1}
-    alike = sorted(inside - e.shared_out)
+    items = {f"{m.level}_{d}" for m, d in e.threads.used if m is MapLcl and e.threads.local[d] > 1}
+    alike = sorted(items - e.accesses.work_items)
     if not alike or not any(memory.space.of_device for memory in memories_of(target)):
         yield
         return
-    first = [Binary("<", Name(f"{MapLcl.level}_{d}"), Whole(1)) for d in alike]
+    first = [Binary("<", Name(item), Whole(1)) for item in alike]
     with e.barriers.unit(), ExitStack() as guards:
         for condition in first:
             guards.enter_context(e.body.block(partial(Guard, condition)))

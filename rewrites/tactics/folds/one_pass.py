@@ -74,7 +74,7 @@ def _long_folds(t: Term) -> list[Term]:
         canonical(u): u
         for place, u in positions(t)
         if isinstance(u, Reduce) and not free_variables(u) and not binders_at(t, place)
-        if (cells(u.xs.type).constant or 0) > _MOST_CHUNKS
+        if _length(u) > _MOST_CHUNKS
     }
     return sorted(found.values(), key=lambda u: sum(1 for _ in subterms(u)))
 
@@ -96,12 +96,7 @@ def _that_read_alike(folds: Sequence[Term]) -> Iterator[list[Term]]:
 def _are_apart(t: Term, u: Term) -> bool:
     """Whether two folds are of equally many elements, and neither needs the other."""
     alike = isinstance(t, Reduce) and isinstance(u, Reduce) and _length(t) == _length(u)
-    return alike and not _holds(t, u) and not _holds(u, t)
-
-
-def _holds(t: Term, u: Term) -> bool:
-    same = canonical(u)
-    return any(type(v) is type(u) and canonical(v) == same for v, _ in subterms(t))
+    return alike and not _places(t, u) and not _places(u, t)
 
 
 def _inputs(t: Term) -> frozenset[Term]:
