@@ -16,7 +16,7 @@ from relift.compiler.idioms.facts.memory import Memory
 from relift.compiler.idioms.facts.names import is_constant
 from relift.compiler.idioms.facts.structure import Asked, Computed, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
-from relift.compiler.idioms.facts.values.folds import combination, replaced
+from relift.compiler.idioms.facts.values.folds import combination, depends, replaced
 from relift.compiler.idioms.facts.values.multiples import is_multiple, is_scaled_fold
 from relift.compiler.idioms.facts.values.narrow import as_value
 from relift.compiler.idioms.facts.values.places import takes_place
@@ -166,7 +166,7 @@ class Relations(Memory):
         """The updates that combine: what is computed, the accumulator or the cell that is read, the operator."""
         found: list[tuple[str, str, str]] = []
         for phi, _, update, begin in self.carried():
-            e = self._expression(update, self.loop_at(begin), phi)
+            e = self._expression(self.loop_at(begin), phi)
             combined = combination(e, Accumulator(phi, e.type)) if e is not None else None
             if combined is not None:
                 found.append((update, phi, combined.operator))
@@ -179,20 +179,21 @@ class Relations(Memory):
         """The updates of places in arrays that the loop does not write: what is computed, and the place before."""
         for phi, _, update, begin in self.carried():
             loop = self.loop_at(begin)
-            e = self._expression(update, loop, phi)
+            e = self._expression(loop, phi)
             if e is None or not takes_place(e, Accumulator(phi, e.type)):
                 continue
             written = {a.base for _, a in self.accesses_of(loop) if a.is_store}
             if not any(isinstance(r, Read) and r.base in written for r in all_of(e)):
                 yield update, phi
 
-    def _expression(self, value: str, loop: Loop, phi: str) -> Expression | None:
+    def _expression(self, loop: Loop, phi: str) -> Expression | None:
+        """What a carried value becomes; others may go their own way beside it, and are known where it needs them."""
         try:
-            builder = Expressions(self.evolution, loop)
-            builder.carried[phi] = Accumulator(phi, builder.scalar(self.type_of(phi)))
-            return builder.of(value, self.type_of(value))
+            _, (own, *others) = Expressions(self.evolution, loop).updates(loop, phi)
         except Opaque:
             return None
+        before = Accumulator(phi, own.type)
+        return None if any(depends(e, before) for e in others) else own
 
     def _builder(self, loop: Loop) -> Expressions:
         """The expressions in a loop over what no iteration gives to the next."""

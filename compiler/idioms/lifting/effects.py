@@ -23,7 +23,6 @@ from relift.compiler.idioms.facts.values.terms import (
     Opaque,
     Read,
     all_of,
-    below,
     both,
     select,
 )
@@ -290,7 +289,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
             turn.trips,
             expressions.atoms(turn.trips),
         )
-    value = rebuilt(value, old, start)
+    value = replaced(value, old, start)
     _other_reads(relations, value, store, cell)
     return Cells(store.base, kind, store.index, tuple(moving), value, cell.cells)
 
@@ -344,19 +343,6 @@ def _other_reads(relations: Relations, value: Expression, store: Access, cell: R
         access = relations.evolution.accesses.get(e.position)
         if access is None or not relations.evolution.apart(access, store):
             raise Opaque("cells are read that other iterations write")
-
-
-def rebuilt(e: Expression, old: Expression, new: Expression) -> Expression:
-    """An expression with another one for a part, inside of folds too."""
-    if e == old:
-        return new
-    if isinstance(e, Fold):
-        return replace(
-            e,
-            starts=tuple(rebuilt(x, old, new) for x in e.starts),
-            updates=tuple(rebuilt(x, old, new) for x in e.updates),
-        )
-    return replaced(e, old, new) if below(e) else e
 
 
 def _updates(relations: Relations, root: Loop, store: Access, expressions: Expressions) -> Updates:

@@ -143,10 +143,10 @@ class Execution(Memory):
         return counts, [i for i in phis if i.name not in counts]
 
     def _counted(self, c: _Counted, names: Names) -> Names:
-        loop, without = c.loop, {n: x for n, x in names.items() if n != CELL}
-        self._shown(c, without)
-        here = dict(names)
+        loop, here = c.loop, dict(names)
         writes = CELL in names and self._writes(loop)
+        without = {n: x for n, x in names.items() if n != CELL or not writes}
+        self._shown(c, without)
         moving = self.target.moving.get(loop.header) if writes and self.target is not None else None
         if moving is not None:
             before = self._carried(c, without, moving, ())

@@ -36,5 +36,5 @@ def lifted(file: str) -> LiftedFile:
     return rl.lift(FOLDER / f"{file}.c", runs=12)
 
 
-FILES = ("reductions", "maps", "products", "near_misses", "narrow", "ways", "walks")
+FILES = ("reductions", "maps", "products", "near_misses", "narrow", "ways", "walks", "turns")
 FUNCTIONS = [(file, name) for file in FILES for name in expected(file)]

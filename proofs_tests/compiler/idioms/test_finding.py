@@ -38,6 +38,20 @@ def searched(text: str, folder: Path) -> Search:
     return find(Relations(function, found))
 
 
+_OF_A_BIN = """void f(int *h, const int *k, const int *w, int n) { for (int i = 0; i < n; i++) {
+  int b = k[i], t = 0; for (int j = 0; j < 3; j++) t += h[b] * w[j]; h[b] += t; } }"""
+_OF_A_SUM = """void f(int *h, const int *w, int n) { for (int i = 0; i < n; i++) {
+  int t = 0; for (int j = 0; j < 3; j++) t += h[0] * w[j + i]; h[0] += t; } }"""
+
+
+@pytest.mark.parametrize("text", [_OF_A_BIN, _OF_A_SUM])
+def test_a_cell_that_an_inner_loop_reads_is_what_it_holds_by_then(
+    text: str, tmp_path: Path
+) -> None:
+    """What is added to a cell is made of the cell in a loop inside: only that loop is a sum."""
+    assert [f.idiom for f in searched(text, tmp_path).found] == ["reduction"]
+
+
 def test_steps_grow_with_the_function_and_not_with_its_square(tmp_path: Path) -> None:
     """Loops that have nothing to do with each other are not combined: three times the loops, three times the steps."""
     short, long = (searched(one_function(lines), tmp_path) for lines in (22, 66))

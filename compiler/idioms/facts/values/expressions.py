@@ -254,31 +254,39 @@ class Expressions:
             return Value(i.name, self.scalar(i.type, i))
         return self.fold(loop, value, i)
 
+    def updates(self, loop: Loop, name: str) -> tuple[list[str], list[Expression]]:
+        """What a value that a loop carries becomes with an iteration, and the others that are needed for it; raises `Opaque`."""
+        phis, names = self._heads(loop), [name]
+        while True:
+            inner = Expressions(self.evolution, self.root, dict(self.carried))
+            for n in names:
+                inner.carried[n] = Accumulator(n, self.scalar(phis[n].type, phis[n]))
+            try:
+                return names, [inner.of(_back(phis[n], loop)[0], phis[n].type) for n in names]
+            except Opaque:
+                more = _carried_too(self.evolution, phis, names, loop)
+                if not more:
+                    raise
+                names += more
+
+    def _heads(self, loop: Loop) -> dict[str, Instruction]:
+        """The values that a loop carries."""
+        block = self.evolution.function.blocks[loop.header]
+        return {i.name: i for i in block if i.opcode == "phi"}
+
     def fold(self, loop: Loop, value: str, i: Instruction) -> Fold:
         """What a loop leaves in a value that it carries; raises `Opaque`."""
         trips = self.evolution.trips(loop)
         if trips is None:
             raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
-        phis = {p.name: p for p in self.evolution.function.blocks[loop.header] if p.opcode == "phi"}
+        phis = self._heads(loop)
         start = value if value in phis else next(
             (name for name, p in phis.items() if value in _back(p, loop)), None
         )  # fmt: skip
         late = self.evolution.is_late(loop)
         if start is None or (start == value) == late:
             raise Opaque(f"what the loop at line {line_of(self.evolution, loop)} leaves is no fold")
-        names = [start]
-        while True:
-            inner = Expressions(self.evolution, self.root, dict(self.carried))
-            for name in names:
-                inner.carried[name] = Accumulator(name, self.scalar(phis[name].type, phis[name]))
-            try:
-                updates = [inner.of(_back(phis[n], loop)[0], phis[n].type) for n in names]
-                break
-            except Opaque:
-                more = _carried_too(self.evolution, phis, names, loop)
-                if not more:
-                    raise
-                names += more
+        names, updates = self.updates(loop, start)
         starts = tuple(self.of(_entry(phis[n], loop)[0], phis[n].type) for n in names)
         return Fold(
             loop.header, tuple(names), starts, tuple(updates), self.scalar(i.type, i),

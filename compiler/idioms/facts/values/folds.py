@@ -14,6 +14,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Read,
     all_of,
+    below,
     both,
     constant,
     negation,
@@ -24,6 +25,8 @@ NEUTRAL = {"add": 0, "mul": 1, "bitwise_or": 0, "bitwise_xor": 0, "bitwise_and":
 OPERATORS = ("add", "mul", "minimum", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")
 SATURATING = "saturating"
 """The name of what stops at a bound: it is done in turn."""
+DIVISION = "div"
+"""The name of a quotient by one number after the other: they may come in any order, and it is done in turn."""
 _CONTRARY = {
     "lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "equal": "not_equal", "not_equal": "equal",
 }  # fmt: skip
@@ -66,8 +69,10 @@ def combination(update: Expression, accumulator: Expression) -> Combination | No
     if update.function in ("minimum", "maximum") and (bound := _saturating(update, accumulator)):
         return bound
     left, right = update.arguments
-    if update.function == "sub" and not depends(right, accumulator):
-        return _chain("add", left, Apply("neg", (right,), right.type), accumulator)
+    if update.function in ("sub", "div") and not depends(right, accumulator):
+        divides = update.function == "div"
+        element = right if divides else Apply("neg", (right,), right.type)
+        return _chain(DIVISION if divides else "add", left, element, accumulator)
     if update.function not in OPERATORS:
         return None
     if not depends(right, accumulator):
@@ -125,13 +130,20 @@ def _nested(update: Fold, accumulator: Expression) -> Combination | None:
     if inner is None or inner.mask is not None:
         return None
     start = neutral(inner.operator, update.type)
-    return None if start is None else Combination(inner.operator, replace(update, starts=(start,)))
+    if start is None:
+        return None
+    element: Expression = replace(update, starts=(start,))
+    if inner.operator == DIVISION:
+        element = Apply("div", (start, element), update.type)
+    return Combination(inner.operator, element)
 
 
 def neutral(operator: str, kind: str) -> Constant | None:
     """What combined with any value leaves it, where there is such a number of the type."""
     if operator == SATURATING:
         return None
+    if operator == DIVISION:
+        return constant(1, kind)
     if operator in NEUTRAL:
         return constant(NEUTRAL[operator], kind) if kind != "boolean" else None
     if kind in ("f32", "f64"):
@@ -154,9 +166,15 @@ def _chain(
     if rest == accumulator:
         return Combination(operator, element)
     inner = combination(rest, accumulator)
-    if inner is None or inner.operator != operator or inner.condition is not None or inner.mask:
+    if inner is None or inner.condition is not None or inner.mask:
         return None
-    return Combination(operator, Apply(operator, (inner.element, element), element.type))
+    if inner.operator == operator:
+        together = "mul" if operator == DIVISION else operator
+        return Combination(operator, Apply(together, (inner.element, element), element.type))
+    if {inner.operator, operator} == {"mul", DIVISION} and element.type in ("f32", "f64"):
+        by, times = (element, inner.element) if operator == DIVISION else (inner.element, element)
+        return Combination(DIVISION, Apply("div", (by, times), element.type))
+    return None
 
 
 def _selected(
@@ -281,4 +299,16 @@ def _with_parts(
     if isinstance(e, Read) and e.computed:
         found = tuple((n, _replaced(a, old, new, done)) for n, a in e.computed)
         return replace(e, computed=found)
+    if isinstance(e, Fold):
+        parts = tuple(_replaced(a, old, new, done) for a in below(e))
+        return (
+            e if all(a is b for a, b in zip(parts, below(e), strict=True)) else _refolded(e, parts)
+        )
     return e
+
+
+def _refolded(e: Fold, parts: tuple[Expression, ...]) -> Fold:
+    """A fold with other parts, in their order."""
+    many, names = len(e.starts), (name for name, _ in e.computed)
+    computed = tuple(zip(names, parts[2 * many :], strict=True))
+    return replace(e, starts=parts[:many], updates=parts[many : 2 * many], computed=computed)
