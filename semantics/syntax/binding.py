@@ -94,9 +94,12 @@ class Level(str):
         return (int(self[1:]),)
 
 
-def canonical(t: Term) -> Term:
-    """`t` with its binders named by their depth, so that equal up to names means equal."""
-    return _canonical(t, {}, 0)
+def canonical(t: Term, names: Mapping[str, str] | None = None) -> Term:
+    """`t` with its binders named by their depth, so that equal up to names means equal.
+
+    `names`: what free variables are called there.
+    """
+    return _canonical(t, names or {}, 0)
 
 
 def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:

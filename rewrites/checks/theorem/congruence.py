@@ -11,7 +11,7 @@ Each type, relation and size is written out, so that the prover only compares; n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -23,7 +23,7 @@ from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import Position, canonical, map_children, substitute
+from relift.semantics.syntax.binding import Position, canonical, map_children
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -130,22 +130,23 @@ class Shared:
     lemmas: Lemmas = field(default_factory=dict)
     known: dict[tuple[terms.Term, terms.Term], Known] = field(default_factory=dict)
     _flat: dict[str, Flat] = field(default_factory=dict)
-    _mentioned: dict[int, tuple[terms.Term, frozenset[str]]] = field(default_factory=dict)
+    _mentioned: dict[int, tuple[terms.Term, dict[str, None]]] = field(default_factory=dict)
     _functions: dict[tuple[terms.BinaryOperator, Type], terms.Lambda] = field(default_factory=dict)
 
-    def mentioned(self, t: terms.Term) -> frozenset[str]:
-        """The free variables of a term."""
+    def mentioned(self, t: terms.Term) -> Mapping[str, None]:
+        """The free variables of a term, as they occur."""
         if id(t) not in self._mentioned:
-            found: frozenset[str] = frozenset()
+            found: dict[str, None] = {}
             match t:
                 case terms.Var(name):
-                    found = frozenset((name,))
+                    found[name] = None
                 case (
                     terms.Input() | terms.Literal() | terms.Apply() | terms.Call() | terms.Combine()
                     | terms.MakeTuple() | terms.Get() | terms.Metavariable() | terms.Pattern()
                 ):  # fmt: skip
                     for _, u, binders in terms.inside(t):
-                        found |= self.mentioned(u) - {x.name for x in binders}
+                        bound = {x.name for x in binders}
+                        found |= {x: None for x in self.mentioned(u) if x not in bound}
             self._mentioned[id(t)] = t, found
         return self._mentioned[id(t)][1]
 
@@ -347,10 +348,10 @@ class Walk:
 
         It is stated once over the free variables of both, wherever they occur; `proof` writes its proof.
         """
-        found = dict.fromkeys([*_in_order(first), *_in_order(second)])
+        found = {**self.shared.mentioned(first), **self.shared.mentioned(second)}
         types = {x: pairs.variables[x].type for x in found if x in pairs.variables}
-        new = {x: terms.Var(f"free{i}", of) for i, (x, of) in enumerate(types.items())}
-        key = canonical(substitute(first, new)), canonical(substitute(second, new))
+        new = {x: f"free{i}" for i, x in enumerate(types)}
+        key = canonical(first, new), canonical(second, new)
         if key not in self.shared.known:
             inner = Walk(self.shared, Writer(sizes=self.shared.sizes))
             own, inside = inner.under([terms.Var(x, of) for x, of in types.items()], Pairs())
@@ -412,15 +413,6 @@ def _is_scalar(t: terms.Term) -> bool:
     if not isinstance(t, terms.Apply | terms.Call | terms.Combine):
         return False
     return all(isinstance(u.type, Scalar) for u in (t, *(u for _, u, _ in terms.inside(t))))
-
-
-def _in_order(t: terms.Term) -> Iterator[str]:
-    """The free variables of a term, each once, as they occur."""
-    found: dict[str, None] = {}
-    for u, bound in terms.subterms(t):
-        if isinstance(u, terms.Var) and u.name not in {x.name for x in bound}:
-            found[u.name] = None
-    return iter(found)
 
 
 def _types_at(t: terms.Pattern) -> dict[str, Type]:

@@ -32,6 +32,7 @@ class NamedSizes:
     instances: int
     values: dict[str, Values] = field(default_factory=dict)
     _names: dict[Values, str] = field(default_factory=dict)
+    _numbers: dict[Size, Values] = field(default_factory=dict)
     _merged: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
 
     def named(self, values: Values) -> Size:
@@ -51,12 +52,18 @@ class NamedSizes:
         >>> sizes.of(rows * columns - 1)
         (7, 17)
         """
+        if n not in self._numbers:
+            self._numbers[n] = self._evaluated(n)
+        return self._numbers[n]
+
+    def _evaluated(self, n: Size) -> Values:
         if n.constant is not None:
             return (n.constant,) * self.instances
-        if unknown := n.names() - self.values.keys():
+        names = n.names()
+        if unknown := names - self.values.keys():
             raise Unsupported(f"a function for every size {min(unknown)}", place="")
         return tuple(
-            n.evaluate({name: values[i] for name, values in self.values.items()})
+            n.evaluate({name: self.values[name][i] for name in names})
             for i in range(self.instances)
         )
 
