@@ -263,34 +263,50 @@ def _written_claims(
         writes = [a for a in own if a.kind == "write"]
         is_global = array.type.space.of_device
         if reads and array.name not in full:
-            before = own[: own.index(reads[0])]
-            add(
-                "initialised",
-                array.name,
-                _initialised(prover, reads, before, held=held(array.name)),
-            )
+            missing = _initialised(prover, own, held=held(array.name))
+            add("initialised", array.name, missing)
         if writes and is_global:
             add("covered", array.name, _covered(prover, writes, held=held(array.name)))
     return found
 
 
-def _initialised(
-    prover: Prover, reads: Sequence[Access], before: Sequence[Access], *, held: bool
-) -> str:
-    """Why it is not known that all that is read of an array was written; nothing where it is."""
-    if reads[0].array.type.space.of_device:
-        return f"{reads[0].array.name} is not known to be written before"
+def _initialised(prover: Prover, own: Sequence[Access], *, held: bool) -> str:
+    """Why it is not known that all that is read of an array was written; nothing where it is.
+
+    `own`: its accesses, as they stand in the text.
+    """
+    if own[0].array.type.space.of_device:
+        return f"{own[0].array.name} is not known to be written before"
     if not held:
         return "it rests on bounds and races that are not proved"
-    places: dict[Any, list[Access]] = {}
-    for r in reads:
-        places.setdefault(r.place, []).append(r)
-    try:
-        for own in places.values():
-            initialised(prover, own, before)
-    except NotCounted as error:
-        return str(error)
-    return ""
+    fillings: list[list[Access]] = []
+    together: dict[Any, list[Access]] = {}
+    for kind, run in itertools.groupby(own, lambda a: a.kind):
+        if kind == "write":  # an array that was read between is filled anew, for other values
+            fillings.append(list(run))
+            continue
+        for r in run:
+            together.setdefault((r.place, len(fillings)), []).append(r)
+    missing = (
+        _not_filled(prover, reads, fillings[:count] or [[]])
+        for (_, count), reads in together.items()
+    )
+    return next(filter(None, missing), "")
+
+
+def _not_filled(
+    prover: Prover, reads: Sequence[Access], fillings: Sequence[Sequence[Access]]
+) -> str:
+    """Why no filling of an array is known to hold what is read in one place, as said of the first."""
+    said: list[str] = []
+    for writes in fillings:
+        try:
+            initialised(prover, reads, writes)
+        except NotCounted as error:
+            said.append(str(error))
+        else:
+            return ""
+    return said[0]
 
 
 def _covered(prover: Prover, writes: Sequence[Access], *, held: bool) -> str:

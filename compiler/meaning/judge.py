@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.meaning.kernels.group import Group, Way, needs_group, prepared
-from relift.compiler.meaning.kernels.memory import Result, Unwritable, Write
+from relift.compiler.meaning.kernels.memory import NotWrittenOut, Result, Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
 from relift.compiler.meaning.numbers.domain import Values
@@ -133,7 +133,7 @@ class Judge:
                 number = _portable(split.number)
                 waiting += [(*facts, (number, 1)), (*facts, (number, -1))]
                 continue
-            except Unwritable as error:
+            except NotWrittenOut as error:
                 assert case is not None, "cannot happen: nothing was run"
                 loops = map(case.loops_of, error.atoms)
                 more = {number for number in loops if number is not None} - written_out

@@ -22,8 +22,8 @@ MOST_READ = 4096
 """Cells that one read at an index that is not known may mean."""
 
 
-class Unwritable(Undecided):
-    """An own array is written at an index that is not known: the loops that it depends on must be written out."""
+class NotWrittenOut(Undecided):
+    """An own array is at an index that is not known: the loops that this depends on must be written out."""
 
     def __init__(self, detail: str, atoms: frozenset[Atom]) -> None:
         super().__init__(detail)
@@ -211,8 +211,7 @@ class Own(Array):
             return
         i = self.place(it, i)
         if i.__class__ is not int:
-            turns = frozenset(a for a in self.algebra.free(i) if a.kind in ("turn", "group"))
-            raise Unwritable(f"{self.name} is written at {i}", turns)
+            raise self._not_written_out(f"{self.name} is written at {i}", i)
         if not 0 <= i < len(self.cells):
             raise Fault("bounds", f"{it} writes {self.name}[{i}] of {len(self.cells)}")
         self.cells[i] = value
@@ -246,8 +245,13 @@ class Own(Array):
         ]
         found = Common(self.algebra, points, [of for of, _, _ in steps.values()]).of(values)
         if found is None:
-            raise Undecided(f"{self.name} is read at {i}, where its cells have no common form")
+            detail = f"{self.name} is read at {i}, where its cells have no common form"
+            raise self._not_written_out(detail, i)
         return found
+
+    def _not_written_out(self, detail: str, i: Index) -> NotWrittenOut:
+        turns = frozenset(a for a in self.algebra.free(i) if a.kind in ("turn", "group"))
+        return NotWrittenOut(detail, turns)
 
 
 class Stale:

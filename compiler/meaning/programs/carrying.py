@@ -19,6 +19,9 @@ MOST_CARRIED = 40_000
 MOST_WRITTEN_OUT = 256
 """Turns of a fold that is written out because the program says so."""
 
+MOST_STORED = 4096
+"""Turns of a scan that are written out where it is looked at after a known number of them."""
+
 
 @dataclass
 class Carrying(Indexing):
@@ -46,6 +49,21 @@ class Carrying(Indexing):
         """The value of a fold after some turns: of what it carries, only the cells that are looked at."""
         carried = _Carried(self, self.algebra.open_loop(n), f, first, xs, t)
         return lambda turns: self.lazily(t, (), lambda path: carried.after(path, turns))
+
+    def scanned(
+        self, f: Callable[[Any, Any], Any], first: Any, xs: Any, n: Whole, t: Type
+    ) -> Callable[[Whole], Any]:
+        """The same of a scan, written out where turns are numbers: a kernel that stores what each makes does so, too."""
+        carried, made = self.steps(f, first, xs, n, t), [first]
+
+        def after(turns: Whole) -> Any:
+            if isinstance(turns, Index) or turns > MOST_STORED or _holds_cells(t):
+                return carried(turns)
+            while len(made) <= turns:
+                made.append(f(made[-1], xs(len(made) - 1)))
+            return made[turns]
+
+        return after
 
     def lazily(self, t: Type, path: tuple[Any, ...], at: Callable[[Any], Any]) -> Any:
         """A value of a type, whose scalars are what is at their places."""
@@ -115,6 +133,12 @@ class _Carried:
     def after(self, path: tuple[Any, ...], turns: Whole) -> Symbol:
         """A cell after some turns."""
         return self.loop.after(self.loop.places[self.at(path)], turns)
+
+
+def _holds_cells(t: Type) -> bool:
+    return (
+        any(map(_holds_cells, t.parts)) if isinstance(t, Tuple) else isinstance(t, Array | Vector)
+    )
 
 
 def _kind(t: Type, path: tuple[Any, ...]) -> str:

@@ -20,12 +20,6 @@ from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.types import Type, Vector
 
-MOST_CARRIED = 40_000
-"""Cells that a fold may carry from turn to turn."""
-
-MOST_WRITTEN_OUT = 256
-"""Turns of a fold that is written out because the program says so."""
-
 MOST_TABLE = 1 << 16
 """Elements of a permutation that is tabulated."""
 
@@ -136,7 +130,7 @@ class Denotation(Carrying):
                 )
             case p.ScanSeq():
                 f, first, xs, n = self.function(t.f, v), data(t.init), data(t.xs), size("n")
-                steps = self.steps(f, first, xs, n, t.init.type)
+                steps = self.scanned(f, first, xs, n, t.init.type)
                 return Cells(n, lambda i: f(steps(i), xs(i)))
             case p.Iterate():
                 f, times = self.function(t.f, v), self.size(t.m)

@@ -121,6 +121,20 @@ INITIALISED = {
         f"local float t[6]; t[{PLACE}] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2];",
         False,
     ),
+    "a tile that is filled again, further than before": (
+        (f"local float t[6]; if ({PLACE} < 2) {{ t[{PLACE}] = 1.0f; }} {WAIT} float s = t[{PLACE} % 2]; {WAIT} "
+        f"t[3*({PLACE} / 2) + {PLACE} % 2] = s; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2];"),
+        True,
+    ),
+    "a tile that is filled again, but not as far as it is read": (
+        (f"local float t[4]; if ({PLACE} < 2) {{ t[{PLACE}] = 1.0f; }} {WAIT} float s = t[{PLACE} % 2]; {WAIT} "
+        f"if ({PLACE} < 3) {{ t[{PLACE}] = s; }} {WAIT} out[{ITEM}] = t[3 - {PLACE}];"),
+        False,
+    ),
+    "a tile that is filled only after it was read": (
+        f"local float t[4]; float s = t[{PLACE}]; {WAIT} t[{PLACE}] = s; {WAIT} out[{ITEM}] = t[3 - {PLACE}];",
+        False,
+    ),
     "nothing at all": (f"float t[2]; out[{ITEM}] = t[1];", False),
 }  # fmt: skip
 

@@ -96,6 +96,40 @@ def test_truth_values_that_loops_carry() -> None:
         assert wrong.verdict == "refuted", wrong.text()
 
 
+def test_a_scan_whose_values_others_of_the_group_read() -> None:
+    """One work-item stores each of more partial sums than are compared by writing a fold out."""
+
+    @typed(x=f32[8, 100])
+    def scanned(x: Any) -> Any:
+        def row(r: Any) -> Any:
+            sums = rl.map_lcl(0)(lambda c: rl.scan_seq(rl.add, 0.0, c), rl.split(100, r))
+            return rl.map_lcl(0)(lambda v: v * 2.0, rl.join(rl.to_local(sums)))
+
+        return rl.map_wrg(0)(row, x)
+
+    meaning = found(scanned, local=(100,))
+    assert meaning.ok, meaning.text()
+
+
+def test_a_copy_in_another_order_that_a_loop_reads() -> None:
+    """Its cells have no common form, so that loop is written out, but not the one around it, which is as long."""
+
+    @typed(x=f32[8, 1200])
+    def total(x: Any) -> Any:
+        def chunk(c: Any) -> Any:
+            turned = rl.join(rl.transpose(rl.split(3, c)))
+            return rl.reduce_seq(rl.add, 0.0, rl.to_private(rl.map_seq(lambda v: v, turned)))
+
+        def row(r: Any) -> Any:
+            return rl.reduce_seq(lambda acc, c: acc + chunk(c), 0.0, rl.split(30, r))
+
+        return rl.map_glb(0)(row, x)
+
+    meaning = found(total)
+    assert meaning.ok, meaning.text()
+    assert meaning.kernels[0].finding.symbols < 1_000
+
+
 def test_open_sizes_are_all_sizes() -> None:
     """A product of any three sizes, once."""
     meaning = found(made("matmul", nat("m"), nat("k"), nat("n")))
