@@ -14,6 +14,6 @@ next, unless it has several to do or is so short that the next loop overlaps.  S
 vectors by themselves (`DeviceDescription.packs`); what neighbouring work-items read apart is not packed.  A private
 array is in registers where they suffice.
 
-model.py says what a program costs; walk.py follows its term as the kernels would; meter.py, operations.py and
+model.py says what a program costs; walk.py follows its term as the kernels would; meter.py, operations.py, walked.py and
 accesses.py count what it does on the way, and kernel.py is what a kernel comes to.
 """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
+from relift.egraph.cost.walked import Passed, Walked
 from relift.semantics.indices.atoms import (
     Index,
     Loaded,
@@ -40,18 +40,7 @@ _STORE = 1.0
 _FAR_STRIDE, _FAR_ACCESS = 16, 4.0  # cells of f32: every access is a cache line of its own
 _PAGE, _NEW_PAGE = 1024, 1.5  # cells; what an access costs more that is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
-_SETS_BYTES, _EVICTED, _WRITTEN_AGAIN = 4096, 3.5, 6.0
-"""Cells that lie a multiple of so many bytes apart share a set of the nearest cache, which holds `nearest_ways` of their
-lines; and what a read and a write of one more cost.  An x86 CPU has 64 sets of lines of 64 bytes.
-
-Twelve rows of an image, read together for a strip of eight of a 5x5 convolution, take twice as long where a row has 2048 cells
-as where it has 2064, with 8 lines in a set."""
 _LINE = 16  # cells of f32
-_STREAMED = 0.5
-"""What a vector costs more in a loop that walks through more than the nearest cache has: it comes from the next one.
-
-A product of 1024^3 in blocks of two rows by four vectors of eight lanes takes 1.3 to 2 times as long as in four rows by two:
-both start six loads for eight multiply-adds, the latter half as many of vectors, and a CPU with AVX2 is sent one in a cycle."""
 _STRIP, _FOLLOWED = 25.0, 32
 """What each part of a row costs that is read, where a loop goes down so many rows or more: nothing fetches the next one ahead.
 
@@ -71,23 +60,6 @@ _APART = 15.0
 work-items issue 170 instructions each: columns that are read by teams along them take seven times as long as memory."""
 
 
-@dataclass
-class _Walk:
-    """What a loop walks through: where each row of lines begins, their bytes, and the vectors that are not charged yet."""
-
-    begun: list[tuple[str, int]] = field(default_factory=list)
-    bytes: float = 0.0
-    owed: float = 0.0
-
-    def begin(self, memory: str, places: Iterable[int]) -> int:
-        """How many of the rows that begin at these places no access before walked through."""
-        before = len(self.begun)
-        for at in places:
-            if all(name != memory or abs(at - other) >= _LINE for name, other in self.begun):
-                self.begun.append((memory, at))
-        return len(self.begun) - before
-
-
 class Accesses:
     """Charges for accesses where the meter stands."""
 
@@ -95,7 +67,7 @@ class Accesses:
         self.meter = meter
         self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
         self._storing = False
-        self._walks: dict[Index, _Walk] = {}
+        self._walks: dict[Index, Walked] = {}
         self._strips: dict[str, float] = {}
 
     def stored(self, name: str, t: Type, space: Space = Space.GLOBAL) -> View:
@@ -141,7 +113,7 @@ class Accesses:
                 self._reach(memory, offset)
                 again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
-                self.meter.stream(self._streamed(memory, offset))
+                self._walk_through(memory, offset, again)
                 self.meter.counted.streamed += self._in_strips(memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
@@ -186,20 +158,6 @@ class Accesses:
                 alike.setdefault(abs(stride), []).append(n)
         return alike
 
-    def _crowds(self, memory: Memory, offset: Index) -> bool:
-        """Whether what is accessed together in a turn of a loop has more lines in one set of the nearest cache than that holds.
-
-        Beside lines that are written as many are read, and where they are read through windows more; a line that one
-        instruction writes whole may leave at once.
-        """
-        if self._storing and self.meter.device.vector_width >= _LINE:
-            return False
-        period = _SETS_BYTES // memory.scalar.bytes
-        moving = self._moving_alike(offset).items()
-        lines = prod(_places(ns) for stride, ns in moving if stride % period == 0)
-        ways = self.meter.device.nearest_ways
-        return lines * 2 >= ways if self._storing else lines > ways
-
     def _guard(self, condition: Condition) -> float:
         """Instructions of a condition on what is read; where lanes differ in it, a CPU takes a vector lane by lane."""
         lane = self.meter.scope.lane
@@ -228,7 +186,7 @@ class Accesses:
                     return issue + arithmetic, 0.0
                 case 1:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
-                    return (issue + self._from_afar(memory, offset)) * vectors + arithmetic, 0.0
+                    return (issue + self._from_afar(offset)) * vectors + arithmetic, 0.0
                 case apart:
                     near = stride is not None and abs(stride) < _FAR_STRIDE
                     page = apart is None or abs(apart) >= _PAGE
@@ -238,39 +196,54 @@ class Accesses:
         dear = _FAR_PAGE if stride is not None and abs(stride) >= _PAGE else _FAR_ACCESS
         return (dear if far else issue) + arithmetic, 0.0
 
-    def _from_afar(self, memory: Memory, offset: Index) -> float:
-        """Cycles that a vector of neighbours takes more, where pages change and where lines crowd each other out."""
+    def _from_afar(self, offset: Index) -> float:
+        """Cycles that a vector of neighbours takes more, where pages change."""
         loop = self.meter.scope.loop
         turn = 0 if loop is None else _stride(offset, loop)
-        further = _NEW_PAGE * (1.0 if turn is None else min(1.0, abs(turn) / _PAGE))
-        if self._crowds(memory, offset):
-            further += _WRITTEN_AGAIN if self._storing else _EVICTED
-        return further
+        return _NEW_PAGE * (1.0 if turn is None else min(1.0, abs(turn) / _PAGE))
 
-    def _streamed(self, memory: Memory, offset: Index) -> float:
-        """Cycles for vectors that come from further away, as their loop walks through more than the nearest cache has.
+    def _walk_through(self, memory: Memory, offset: Index, again: float) -> None:
+        """Charge for vectors that come from further away, as their loop walks through much, or through rows in one set.
 
-        They are owed until the loop is known to do so, and charged with the access that shows it.
+        That is known when the last of its accesses is seen, and what is owed of those before is charged with that.
         """
-        scope = self.meter.scope
+        scope, device = self.meter.scope, self.meter.device
         if self.meter.on_gpu or memory.space.distance == "register":
-            return 0.0
+            return
         if scope.loop is None or scope.lane is None:
-            return 0.0
-        turn = _stride(offset, scope.loop)
-        if not turn or _stride(offset, scope.lane) != 1:
-            return 0.0
-        walk = self._walks.setdefault(scope.loop, _Walk())
-        first = _somewhere(offset)
-        turns = sorted(self._turns_written_out(offset))
-        rows = walk.begin(memory.name, (first + each for each in turns))
-        cells = min(float(abs(turn)), scope.width) * _length(scope.loop)
-        walk.bytes += rows * cells * memory.scalar.bytes
-        walk.owed += rows * max(1.0, scope.width / self.meter.device.vector_width)
-        if walk.bytes <= self.meter.device.nearest_bytes:
-            return 0.0
-        owed, walk.owed = walk.owed, 0.0
-        return _STREAMED * owed / prod(n for _, n in scope.unrolled)
+            return
+        turn, across = _stride(offset, scope.loop), _stride(offset, scope.lane)
+        if not turn or not across or (across != 1 and abs(turn) >= _LINE):
+            return
+        walk = self._walks.setdefault(scope.loop, Walked())
+        first, turns = _somewhere(offset), sorted(self._turns_written_out(offset))
+        lanes = range(1)
+        if (
+            across != 1
+        ):  # each lane is in a row of its own, and crowds them as much in each turn that is written out
+            lanes, turns = range(int(scope.width)), turns[:1]
+        begun = walk.begin(memory, (first + each + across * i for each in turns for i in lanes))
+        written_out = prod(n for _, n in scope.unrolled)
+        vectors = max(1.0, scope.width / device.vector_width) if across == 1 else scope.width
+        accesses = vectors * written_out / again
+        self.meter.charge(
+            walk.crowds(accesses, device, writing=self._storing, whole=across == 1) / written_out
+        )
+        if across == 1:
+            self._walk_along(walk, memory, begun, min(float(abs(turn)), scope.width))
+
+    def _walk_along(self, walk: Walked, memory: Memory, rows: int, cells: float) -> None:
+        """Charge for rows that a loop begins to walk through in vectors, so many cells in a turn."""
+        scope, device = self.meter.scope, self.meter.device
+        written_out = prod(n for _, n in scope.unrolled)
+        cycles, far = walk.streamed(memory, rows, cells, _length(scope.loop), device)
+        self.meter.charge(cycles / written_out)
+        times = scope.trips * scope.items / written_out
+        passed = self.meter.counted.passed
+        of_this = passed.setdefault(memory.name, Passed())
+        walk.passes(memory, of_this, rows * cells * memory.scalar.bytes * times)
+        for name, moved in far.items():
+            passed[name].far += moved * times
 
     def _in_strips(self, memory: Memory, offset: Index) -> float:
         """Cycles for the rows of a memory that are read a part at a time: once for all, as what is read again is near."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from relift.device import DeviceDescription
+from relift.egraph.cost.walked import FROM_SECOND, NOT_AHEAD, Passed
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
@@ -27,7 +28,7 @@ class Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
     `started` are the work-items of which each may do what several are for, in turn, and `group` how many a group has, if it says so.
-    `streamed` are the cycles in which a CPU's cores get lines from the second cache, or parts of rows from memory.
+    `streamed` are the cycles in which a CPU's cores get parts of rows from memory, `passed` is what its loops walk through.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
     number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
@@ -41,6 +42,7 @@ class Kernel:
     issued: float = 0.0
     longest: float = 0.0
     streamed: float = 0.0
+    passed: dict[str, Passed] = field(default_factory=dict)
     waits: float = 0.0
     waited: float = 0.0
     registers: float = 0.0
@@ -71,9 +73,15 @@ class Kernel:
     def seconds_of_memory(self, device: DeviceDescription) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
         cores = min(device.compute_units, self.items)
-        return self.bytes / (device.bandwidth_gbs * 1e9) + self.streamed / cores / (
-            device.core_ghz * 1e9
-        )
+        walked = [
+            (bytes_of(memory), self.passed[name])
+            for name, memory in self.touched.items()
+            if name in self.passed and memory.space.of_device
+        ]
+        moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
+        again = sum(each.again(size) for size, each in walked)
+        cycles = self.streamed + FROM_SECOND * again
+        return moved / (device.bandwidth_gbs * 1e9) + cycles / cores / (device.core_ghz * 1e9)
 
     def seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.

@@ -102,11 +102,6 @@ class Meter:
         if apart:
             self.counted.apart += issued
 
-    def stream(self, cycles: float) -> None:
-        """Cycles for which a core of a CPU waits for its second cache each time that a work-item comes here."""
-        self.charge(cycles)
-        self.counted.streamed += cycles * self.scope.trips * self.scope.items
-
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
         self.counted.waits += cycles * self.scope.trips * self.scope.turns

@@ -14,12 +14,16 @@ from relift.compiler.bench.bundle import read_results
 from relift.compiler.bench.times import predicted_anew, predictions, rank_correlation
 from relift.device import CPU, GPU, DeviceDescription, Packing
 from relift.egraph.cost.model import Cost, estimate
+from relift.rewrites.loading import load_program
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.errors import Unsupported
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32
 
-FOLDER = Path(__file__).parents[2] / "examples" / "low_level"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDER = EXAMPLES / "low_level"
 BENCHMARKS = load_benchmarks(FOLDER, [], "gpu")
 
 devices = pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
@@ -344,16 +348,19 @@ def a_cell_of_strips(device: DeviceDescription, rows: int, width: int) -> float:
         return rl.as_scalar(summed)
 
     sums = lambda x: rl.map_glb(0)(chunk, rl.split(rows, x))
-    return cost(device, sums, x=f32[1 << 10, width]).compute / width
+    return cost(device, sums, x=f32[rows << 7, width]).compute / (rows * width)
 
 
 @pytest.mark.parametrize(
-    ("ways", "rows", "crowded"), [(8, 8, False), (8, 16, True), (12, 16, True), (16, 16, False)]
+    ("ways", "rows", "crowded"), [(8, 7, False), (8, 16, True), (12, 15, True), (16, 15, False)]
 )
 def test_lines_that_share_a_set_of_the_nearest_cache_are_dear_if_there_are_many(
     ways: int, rows: int, crowded: bool
 ) -> None:
-    """Rows of 4096 bytes begin in the same set, longer ones do not; a set has as many lines as the device says."""
+    """Rows of 4096 bytes begin in the same set, longer ones do not; a set has as many lines as the device says.
+
+    What is written has a line there too.
+    """
     device = dataclasses.replace(CPU, nearest_ways=ways)
     aligned, apart = (a_cell_of_strips(device, rows, width) for width in (1024, 1024 + 16))
     assert (aligned > 1.5 * apart) == crowded
@@ -369,6 +376,44 @@ def test_rows_that_are_walked_through_together_come_from_the_second_cache_if_the
     for rows, more in ((2, False), (4, True)):
         near, far = (a_cell_of_strips(each, rows, 1024 + 16) for each in (wide, narrow))
         assert (far > near) == more
+
+
+def of_strips(name: str, sizes: dict[str, int], down: int) -> Cost:
+    """What a stencil of examples/ costs where a work-item has so many rows of windows below one another."""
+    program = load_program(str(EXAMPLES / f"{name}.py")).at(sizes)
+    strips = derive(program, strips_in_lanes(16, down)).result
+    return estimate(dataclasses.replace(program, body=strips), CPU)
+
+
+@pytest.mark.parametrize(("name", "reach"), [("j2d5pt", 1), ("j2d9pt", 2)])
+def test_strips_of_a_stencil_are_as_high_as_a_set_of_the_nearest_cache_has_lines(
+    name: str, reach: int
+) -> None:
+    """Rows that are read beside those that are written share a set where a row has a multiple of 4096 bytes."""
+    heights = (1, 2, 4, 8)
+    aligned, apart = (
+        [of_strips(name, {"n": 512, "m": 4096 + more}, down).seconds for down in heights]
+        for more in (0, 16)
+    )
+    fitting = [2 * (down + reach) <= CPU.nearest_ways for down in heights]
+    dear = [a > 1.05 * b for a, b in zip(aligned, apart, strict=True)]
+    assert dear == [not fits for fits in fitting]
+    assert apart == sorted(apart, reverse=True)  # the higher, the fewer rows are read twice
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("j2d5pt", {"n": 4096}), ("j3d7pt", {"n": 64, "m": 64})]
+)
+def test_rows_of_one_page_are_read_one_after_the_other(name: str, rows: dict[str, int]) -> None:
+    """Of four rows of 1 KB that are read together memory sends one ahead; of longer ones each is in a page of its own."""
+    along = "m" if name == "j2d5pt" else "k"
+    one, four, one_long, four_long = (
+        of_strips(name, {**rows, along: cells}, down).memory
+        for cells in (256, 2048 + 16)
+        for down in (1, 4)
+    )
+    assert four > 1.3 * one
+    assert four_long < 1.15 * one_long
 
 
 def test_columns_of_a_wider_matrix_are_in_more_pages() -> None:
