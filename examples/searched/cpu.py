@@ -7,6 +7,7 @@ fastest is what `relift optimize --tune` keeps.
 """
 
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from relift.bench import Benchmark, Draw, load_file
 HERE = Path(__file__).parent
 LOW_LEVEL = HERE.parent / "low_level"
 BY_HAND = load_file(LOW_LEVEL / "by_hand.py").BY_HAND
-WITH_NUMPY = load_file(LOW_LEVEL / "with_numpy.py")
+WITH_NUMPY = load_file(HERE / "with_numpy.py")
 SEARCHING = load_file(HERE / "searching.py")
 
 
@@ -33,11 +34,11 @@ def three_matrices(n, m, k, **_):
 
 def of_cells(flops, numbers):
     """Operations and bytes of a program of n, n by m, or n by m by k cells."""
-
-    def cells(sizes):
-        return int(np.prod([sizes[name] for name in ("n", "m", "k") if name in sizes]))
-
     return lambda **sizes: flops * cells(sizes), lambda **sizes: 4 * numbers * cells(sizes)
+
+
+def cells(sizes):
+    return prod(sizes[name] for name in ("c", "n", "m", "k") if name in sizes)
 
 
 def on_cpu(name, sizes, flops, moved, numpy=None, hand=None, **more):
@@ -60,12 +61,20 @@ def product(A, B):
     return A @ B
 
 
-def padded_convolution(image, weights):
-    return WITH_NUMPY.convolution(np.pad(image, len(weights) // 2), weights)
+def of_product(name, sizes, products=1, **more):
+    """Products of matrices that are made along an axis k."""
+
+    def flops(**sizes):
+        return products * 2 * cells(sizes)
+
+    return on_cpu(name, sizes, flops, lambda **sizes: 4 * sizes["n"] * sizes["m"], **more)
 
 
 STREAM = {"n": 1 << 24}
 PLANE = {"n": 4096, "m": 4096}
+ROWS = {"n": 2048}
+CUBE = dict.fromkeys("nmk", 1024)
+SIGNED = Draw(-4.0, 4.0)
 benchmarks = [
     on_cpu("dot", STREAM, *of_cells(2, 2), numpy=np.dot),
     on_cpu("saxpy", STREAM, *of_cells(2, 3)),
@@ -79,7 +88,7 @@ benchmarks = [
         {"h": 2048, "w": 2048, "r": 2},
         lambda h, w, r, **_: 2 * h * w * (2 * r + 1) ** 2,
         lambda h, w, **_: 8 * h * w,
-        numpy=padded_convolution,
+        numpy=WITH_NUMPY.convolution_border,
         hand="convolution_border",
     ),
     on_cpu("nbody", {"n": 4096}, lambda n, **_: 20 * n * n, lambda n, **_: 52 * n, tolerance=1e-3),
@@ -116,5 +125,98 @@ benchmarks = [
         cube,
         three_matrices,
         numpy=product,
+    ),
+    # folds
+    on_cpu("row_sums", PLANE, *of_cells(1, 1)),
+    on_cpu("column_sums", PLANE, *of_cells(1, 1)),
+    on_cpu("column_variance", {"m": 4096}, *of_cells(4 * 8192, 8192)),
+    on_cpu("largest_place", PLANE, *of_cells(1, 1), inputs={"A": SIGNED}),
+    on_cpu("log_sum_exp", PLANE, *of_cells(3, 1), inputs={"A": SIGNED}),
+    on_cpu(
+        "cross_entropy",
+        PLANE,
+        *of_cells(3, 1),
+        inputs={"A": SIGNED, "labels": Draw(0, "m", whole=True)},
+    ),
+    on_cpu("scan", STREAM, *of_cells(1, 2), tolerance=1e-3),
+    on_cpu("prefix_maximum", STREAM, *of_cells(1, 2), inputs={"x": SIGNED}),
+    on_cpu("row_scans", PLANE, *of_cells(1, 2), tolerance=1e-4),
+    on_cpu(
+        "histogram",
+        {"n": 1 << 22, "b": 256},
+        *of_cells(1, 1),
+        inputs={"values": Draw(0, "b", whole=True)},
+    ),
+    # rows and their folds
+    on_cpu("softmax", PLANE, *of_cells(4, 2), inputs={"A": SIGNED}),
+    on_cpu(
+        "masked_softmax",
+        PLANE,
+        *of_cells(4, 3),
+        inputs={"A": SIGNED, "kept": Draw(0, 2, whole=True)},
+    ),
+    on_cpu("layer_norm", ROWS, *of_cells(7 * 8192, 2 * 8192), tolerance=1e-4),
+    on_cpu("rms_norm", ROWS, *of_cells(4 * 8192, 2 * 8192)),
+    on_cpu("cosines", PLANE, *of_cells(6, 2)),
+    # matrices and vectors
+    on_cpu("gemv_transposed", PLANE, *of_cells(2, 1)),
+    on_cpu("atax", PLANE, *of_cells(4, 2)),
+    on_cpu("gesummv", PLANE, *of_cells(4, 2)),
+    on_cpu("bicg", PLANE, *of_cells(4, 2)),
+    on_cpu("gemver", {"n": 4096}, *of_cells(12 * 4096, 2 * 4096)),
+    on_cpu("rank_one", PLANE, *of_cells(2, 2)),
+    on_cpu("sum_transposed", PLANE, *of_cells(1, 3)),
+    # products
+    replace(
+        of_product("matmul", {"n": 1000, "m": 999, "k": 777}, numpy=product),
+        name="matmul_1000_999_777",
+    ),
+    of_product("gemm", CUBE),
+    of_product("bias_relu", CUBE),
+    of_product("product_transposed", CUBE),
+    of_product("products_batched", {"c": 16, "n": 256, "m": 256, "k": 256}),
+    on_cpu("three_products", {"n": 768}, lambda n: 6 * n**3, lambda n: 20 * n * n),
+    of_product("squared_distances", {"n": 2048, "m": 2048, "k": 64}, tolerance=1e-4),
+    on_cpu("mahalanobis", {"n": 1 << 17, "m": 16}, *of_cells(35, 1), tolerance=1e-4),
+    of_product("attention", {"n": 2048, "m": 2048, "k": 64}, 2, tolerance=1e-4),
+    on_cpu(
+        "covariance",
+        {"m": 512},
+        lambda m: 2 * 8192 * m * m,
+        lambda m: 4 * (8192 + m) * m,
+        tolerance=1e-4,
+    ),
+    # images
+    on_cpu(
+        "conv2d",
+        {"c": 64, "o": 64, "n": 128, "m": 128},
+        lambda c, o, n, m, **_: 18 * c * o * n * m,
+        lambda c, o, n, m, **_: 4 * (c + o) * n * m,
+        tolerance=1e-4,
+    ),
+    on_cpu(
+        "convolution_separable",
+        {"h": 2048, "w": 2048, "r": 8},
+        lambda h, w, r, **_: 4 * h * w * (2 * r + 1),
+        lambda h, w, **_: 8 * h * w,
+    ),
+    on_cpu("hotspot", PLANE, *of_cells(15, 3)),
+    on_cpu("jacobi", PLANE, *of_cells(20, 2)),
+    on_cpu("box_blur", {"c": 3, "n": 2048, "m": 2048}, *of_cells(49, 2)),
+    on_cpu("max_pool", {"n": 2048, "m": 2048}, *of_cells(3, 5), inputs={"x": SIGNED}),
+    # particles and others
+    on_cpu("gelu", {"n": 1 << 23}, *of_cells(10, 2), inputs={"x": SIGNED}),
+    on_cpu(
+        "mriq",
+        {"n": 16384, "k": 1024},
+        *of_cells(14, 0),
+        tolerance=1e-3,
+    ),
+    on_cpu(
+        "md",
+        {"n": 12288, "k": 128},
+        *of_cells(13, 1),
+        inputs=SEARCHING.OF_ATOMS,
+        tolerance=1e-4,
     ),
 ]

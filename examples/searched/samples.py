@@ -47,7 +47,7 @@ def matmul(picked, A, B):
     return wide(A[picked]) @ wide(B)
 
 
-matmul_512 = matmul_1024 = matmul_2048 = matmul_as_written = matmul
+matmul_512 = matmul_1024 = matmul_2048 = matmul_1000_999_777 = matmul_as_written = matmul
 
 
 def around(grid, picked, reach):

@@ -4,11 +4,20 @@ from functools import cache
 from pathlib import Path
 
 import relift as rl
-from relift.bench import Benchmark, as_written, load_file, load_program
+from relift.bench import Benchmark, Draw, as_written, load_file, load_program
 
 MOST = 12
 FAR = 8
 """What is estimated to take so many times as long as the best is not timed."""
+
+OF_ATOMS = {
+    "atoms": Draw(0.0, 20.0),
+    "neighbours": Draw(0, "n", whole=True),
+    "cutoff": Draw(16.0, 16.1),
+    "lj1": Draw(1.5, 1.6),
+    "lj2": Draw(2.0, 2.1),
+}
+"""What md is given: neighbours drawn from a cube, of which one in 37 is near enough."""
 
 HERE = Path(__file__).parent
 PROGRAMS = load_file(HERE / "programs.py")
