@@ -350,9 +350,10 @@ def _with_evidence(
 
 
 def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:
-    """The loops that cannot be an idiom, by what they are."""
+    """The loops that cannot be an idiom, by what they are; one that is shown to end may be part of one."""
+    evolution = relations.evolution
     for loop in relations.control.loops.values():
-        if relations.evolution.trips(loop) is None:
+        if evolution.trips(loop) is None and evolution.endings.get(loop.header) is None:
             leaving = [relations.function.blocks[b][-1] for b, _ in relations.control.exits(loop)]
             lines = sorted({i.line for i in leaving if i.line})
             where = f" (line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))})" if lines else ""

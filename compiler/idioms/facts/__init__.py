@@ -4,5 +4,5 @@ llvm         the compiler, and its text as a graph in one normal form; `sharing`
 control      dominance, loops
 evolution    integers and addresses as polynomials over the counters of loops; `accesses`: loads and stores by them
 values       a value as an expression; which updates are order-independent
-structure, memory, relations    all of it as relations that a solver is given
+structure, memory, alternatives, relations    all of it as relations that a solver is given
 """

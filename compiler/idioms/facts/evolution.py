@@ -70,6 +70,8 @@ class Evolution:
         self.function, self.control, self.module = function, control, module
         self.wraps: dict[str, str] = {}
         """What is assumed of a value that may wrap, in words."""
+        self.endings: dict[str, int | None] = {}
+        """How often loops go on at most that are not counted, by the blocks that enter them; None where that is not shown."""
         self._raw: dict[str, Size] = {}
         self._known: dict[str, Size] = {}
         self._computing = 0

@@ -156,10 +156,10 @@ class Memory(Structure):
     def by_data(self) -> Iterator[Row]:
         for name, access in self.accesses.items():
             for loop in self.control.around(access.instruction.block):
-                if self._is_data(access.index, loop):
+                if self.is_data(access.index, loop):
                     yield name, access.base, self.begin(loop)
 
-    def _is_data(self, size: Size, loop: Loop) -> bool:
+    def is_data(self, size: Size, loop: Loop) -> bool:
         """Whether a number changes in a loop otherwise than its counters do."""
         names = (n for n in size.names() if not isinstance(n, Counter))
         return any(not self.evolution.invariant(self.evolution.raw(n), loop) for n in names)
@@ -169,7 +169,7 @@ class Memory(Structure):
             if i.type in ("i32", "i64"):
                 size = self.evolution.of(value)
                 for loop in self.control.around(i.block):
-                    if self._is_data(size, loop):
+                    if self.is_data(size, loop):
                         yield value, self.begin(loop)
 
     def contiguous(self) -> Iterator[Row]:

@@ -8,11 +8,11 @@ from itertools import chain
 
 from relift.compiler.idioms.constraints.solving import Relation, Row
 from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.alternatives import Alternatives
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.numbers import BITS
-from relift.compiler.idioms.facts.memory import Memory
 from relift.compiler.idioms.facts.names import is_constant
 from relift.compiler.idioms.facts.structure import Asked, Computed, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
@@ -29,6 +29,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Index,
     Opaque,
     Read,
+    Search,
     TooLong,
     Value,
     all_of,
@@ -39,7 +40,7 @@ from relift.semantics.syntax.sizes import Size
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
 
-class Relations(Memory):
+class Relations(Alternatives):
     """The relations of one function."""
 
     def __init__(self, function: Function, module: Module) -> None:
@@ -100,6 +101,7 @@ class Relations(Memory):
             "places": self.places,
             "alone": self.alone,
             "independent": self.independent,
+            "alternatives": self.alike,
         }  # fmt: skip
         if name in listed:
             return Listed(listed[name]())
@@ -174,6 +176,14 @@ class Relations(Memory):
             if access.is_store:
                 found += self._of_memory(access)
         return found
+
+    def alike(self) -> Iterator[Row]:
+        """The last of alternatives that combine their cells by one operator."""
+        for name, begin in self.among_alternatives():
+            stores = {str(a.instruction) for a in self.alternatives(self.accesses[name])}
+            known = {(update, operator) for update, _, operator in self.folds if update in stores}
+            if {update for update, _ in known} == stores and len({o for _, o in known}) == 1:
+                yield name, begin
 
     def places(self) -> Iterator[Row]:
         """The updates of places in arrays that the loop does not write: what is computed, and the place before."""
@@ -276,7 +286,7 @@ class Relations(Memory):
     def _is_steady(self, loop: Loop, e: Expression) -> bool:
         """Whether a loop does not change what an expression is."""
         names = (n for part in all_of(e) for n in _named(part))
-        carried = any(isinstance(part, Accumulator | Fold) for part in all_of(e))
+        carried = any(isinstance(part, Accumulator | Fold | Search) for part in all_of(e))
         return not carried and all(self.evolution.invariant(Size.atom(n), loop) for n in names)
 
     def _is_left(self, value: str, begin: str) -> bool:
@@ -312,5 +322,5 @@ def _named(e: Expression) -> Iterable[str]:
             return (name,)
         case Index(size, _) | Read(_, size):
             return size.names()
-        case Constant() | Apply() | Fold():
+        case Constant() | Apply() | Fold() | Search():
             return ()

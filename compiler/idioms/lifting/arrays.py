@@ -13,6 +13,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Opaque,
     Read,
+    Search,
     Value,
     all_of,
     require_short,
@@ -89,7 +90,8 @@ class Arrays:
         lengths = {t.counter: t.trips for t in turns} | {
             f.counter: f.trips for f in folds if not f.computed
         }
-        self.counters = frozenset(lengths) | {f.counter for f in folds}
+        searches = {e.counter for e in inside if isinstance(e, Search)}
+        self.counters = frozenset(lengths) | {f.counter for f in folds} | searches
         self.unbounded = self.counters - lengths.keys()
         slid = self._slid(reads, lengths)
         leasts: dict[Size, int] = {}  # loops that run as often as each other have one size

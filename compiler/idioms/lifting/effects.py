@@ -20,10 +20,13 @@ from relift.compiler.idioms.facts.values.terms import (
     Apply,
     Expression,
     Fold,
+    Index,
     Opaque,
     Read,
     all_of,
     both,
+    constant,
+    either,
     select,
 )
 from relift.semantics.syntax.sizes import Size
@@ -84,7 +87,8 @@ class Result:
 
 
 Effect = Cells | Updates | Running | Result
-OLD = "(cell)"
+OLD, CHOSEN = "(cell)", "(chosen cell)"
+ZERO, ONE = constant(0, "i32"), constant(1, "i32")
 
 
 class Dependent(Opaque):
@@ -348,16 +352,49 @@ def _other_reads(relations: Relations, value: Expression, store: Access, cell: R
 def _updates(relations: Relations, root: Loop, store: Access, expressions: Expressions) -> Updates:
     turns = _turns(relations, root, store.instruction.block)
     kind = expressions.scalar(store.type)
-    cell = _cell(relations, store, store.index, expressions.atoms(store.index))
     if not all(expressions.plain(n) for _, t in turns for n in t.trips.names()):
         raise Opaque("the length of a loop changes with the loops around it")
+    found = [
+        _update(relations, root, one, expressions) for one in relations.alternatives(store)
+    ]  # fmt: skip
+    cell, value, guard = found[0]
+    for other_cell, other_value, other_guard in found[1:]:
+        place = select(guard, _place(cell), _place(other_cell))
+        cell = replace(cell, index=Size.atom(CHOSEN), computed=((CHOSEN, place),))
+        value, guard = select(guard, value, other_value), either(guard, other_guard)
+    return Updates(store.base, kind, cell, tuple(t for _, t in turns), value, guard)
+
+
+def _place(cell: Read) -> Expression:
+    """Which cell it is, as a number."""
+    computed = dict(cell.computed)
+    own = {m: c for m, c in cell.index.ordered() if any(str(atom) in computed for atom, _ in m)}
+    rest = cell.index - Size(own)
+    found: Expression = Index(rest, "i32") if rest.names() else constant(rest.constant or 0, "i32")
+    for monomial, c in own.items():
+        product: Expression = constant(c, "i32")
+        for atom, power in monomial:
+            factor = computed.get(str(atom), Index(Size.atom(atom), "i32"))
+            if factor.type != "i32":
+                factor = Apply("i32", (factor,), "i32")
+            for _ in range(power):
+                product = factor if product == ONE else Apply("mul", (product, factor), "i32")
+        found = product if found == ZERO else Apply("add", (found, product), "i32")
+    return found
+
+
+def _update(
+    relations: Relations, root: Loop, store: Access, expressions: Expressions
+) -> tuple[Read, Expression, Expression]:
+    """The cell that a store updates, what it becomes, and when."""
+    kind = expressions.scalar(store.type)
+    cell = _cell(relations, store, store.index, expressions.atoms(store.index))
     value, guard = _value(expressions, store, cell, root)
     _other_reads(relations, value, store, cell)
     own, guard = _asking(guard, Accumulator(OLD, kind))
-    value = select(own, value, Accumulator(OLD, kind))
     if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):
         raise Opaque("the condition reads the array that is written")
-    return Updates(store.base, kind, cell, tuple(t for _, t in turns), value, guard)
+    return cell, select(own, value, Accumulator(OLD, kind)), guard
 
 
 def _asking(guard: Expression, old: Expression) -> tuple[Expression, Expression]:

@@ -7,7 +7,8 @@ by the dimensions.  So loops that mean the same are one program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +18,17 @@ from relift.compiler.idioms.facts.values.folds import combination, neutral
 from relift.compiler.idioms.facts.values.terms import (
     TRUE,
     Accumulator,
+    Apply,
+    Constant,
     Expression,
     Fold,
+    Index,
     Opaque,
     Read,
+    Search,
+    Value,
     all_of,
+    below,
     select,
 )
 from relift.compiler.idioms.lifting.arrays import Base, NotOrdered, stride_of
@@ -36,7 +43,8 @@ from relift.semantics.language.coercion import as_term, scalar
 from relift.semantics.language.programs import Program, well_formed
 from relift.semantics.language.tracing import scope
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Apply, Input, distinct
+from relift.semantics.syntax.terms import Apply as Applied
+from relift.semantics.syntax.terms import Input, distinct
 from relift.semantics.syntax.types import INTEGERS, SCALARS, Array, Scalar, Type
 
 
@@ -153,7 +161,13 @@ class _Lifting(Elements):
         base = self.bases[effect.base]
         old = base.term
 
+        everything = (effect.cell, effect.value, effect.guard)
+
         def updated(h: Any, scope: Scope) -> Any:
+            used = (effect.cell, *everything)  # where to read and where to write
+            return self._once(used, scope, lambda known: stored(h, known))
+
+        def stored(h: Any, scope: Scope) -> Any:
             computed = {n: term_of(e, scope) for n, e in effect.cell.computed}
             index = integer(effect.cell.index, scope, computed)
             guard = None if effect.guard == TRUE else term_of(effect.guard, scope)
@@ -168,7 +182,6 @@ class _Lifting(Elements):
             if not turns:
                 return updated(h, scope)
             first, *rest = turns
-            everything = [effect.value, effect.guard, effect.cell]
             xs, bind = self.elements(first.counter, everything, scope)
             return rl.reduce_seq(lambda acc, x: level(rest, acc, bind(x)), h, xs)
 
@@ -231,13 +244,17 @@ class _Lifting(Elements):
     def _mapped(self, counters: Sequence[str], value: Expression, scope: Scope) -> Any:
         """A map for each loop around a value."""
         if not counters:
-            return term_of(value, scope)
+            return self._element(value, scope)
         first, *rest = counters
         xs, bind = self.elements(first, [value], scope)
         return mapped(lambda x: self._mapped(rest, value, bind(x)), xs)
 
-    def _folded(self, fold: Fold, scope: Scope) -> Any:
+    def _folded(self, fold: Fold | Search, scope: Scope) -> Any:
         """A fold: a reduction where its operator allows, else one step after the other."""
+        if isinstance(fold, Search):
+            known = scope.searched.get(fold.whole)
+            left = self._searched(fold, scope) if known is None else known
+            return left if len(fold.names) == 1 else left[fold.names.index(fold.result)]
         if fold.computed:
             return self._while(fold, scope)
         counter = fold.counter
@@ -252,21 +269,51 @@ class _Lifting(Elements):
                 element = select(combined.condition, element, none)
             if combined.condition is None or none is not None:
                 self._of_operator(combined.operator, fold.type)
-                body = mapped(lambda x: term_of(element, bind(x)), xs)
+                body = mapped(lambda x: self._element(element, bind(x)), xs)
                 found = rl.reduce(OPERATORS[combined.operator], starts[0], body)
                 return (
                     found if combined.mask is None else scalar("bitwise_and", found, combined.mask)
                 )
 
         def step(state: Any, x: Any) -> Any:
-            states = [state] if len(starts) == 1 else [state[i] for i in range(len(starts))]
-            inner = bind(x).with_(accumulators=dict(zip(fold.names, states, strict=True)))
-            found = [term_of(u, inner) for u in fold.updates]
-            return found[0] if len(found) == 1 else tuple(found)
+            return _together([term_of(u, _carrying(fold, state, bind(x))) for u in fold.updates])
 
-        start = starts[0] if len(starts) == 1 else tuple(starts)
-        done = rl.reduce_seq(step, start, xs)
+        done = rl.reduce_seq(step, _together(starts), xs)
         return done if len(starts) == 1 else done[0]
+
+    def _searched(self, search: Search, scope: Scope) -> Any:
+        """A loop that goes on while its test holds, of at most so many steps."""
+
+        def within(state: Any, i: Any) -> Scope:
+            return _carrying(search, state, scope.with_(counters={search.counter: i}))
+
+        def step(state: Any, i: Any) -> Any:
+            return _together([term_of(u, within(state, i)) for u in search.updates])
+
+        def goes_on(state: Any, i: Any) -> Any:
+            return term_of(search.test, within(state, i))
+
+        start = _together([term_of(s, scope) for s in search.starts])
+        steps = rl.generate(search.most, lambda i: i)
+        return rl.reduce_while(step, goes_on, start, steps)[1]
+
+    def _once(
+        self, values: Sequence[Expression], scope: Scope, body: Callable[[Scope], Any]
+    ) -> Any:
+        """What is made of some values, where what is searched for more than once is looked for once."""
+        often = Counter(search.whole for e in values for search in _searches(e))
+        for search, times in often.items():
+            if times > 1 and search not in scope.searched:
+
+                def further(left: Any, known: Search = search) -> Any:
+                    return self._once(values, scope.with_(searched={known: left}), body)
+
+                return rl.let(further, self._searched(search, scope))
+        return body(scope)
+
+    def _element(self, value: Expression, scope: Scope) -> Any:
+        """A value that is computed for itself."""
+        return self._once((value,), scope, lambda known: term_of(value, known))
 
     def _while(self, fold: Fold, scope: Scope) -> Any:
         """A fold whose length is data: it stops there, of as many steps as an array that it goes through has cells."""
@@ -302,7 +349,7 @@ class _Lifting(Elements):
 
     def _of_conversions(self, term: Any) -> None:
         for t in distinct(term):
-            if isinstance(t, Apply) and t.function in INTEGERS:
+            if isinstance(t, Applied) and t.function in INTEGERS:
                 before = t.arguments[0].type
                 if isinstance(before, Scalar) and before.is_float:
                     self.condition(
@@ -343,6 +390,33 @@ class _Lifting(Elements):
         if is_global(a) and is_global(b):
             return
         self.condition("aliases", f"{self.spelled(a)} and {self.spelled(b)} do not overlap")
+
+
+def _searches(e: Expression) -> Iterator[Search]:
+    """The searches of an expression that stand in no other loop, but for what they are made of."""
+    match e:
+        case Search():
+            for start in e.starts:
+                yield from _searches(start)
+            yield e
+        case Fold():
+            for start in e.starts:
+                yield from _searches(start)
+        case Constant() | Value() | Index() | Read() | Apply() | Accumulator():
+            for inner in below(e):
+                yield from _searches(inner)
+
+
+def _together(terms: Sequence[Any]) -> Any:
+    """What a loop carries: one value, or a tuple."""
+    return terms[0] if len(terms) == 1 else tuple(terms)
+
+
+def _carrying(loop: Fold | Search, state: Any, scope: Scope) -> Scope:
+    """The scope inside of a loop, where it has so much."""
+    many = len(loop.names)
+    states = [state] if many == 1 else [state[i] for i in range(many)]
+    return scope.with_(accumulators=dict(zip(loop.names, states, strict=True)))
 
 
 def _row_of(base: Base) -> Size:

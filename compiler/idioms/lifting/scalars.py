@@ -16,6 +16,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Index,
     Opaque,
     Read,
+    Search,
     Value,
 )
 from relift.semantics.language import vocabulary as rl
@@ -60,19 +61,21 @@ class Scope:
     accumulators: Mapping[str, Any]
     fixed: Callable[[str, str], Any]
     gather: Callable[[Read, Scope], Any]
-    fold: Callable[[Fold, Scope], Any]
+    fold: Callable[[Fold | Search, Scope], Any]
     sizes: Mapping[str, Size] = field(default_factory=dict[str, Size])
+    searched: Mapping[Search, Any] = field(default_factory=dict[Search, Any])
+    """What searches leave whose results are used more than once."""
 
     def with_(
         self, *, cells: Mapping[Read, Any] | None = None, counters: Mapping[str, Any] | None = None,
-        accumulators: Mapping[str, Any] | None = None,
+        accumulators: Mapping[str, Any] | None = None, searched: Mapping[Search, Any] | None = None,
     ) -> Scope:  # fmt: skip
         """The scope with more that is known."""
         return Scope(
             {**self.cells, **(cells or {})},
             {**self.counters, **(counters or {})},
             {**self.accumulators, **(accumulators or {})},
-            self.fixed, self.gather, self.fold, self.sizes,
+            self.fixed, self.gather, self.fold, self.sizes, {**self.searched, **(searched or {})},
         )  # fmt: skip
 
 
@@ -94,7 +97,7 @@ def term_of(e: Expression, scope: Scope) -> Any:
             if name not in scope.accumulators:
                 raise Opaque("a value of another iteration is used where no fold carries it")
             return scope.accumulators[name]
-        case Fold():
+        case Fold() | Search():
             return scope.fold(e, scope)
         case Apply(function, arguments, _):
             terms = [term_of(a, scope) for a in arguments]

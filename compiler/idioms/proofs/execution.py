@@ -124,6 +124,8 @@ class Execution(Memory):
     def _loop(self, loop: Loop, names: Names, reached: Any) -> Names:
         """A loop, all of it; what is known after it."""
         trips = self.evolution.trips(loop)
+        if trips is None and (most := self.evolution.endings.get(loop.header)) is not None:
+            return self._ending(loop, names, most)
         if trips is None:
             raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
         often = self.size(trips, names)
@@ -131,6 +133,27 @@ class Execution(Memory):
         rises = [often >= 0] if self.rises and is_data and not self.evolution.is_late(loop) else []
         with self.prover.assuming(reached, *rises):
             return self._counted(_Counted(loop, *self._heads(loop), often), names)
+
+    def _ending(self, loop: Loop, names: Names, most: int) -> Names:
+        """A loop that goes on while its test holds, which is at most so often: a fold that stays as it is from then on."""
+        phis = [i for i in self.function.blocks[loop.header] if i.opcode == "phi"]
+        if self._writes(loop) or not all(i.type in SCALARS for i in phis):
+            raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
+
+        def step(state: tuple[Term, ...], k: Number) -> tuple[Term, ...]:
+            with self._counting({**around, loop.header: k}):
+                here = {**names, **dict(zip((i.name for i in phis), state, strict=True))}
+                after = self._body(loop, here)
+                goes_on = self._goes_on(loop, after)
+                found = [self.value(_back(i, loop), i.type, after) for i in phis]
+            return tuple(z3.If(goes_on, x, old) for x, old in zip(found, state, strict=True))
+
+        around = self.counters
+        kinds = tuple(SCALARS[i.type] for i in phis)
+        first = tuple(self.value(_entry(i, loop), i.type, names) for i in phis)
+        left = self.equations.fold(kinds, first, step, z3.IntVal(most), by_program=False)
+        here = {**names, **dict(zip((i.name for i in phis), left, strict=True))}
+        return self._body(loop, here, only_header=True)
 
     def _heads(self, loop: Loop) -> tuple[dict[str, Size], list[Instruction]]:
         """What counts in a loop, and what else it carries."""

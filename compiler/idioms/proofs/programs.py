@@ -169,9 +169,14 @@ class Programs(Denotation):
         return Cells(into.length, lambda i: Choice(i == place, value, into.at(i)))
 
     def _while(self, t: ReduceWhile, names: Mapping[str, Value]) -> Value:
-        """A fold that stops where its index comes to a number, which is one of its indices: that is a condition."""
+        """A fold that stops where its index comes to a number, which is one of its indices: that is a condition.
+
+        One whose test asks for no index stays as it is once it does not go on.
+        """
         acc, i = t.p.parameters
         test = t.p.body
+        if i.name not in free_variables(test):
+            return Known(z3.IntVal(0)), self._halting(t, names)
         counts = isinstance(test, Apply) and test.function == "lt" and test.arguments[0] == i
         if not isinstance(test, Apply) or not counts:
             raise Unsupported("a fold that data end, in a proof", place="")
@@ -184,6 +189,22 @@ class Programs(Denotation):
         xs, step = self.of(t.xs, names), self.function(t.f, names)
         init = self.of(t.init, names)
         return Known(n), self.fold(lambda a, k: step(a, at(xs, k[0])), init, t.init.type, n)
+
+    def _halting(self, t: ReduceWhile, names: Mapping[str, Value]) -> Value:
+        """A fold that goes on while a test holds of what it has."""
+        xs, step, goes_on = (
+            self.of(t.xs, names),
+            self.function(t.f, names),
+            self.function(t.p, names),
+        )
+
+        def halting(acc: Value, k: tuple[Number, ...]) -> Value:
+            x = at(xs, k[0])
+            return Choice(self.scalar(goes_on(acc, x)), step(acc, x), acc)
+
+        assert isinstance(t.xs.type, Array), "cannot happen: a fold is over an array"
+        n = self.prover.size(t.xs.type.length)
+        return self.fold(halting, self.of(t.init, names), t.init.type, n)
 
     def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
         if not isinstance(operator, BinaryOperator):

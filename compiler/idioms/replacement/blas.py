@@ -19,6 +19,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Index,
     Read,
+    Search,
     Value,
 )
 from relift.compiler.idioms.lift import LiftedIdiom
@@ -123,7 +124,7 @@ class Arguments:
                 return f"{self.scalar(a)} * {self.scalar(b)}"
             case Apply("neg", (a,), _):
                 return f"-({self.scalar(a)})"
-            case Value() | Apply() | Index() | Read() | Accumulator() | Fold():
+            case Value() | Apply() | Index() | Read() | Accumulator() | Fold() | Search():
                 raise NotOne
 
     def made(
@@ -173,7 +174,7 @@ def product(e: Expression, old: Read | None, write: Arguments) -> Product:
                     found = product(summed, None, write)
                     return replace(found, beta=_beta(rest, old, write))
             raise NotOne
-        case Constant() | Value() | Apply() | Index() | Read() | Accumulator():
+        case Constant() | Value() | Apply() | Index() | Read() | Accumulator() | Search():
             raise NotOne
 
 

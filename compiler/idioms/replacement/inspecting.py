@@ -20,6 +20,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Index,
     Read,
+    Search,
     Value,
     below,
 )
@@ -125,6 +126,8 @@ class _Inspecting:
             self.depth -= 1
             yield "  " * self.depth + "}"
             return
+        if isinstance(e, Search):
+            raise Kept("a loop inside is not counted before it begins")
         for inner in below(e):
             yield from self.read(inner, met)
         if isinstance(e, Read) and e.base in self.lengths:
@@ -166,5 +169,5 @@ class _Inspecting:
                 return f"relift_floor({self.integer(a)}, {self.integer(b)})"
             case Apply(function, (a, b), _) if function in _SIGNS and e.type in ("i32", "i64"):
                 return f"({self.integer(a)} {_SIGNS[function]} {self.integer(b)})"
-            case Read() | Constant() | Value() | Apply() | Fold() | Accumulator():
+            case Read() | Constant() | Value() | Apply() | Fold() | Search() | Accumulator():
                 raise Kept("an index is computed in a way that is not looked at before the loop")

@@ -6,7 +6,7 @@ the arrays are, whether an index is negative, and whether the result lies over w
 
 from __future__ import annotations
 
-from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, all_of
+from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, Search, all_of, below
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.lifting.effects import Cells, effect_of
 from relift.compiler.idioms.replacement.guarded import element_of, lengths_of
@@ -53,4 +53,5 @@ def _may_be_index(effect: Cells) -> bool:
     deciding: list[Expression] = [
         x for e in inside if isinstance(e, Read | Fold) for _, x in e.computed
     ]
+    deciding += [x for e in inside if isinstance(e, Search) for x in below(e)]
     return any(isinstance(r, Read) and r.type == effect.type for e in deciding for r in all_of(e))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from relift.compiler.idioms.facts.names import Counter
-from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, below
+from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, Search, below
 from relift.compiler.idioms.lifting.effects import Turn
 from relift.compiler.idioms.replacement.spelling import Kept, counted, letter, names_in
 from relift.semantics.syntax.sizes import Size
@@ -78,5 +78,8 @@ def _reads(
             yield from _reads((*e.starts, *(x for _, x in e.computed)), around)
             trips: Size | None = None if e.computed else e.trips
             yield from _reads(e.updates, {**around, e.counter: trips})
+        elif isinstance(e, Search):
+            yield from _reads(e.starts, around)
+            yield from _reads((*e.updates, e.test), {**around, e.counter: None})
         else:
             yield from _reads(below(e), around)

@@ -15,6 +15,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Index,
     Read,
+    Search,
     Value,
     all_of,
 )
@@ -84,6 +85,8 @@ class Writing:
                 return self._applied(e)
             case Fold():
                 return self._fold(e)
+            case Search():
+                return self._search(e)
             case Accumulator():
                 raise Kept("a bin is computed from what it held")
 
@@ -143,6 +146,24 @@ class Writing:
         )
         return f"({{ {t} {own} = {start}; const long long end = {end}; {first_and_last if noted else ''} {loop} {own}; }})"
 
+    def _search(self, e: Search) -> str:
+        """A loop inside that goes on while its test holds, as an expression with statements in it."""
+        kinds = [C_TYPES.get(start.type) for start in e.starts]
+        if None in kinds or any(name in self.carried for name in e.names):
+            raise Kept("a loop inside is not counted before it begins")
+        own = {name: f"a_{letter(name)}" for name in e.names}
+        starts = [self.text(start) for start in e.starts]
+        self.carried.update(own)
+        updates, test = [self.text(u) for u in e.updates], self.text(e.test)
+        for name in e.names:
+            del self.carried[name]
+        c, typed = counter_of(e.counter), list(zip(kinds, own.values(), strict=True))
+        begin = " ".join(f"{t} {a} = {s};" for (t, a), s in zip(typed, starts, strict=True))
+        once = " ".join(f"const {t} n{a} = {u};" for (t, a), u in zip(typed, updates, strict=True))
+        after = " ".join(f"{a} = n{a};" for a in own.values())
+        loop = f"for (long long {c} = 0; {test}; ++{c}) {{ {once} {after} }}"
+        return f"({{ {begin} {loop} {own[e.result]}; }})"
+
     def _noted(self, base: str) -> str:
         """That a cell `at` of an array is read."""
         size = f"size_{self.tracked[base]}"
@@ -158,7 +179,8 @@ class Writing:
         """What a loop inside reads in each iteration at cells a fixed distance apart: its first and its last say how far."""
         inside, counter = list(all_of(e.updates[0])), e.counter
         if any(
-            isinstance(x, Fold) or (isinstance(x, Apply) and x.function == "select") for x in inside
+            isinstance(x, Fold | Search) or (isinstance(x, Apply) and x.function == "select")
+            for x in inside
         ):
             return set()
 
@@ -170,7 +192,7 @@ class Writing:
                 if isinstance(x, Index)
                 else ()
             )
-            return counter in names or isinstance(x, Accumulator | Fold)
+            return counter in names or isinstance(x, Accumulator | Fold | Search)
 
         return {
             r for r in inside

@@ -36,5 +36,15 @@ def lifted(file: str) -> LiftedFile:
     return rl.lift(FOLDER / f"{file}.c", runs=12)
 
 
-FILES = ("reductions", "maps", "products", "near_misses", "narrow", "ways", "walks", "turns")
+FILES = (
+    "reductions",
+    "maps",
+    "products",
+    "near_misses",
+    "narrow",
+    "ways",
+    "walks",
+    "turns",
+    "searches",
+)
 FUNCTIONS = [(file, name) for file in FILES for name in expected(file)]

@@ -60,7 +60,14 @@ class Replaced(Compiled):
 
 @pytest.mark.parametrize(
     ("file", "least"),
-    [("reductions", 38), ("maps", 25), ("products", 20), ("walks", 24)],
+    [
+        ("reductions", 38),
+        ("maps", 25),
+        ("products", 20),
+        ("walks", 24),
+        ("turns", 13),
+        ("searches", 8),
+    ],
 )
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
     """Each function with a call in the place of its loop agrees with the program, and no guard failed."""

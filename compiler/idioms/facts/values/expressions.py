@@ -14,6 +14,7 @@ from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.numbers import BITS, literal_of
 from relift.compiler.idioms.facts.names import Counter, is_constant
+from relift.compiler.idioms.facts.values.endings import most_steps
 from relift.compiler.idioms.facts.values.narrow import as_value, fits, kept
 from relift.compiler.idioms.facts.values.operations import (
     as_index,
@@ -33,6 +34,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Index,
     Opaque,
     Read,
+    Search,
     Value,
     both,
     either,
@@ -100,7 +102,7 @@ class Expressions:
             size = self.evolution.of(i.name)
             if size.constant is not None:
                 return Constant(size.constant, kind)
-            if i.name not in size.names() and all(self.plain(name) for name in size.names()):
+            if i.name not in size.names() and all(self._is_given(name) for name in size.names()):
                 return Index(size, kind)
         if i.opcode == "phi":
             return self._phi(i, kind)
@@ -127,6 +129,12 @@ class Expressions:
         return (
             Index(size, kind) if size.names() <= self.evolution.function.arguments.keys() else None
         )
+
+    def _is_given(self, name: str) -> bool:
+        """Whether an atom is what it is before an iteration: a loop that is not counted carries its counter."""
+        if isinstance(name, Counter):
+            return self.evolution.trips(self.control.loops[name.header]) is not None
+        return self.plain(name)
 
     def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
@@ -252,17 +260,45 @@ class Expressions:
             return self.of(value, i.type)
         if loop.header not in self.root.blocks:
             return Value(i.name, self.scalar(i.type, i))
+        if self.evolution.trips(loop) is None:
+            return self.search(loop, value, i)
         return self.fold(loop, value, i)
 
-    def updates(self, loop: Loop, name: str) -> tuple[list[str], list[Expression]]:
-        """What a value that a loop carries becomes with an iteration, and the others that are needed for it; raises `Opaque`."""
-        phis, names = self._heads(loop), [name]
+    def search(self, loop: Loop, value: str, i: Instruction) -> Search:
+        """What a loop leaves that goes on while a test holds, where it is shown that it ends; raises `Opaque`."""
+        phis, last = self._heads(loop), self.evolution.function.blocks[loop.header][-1]
+        exits = self.control.exits(loop)
+        is_plain = len(loop.latches) == 1 and [block for block, _ in exits] == [loop.header]
+        if value not in phis or not is_plain or last.opcode != "br":
+            raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
+        names, (*updates, test) = self.updates(loop, *phis, and_=last.operands[0])
+        starts = tuple(self.of(_entry(phis[n], loop)[0], phis[n].type) for n in names)
+        goes_on = test if last.labels[0] in loop.blocks else negation(test)
+        found = Search(
+            loop.header, tuple(names), starts, tuple(updates), goes_on, 0, value, self.scalar(i.type, i)
+        )  # fmt: skip
+        if loop.header not in self.evolution.endings:
+            self.evolution.endings[loop.header] = most_steps(found)
+        most = self.evolution.endings[loop.header]
+        if most is None:
+            raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
+        return replace(found, most=most)
+
+    def updates(
+        self, loop: Loop, *first: str, and_: str | None = None
+    ) -> tuple[list[str], list[Expression]]:
+        """What values that a loop carries become with an iteration, and the others that are needed for them; raises `Opaque`.
+
+        The last is what `and_` is, where that is given: a truth value in terms of what is carried.
+        """
+        phis, names = self._heads(loop), list(first)
         while True:
             inner = Expressions(self.evolution, self.root, dict(self.carried))
             for n in names:
                 inner.carried[n] = Accumulator(n, self.scalar(phis[n].type, phis[n]))
             try:
-                return names, [inner.of(_back(phis[n], loop)[0], phis[n].type) for n in names]
+                found = [inner.of(_back(phis[n], loop)[0], phis[n].type) for n in names]
+                return names, [*found, *([inner.of(and_, "i1")] if and_ is not None else [])]
             except Opaque:
                 more = _carried_too(self.evolution, phis, names, loop)
                 if not more:

@@ -13,6 +13,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Expression,
     Fold,
     Read,
+    Search,
     all_of,
     below,
     both,
@@ -27,7 +28,7 @@ SATURATING = "saturating"
 """The name of what stops at a bound: it is done in turn."""
 DIVISION = "div"
 """The name of a quotient by one number after the other: they may come in any order, and it is done in turn."""
-_CONTRARY = {
+CONTRARY = {
     "lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "equal": "not_equal", "not_equal": "equal",
 }  # fmt: skip
 _LESS = {"lt": True, "le": True, "gt": False, "ge": False}
@@ -57,6 +58,8 @@ def combination(update: Expression, accumulator: Expression) -> Combination | No
     """
     if isinstance(update, Fold):
         return _nested(update, accumulator)
+    if isinstance(update, Search):
+        return _nested_search(update, accumulator)
     if not isinstance(update, Apply) or not depends(update, accumulator):
         return None
     if update.function == "select":
@@ -136,6 +139,24 @@ def _nested(update: Fold, accumulator: Expression) -> Combination | None:
     if inner.operator == DIVISION:
         element = Apply("div", (start, element), update.type)
     return Combination(inner.operator, element)
+
+
+def _nested_search(update: Search, accumulator: Expression) -> Combination | None:
+    """A search that goes on with the accumulator, which says nothing of what it does beside."""
+    place = update.names.index(update.result)
+    own = Accumulator(update.result, update.type)
+    others = (*update.starts[:place], *update.starts[place + 1 :], update.test)
+    beside = (*update.updates[:place], *update.updates[place + 1 :], *others)
+    if update.starts[place] != accumulator or any(depends(e, accumulator) for e in beside):
+        return None
+    inner = combination(update.updates[place], own)
+    if inner is None or inner.mask is not None or any(depends(e, own) for e in beside):
+        return None
+    start = neutral(inner.operator, update.type)
+    if start is None or inner.operator == DIVISION:
+        return None
+    starts = (*update.starts[:place], start, *update.starts[place + 1 :])
+    return Combination(inner.operator, replace(update, starts=starts))
 
 
 def neutral(operator: str, kind: str) -> Constant | None:
@@ -218,7 +239,7 @@ def _stopping(
     if isinstance(condition, Apply) and condition.function == "bitwise_xor":
         condition, yes, no = negation(condition), no, yes
     if yes == accumulator:
-        contrary = _CONTRARY.get(condition.function if isinstance(condition, Apply) else "")
+        contrary = CONTRARY.get(condition.function if isinstance(condition, Apply) else "")
         if contrary is None or not isinstance(condition, Apply):
             return None
         condition, yes, no = replace(condition, function=contrary), no, yes
@@ -234,7 +255,7 @@ def _stopping(
     step = combination(yes, accumulator)
     if left != accumulator or not isinstance(bound, Constant) or step is None:
         return None
-    if condition.function not in _CONTRARY or step.operator != "add" or step.condition is not None:
+    if condition.function not in CONTRARY or step.operator != "add" or step.condition is not None:
         return None
     is_one = isinstance(step.element, Constant)
     return Combination(SATURATING, select(condition, yes, no)) if is_one else None
@@ -299,7 +320,7 @@ def _with_parts(
     if isinstance(e, Read) and e.computed:
         found = tuple((n, _replaced(a, old, new, done)) for n, a in e.computed)
         return replace(e, computed=found)
-    if isinstance(e, Fold):
+    if isinstance(e, Fold | Search):
         parts = tuple(_replaced(a, old, new, done) for a in below(e))
         return (
             e if all(a is b for a, b in zip(parts, below(e), strict=True)) else _refolded(e, parts)
@@ -307,8 +328,11 @@ def _with_parts(
     return e
 
 
-def _refolded(e: Fold, parts: tuple[Expression, ...]) -> Fold:
-    """A fold with other parts, in their order."""
+def _refolded(e: Fold | Search, parts: tuple[Expression, ...]) -> Fold | Search:
+    """A loop inside with other parts, in their order."""
+    if isinstance(e, Search):
+        many = len(e.starts)
+        return replace(e, starts=parts[:many], updates=parts[many:-1], test=parts[-1])
     many, names = len(e.starts), (name for name, _ in e.computed)
     computed = tuple(zip(names, parts[2 * many :], strict=True))
     return replace(e, starts=parts[:many], updates=parts[many : 2 * many], computed=computed)

@@ -14,6 +14,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Index,
     Read,
+    Search,
     Value,
     select,
 )
@@ -91,7 +92,7 @@ def interval(e: Expression) -> tuple[int, int] | None:
             return CELLS[cells]
         case Apply(type="i32" | "i64"):
             return _of_function(e)
-        case Constant() | Read() | Apply() | Value() | Index() | Accumulator() | Fold():
+        case Constant() | Read() | Apply() | Value() | Index() | Accumulator() | Fold() | Search():
             return None
 
 

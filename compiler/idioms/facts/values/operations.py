@@ -19,6 +19,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Index,
     Opaque,
     Read,
+    Search,
     Value,
     both,
     constant,
@@ -132,6 +133,8 @@ def _divided(i: Instruction, x: Expression, b: Expression, kind: str) -> Express
     counts = fits(x, 0, 2**63) or (isinstance(x, Index) and all(
         c > 0 and all(isinstance(a, Counter) for a, _ in m) for m, c in x.size.terms.items()
     ))  # fmt: skip
+    if i.opcode in ("udiv", "urem") and kind == "i32" and by > 1 and not counts:
+        return _without_sign(i, x, by)
     has_meaning = counts or i.opcode in _SIGNED or i.opcode == "lshr"
     if by < 1 or kind not in ("i32", "i64") or not has_meaning:
         raise Opaque(f"{i.opcode} (line {i.line})")
@@ -147,6 +150,17 @@ def _divided(i: Instruction, x: Expression, b: Expression, kind: str) -> Express
     if i.opcode not in ("srem", "urem"):
         return quotient
     return Apply("sub", (x, Apply("mul", (quotient, divisor), kind)), kind)
+
+
+def _without_sign(i: Instruction, x: Expression, by: int) -> Expression:
+    """A quotient or a rest of a number without a sign, which 64 bits hold."""
+    whole = Apply("bitwise_and", (Apply("i64", (x,), "i64"), Constant(2**32 - 1, "i64")), "i64")
+    divisor = Constant(by, "i64")
+    quotient = Apply("floor_divide", (whole, divisor), "i64")
+    if i.opcode == "udiv":
+        return Apply("i32", (quotient,), "i32")
+    rest = Apply("sub", (whole, Apply("mul", (quotient, divisor), "i64")), "i64")
+    return Apply("i32", (rest,), "i32")
 
 
 def _shifted_by(x: Expression, by: int) -> Expression | None:
@@ -184,7 +198,7 @@ def as_index(e: Expression) -> Expression:
             return Apply(function, (as_index(a), as_index(b)), "i32")
         case Constant(value, "i64") if abs(int(value)) < 2**31:
             return Constant(value, "i32")
-        case Constant() | Value() | Index() | Read() | Apply() | Accumulator() | Fold():
+        case Constant() | Value() | Index() | Read() | Apply() | Accumulator() | Fold() | Search():
             return e
 
 

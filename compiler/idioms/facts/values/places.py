@@ -13,6 +13,7 @@ from relift.compiler.idioms.facts.values.terms import (
     Fold,
     Index,
     Read,
+    Search,
     Value,
     negation,
 )
@@ -71,7 +72,7 @@ def reads_of(fold: Fold) -> tuple[Expression, ...]:
             here = Index(Size.of(int(value)), kind)
         case Value(name, kind):
             here = Index(Size.atom(name), kind)
-        case Read() | Apply() | Accumulator() | Fold():
+        case Read() | Apply() | Accumulator() | Fold() | Search():
             return fold.updates
     return (at_place(fold.updates[0], place, here),)
 

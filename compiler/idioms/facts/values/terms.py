@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from relift.compiler.idioms.facts.names import Counter
@@ -96,7 +96,31 @@ class Fold:
         return Counter(self.loop)
 
 
-Expression: TypeAlias = Constant | Value | Index | Read | Apply | Accumulator | Fold
+@dataclass(frozen=True)
+class Search:
+    """The iterations of a loop that goes on while a test holds of what it carries, which is at most so often."""
+
+    loop: str
+    names: tuple[str, ...]
+    starts: tuple[Expression, ...]
+    updates: tuple[Expression, ...]
+    test: Expression
+    most: int
+    result: str
+    type: str
+
+    @property
+    def counter(self) -> Counter:
+        """The name of the number of iterations that are done."""
+        return Counter(self.loop)
+
+    @property
+    def whole(self) -> Search:
+        """The search, whichever of its results is asked for."""
+        return replace(self, result=self.names[0], type="")
+
+
+Expression: TypeAlias = Constant | Value | Index | Read | Apply | Accumulator | Fold | Search
 Counted: TypeAlias = dict[int, tuple[Expression, int]]
 MOST_PARTS = 2000
 """Programs are trees: a value that two branches use is there twice, and one after ten of them a thousand times."""
@@ -112,6 +136,8 @@ def below(e: Expression) -> tuple[Expression, ...]:
             return arguments
         case Fold(starts=starts, updates=updates, computed=computed):
             return (*starts, *updates, *(inner for _, inner in computed))
+        case Search(starts=starts, updates=updates, test=test):
+            return (*starts, *updates, test)
         case Constant() | Value() | Index() | Accumulator():
             return ()
 
@@ -192,7 +218,21 @@ def either(a: Expression, b: Expression) -> Expression:
         return b if a == FALSE else a
     if TRUE in (a, b) or negation(a) == b or negation(b) == a:
         return TRUE
+    known = {negation(x) for x in _sides(a, "bitwise_or")}
+    rest = [x for x in _sides(b, "bitwise_and") if x not in known]
+    if len(rest) < len(_sides(b, "bitwise_and")):  # where a does not hold, these do
+        more: Expression = TRUE
+        for x in rest:
+            more = both(more, x)
+        return either(a, more)
     return a if a == b else Apply("bitwise_or", (a, b), "boolean")
+
+
+def _sides(e: Expression, function: str) -> list[Expression]:
+    """What a truth value joins by a function."""
+    if isinstance(e, Apply) and e.function == function and e.type == "boolean":
+        return [x for a in e.arguments for x in _sides(a, function)]
+    return [e]
 
 
 def negation(a: Expression) -> Expression:

@@ -1,0 +1,87 @@
+"""Stores into one array of which an iteration makes one at most: the cell is chosen by branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import permutations
+
+from relift.compiler.idioms.constraints.solving import Row
+from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.memory import Memory
+
+MOST = 12
+"""Of so many stores at most it is asked whether they are alternatives."""
+
+
+class Alternatives(Memory):
+    """The stores that branches choose from."""
+
+    def among_alternatives(self) -> Iterator[Row]:
+        for name, store in self.accesses.items():
+            found = self.alternatives(store) if store.is_store else []
+            for loop in self.control.around(store.instruction.block) if len(found) > 1 else ():
+                chosen = [a for a in found if self.is_data(a.index, loop)]
+                if chosen and chosen[-1] is store and self._holds_all(loop, store):
+                    yield name, self.begin(loop)
+
+    def _holds_all(self, loop: Loop, store: Access) -> bool:
+        """Whether a loop has no other access to an array than the alternatives of a store have."""
+        known = {
+            (a.base, a.index, a.type, self.control.loop_of.get(a.instruction.block))
+            for a in self.alternatives(store)
+        }
+        return all(
+            (a.base, a.index, a.type, self.control.loop_of.get(a.instruction.block)) in known
+            for _, a in self.accesses_of(loop)
+            if a.base == store.base
+        )
+
+    def alternatives(self, store: Access) -> list[Access]:
+        """The stores to cells of an array of which one iteration makes one at most, in order; the store alone where that is not so."""
+        key = store.instruction.position
+        if key not in self._alternatives:
+            self._alternatives[key] = self._of_one_choice(store)
+        return self._alternatives[key]
+
+    @cached_property
+    def _alternatives(self) -> dict[int, list[Access]]:
+        return {}
+
+    def _of_one_choice(self, store: Access) -> list[Access]:
+        loop = self.control.loop_of.get(store.instruction.block)
+        if loop is None:
+            return [store]
+        found = [a for _, a in self.accesses_of(loop) if a.is_store and a.base == store.base]
+        cells = {a.index for a in found}
+        if (
+            len(cells) < len(found)
+            or not 1 < len(found) <= MOST
+            or len({a.type for a in found}) > 1
+        ):
+            return [store]
+        if any(self.control.loop_of.get(a.instruction.block) != loop for a in found):
+            return [store]
+        for a, b in permutations(found, 2):
+            if a.instruction.block == b.instruction.block or self._leads(a, b, loop):
+                return [store]
+        loads = [a for _, a in self.accesses_of(loop) if not a.is_store and a.base == store.base]
+        blocks = {a.index: a.instruction for a in found}
+        for load in loads:
+            into, i = blocks.get(load.index), load.instruction
+            if into is None or into.block != i.block or into.position < i.position:
+                return [store]
+        return found
+
+    def _leads(self, a: Access, b: Access, loop: Loop) -> bool:
+        """Whether an iteration of a loop may come from one access to another."""
+        met, stack = set[str](), [a.instruction.block]
+        while stack:
+            for after in self.function.successors[stack.pop()]:
+                if after == b.instruction.block:
+                    return True
+                if after in loop.blocks and after != loop.header and after not in met:
+                    met.add(after)
+                    stack.append(after)
+        return False
