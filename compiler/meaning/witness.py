@@ -30,6 +30,9 @@ EFFORT = 300_000
 CHOICES = 12
 """Choices of numbers of groups, turns and sizes that are tried."""
 
+MOST_EXHAUSTED = 2
+"""So many choices may take more than that; where two do, folds are too long at all of them."""
+
 LARGEST = 67
 """Open sizes are tried up to so many more than their least."""
 
@@ -46,12 +49,16 @@ class GivenUp(Exception):
     """A value cannot be computed here."""
 
 
+class Exhausted(GivenUp):
+    """It would take more operations than may be computed."""
+
+
 def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str | None:
     """What shows that a text is wrong: None where no numbers were found at which the two values differ.
 
     `cells` says how many each input has: a program that reads beyond them means nothing, and shows nothing.
     """
-    generator = random.Random(0)
+    generator, exhausted = random.Random(0), 0
     kinds = (Machine, Falling, Rising, Few, Edges, Rare, Zeros)
     for attempt, kind in itertools.product(range(CHOICES), kinds):
         numbers = _numbers(algebra, found, attempt, generator)
@@ -67,6 +74,11 @@ def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str
             value = None if found.found is OPEN else machine.value(found.found)
             place = machine.whole(found.written.place)
             item = [machine.whole(n) for n in found.written.it.gid]
+        except Exhausted:
+            exhausted += 1
+            if exhausted == MOST_EXHAUSTED:
+                return None
+            continue
         except (GivenUp, RecursionError):
             continue
         if value is None or not same_number(wanted, value):
@@ -288,7 +300,7 @@ class Machine:
             if now not in memo:
                 self.left -= 1
                 if self.left < 0:
-                    raise GivenUp
+                    raise Exhausted
                 memo[now] = self._computed(now, memo)
         return memo[x]
 

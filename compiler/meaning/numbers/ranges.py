@@ -7,6 +7,7 @@ one on turns of loops or on data stays a condition.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -342,7 +343,14 @@ class Ranges(Proofs):
     # ---- quotients
 
     def quotient(self, u: Whole, v: Whole) -> tuple[Whole, Whole]:
-        """u divided by v, rounded down, and the rest; v must be at least 1."""
+        """u divided by v, rounded down, and the rest; v must be at least 1.
+
+        >>> from relift.compiler.meaning.numbers.ranges import Ranges
+        >>> r = Ranges()
+        >>> i, j = r.variable("turn", "i", 64), r.variable("turn", "j", 256)
+        >>> r.quotient(16 * i + 4 * j // 64, 64) == (i // 4, 16 * (i % 4) + j // 16)
+        True
+        """
         if not isinstance(u, Index) and not isinstance(v, Index):
             return divmod(u, v)
         if not self.nonnegative(v - 1):
@@ -354,9 +362,26 @@ class Ranges(Proofs):
                 return whole, rest
             if not isinstance(rest, Index) and not isinstance(v, Index):
                 return whole + rest // v, rest % v
-            return whole + self._atomic("div", rest, v), self._atomic("mod", rest, v)
+            found, left = self._in_steps(rest, v)
+            return whole + found, left
         if self.nonnegative(-1 - rest) and self.nonnegative(v + rest):
             return whole - 1, rest + v
+        return self._atomic("div", u, v), self._atomic("mod", u, v)
+
+    def _in_steps(self, u: Whole, v: Whole) -> tuple[Whole, Whole]:
+        """u divided by v, and the rest: where u is less than one step above a number of steps that divide v, in steps.
+
+        So a quotient has one form, however it was written.
+        """
+        terms = terms_of(u)
+        steps = {math.gcd(v, c) for m, c in terms.items() if m} if isinstance(v, int) else set()
+        for step in sorted(steps - {1}, reverse=True):
+            many = {m: c // step for m, c in terms.items() if c % step == 0 or not m}
+            below = made({m: c for m, c in many.items() if c}, self)
+            above = u - step * below
+            if self._by_ends(above, 12) and self._by_ends(step - 1 - above, 12):
+                whole, rest = self.quotient(below, v // step)
+                return whole, step * rest + above
         return self._atomic("div", u, v), self._atomic("mod", u, v)
 
     def _divided(self, u: Whole, v: Whole) -> tuple[Whole, Whole]:

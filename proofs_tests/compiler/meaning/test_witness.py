@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import typed
+from relift.compiler.meaning import witness
 from relift.compiler.meaning.evidence import Meaning, meaning_of
+from relift.compiler.meaning.judge import UNROLLS
+from relift.compiler.meaning.witness import Machine
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.semantics.indices.functions import reverse
@@ -145,3 +148,26 @@ def test_what_an_index_is_computed_of_is_none() -> None:
     told = f"x[{text.partition(';')[0]}"
     for instead in ("x[ids[glb_0] % 5 - 1]", "x[(ids[glb_0] + 4) % 5]", "x[ids[glb_0]]"):
         assert not changed(looked_up_from_one, told, instead).ok
+
+
+def test_folds_that_are_too_long_to_compute_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are as long at all inputs, so not all of these are tried."""
+
+    @typed(x=f32[4, 2000])
+    def spreads(x: Term) -> Any:
+        def sums(f: Any, row: Term) -> Any:
+            return rl.reduce_seq(lambda acc, v: acc + f(v), 0.0, row)
+
+        def row(r: Term) -> Any:
+            return sums(lambda v: v * sums(lambda w: w, r), r)
+
+        return rl.map_glb(0)(row, x)
+
+    begun: list[str] = []
+    value = Machine.value
+    monkeypatch.setattr(witness, "EFFORT", 1000)
+    monkeypatch.setattr(Machine, "value", lambda own, x: (begun.append(x.op), value(own, x))[1])
+    assert meaning_of(compile_program(spreads), spreads).ok
+    assert changed(spreads, "i] * acc2", "i] * acc2 * 1.0f").verdict == "unknown"
+    runs = len(UNROLLS) * 2
+    assert 0 < len(begun) <= runs * witness.MOST_EXHAUSTED
