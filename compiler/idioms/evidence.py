@@ -98,7 +98,7 @@ def evidence(
             case = drawn(relations, lifted, random, refused, others)
         except NotRun as reason:
             return Evidence(done, skipped=str(reason))
-        if hostile and not lifted.asks("not a number"):
+        if hostile and not lifted.asks("not a number") and not lifted.asks("whole numbers"):
             make_hostile(case, random)
         given = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
         difference = None

@@ -32,6 +32,7 @@ from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.collecting import uncollected
+from relift.compiler.idioms.facts.control import Control
 from relift.compiler.idioms.facts.evolution import exact_quotients
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
@@ -251,9 +252,10 @@ def searches(functions: Iterable[Function], module: Module) -> list[str | tuple[
     """What is found in each function, or why nothing is looked for."""
     found: list[str | tuple[Relations, Search]] = []
     for f in functions:
-        reason = refusal(f, module)
+        control = Control(f)
+        reason = refusal(f, module, control)
         if reason is None:
-            relations = Relations(f, module)
+            relations = Relations(f, module, control)
             found.append((relations, find(relations)))
         else:
             found.append(reason)

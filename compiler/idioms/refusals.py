@@ -15,7 +15,7 @@ from relift.compiler.idioms.finding import Found
 from relift.semantics.syntax.sizes import Size
 
 
-def refusal(function: Function, module: Module) -> str | None:
+def refusal(function: Function, module: Module, control: Control | None = None) -> str | None:
     """Why nothing is looked for in a function; None where something is."""
     if function.variadic:
         return "it takes a variable number of arguments"
@@ -25,7 +25,7 @@ def refusal(function: Function, module: Module) -> str | None:
             return f"{reason} (line {i.line})" if i.line else reason
     if _calls_itself(function, module):
         return "it calls itself"
-    if _is_irreducible(function):
+    if _is_irreducible(control or Control(function)):
         return "a jump leads into the middle of a loop"
     return None
 
@@ -170,15 +170,14 @@ def _calls_itself(function: Function, module: Module) -> bool:
     return False
 
 
-def _is_irreducible(function: Function) -> bool:
+def _is_irreducible(control: Control) -> bool:
     """Whether an edge goes back to a block that does not dominate where it comes from."""
-    control = Control(function)
     state: dict[str, int] = {}
     stack: list[tuple[str, int]] = [(control.entry, 0)]
     while stack:
         block, number = stack.pop()
         state[block] = 1
-        after = function.successors[block]
+        after = control.function.successors[block]
         if number == len(after):
             state[block] = 2
             continue

@@ -9,7 +9,7 @@ from itertools import chain
 from relift.compiler.idioms.constraints.solving import Relation, Row
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.alternatives import Alternatives
-from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.numbers import BITS
@@ -43,8 +43,8 @@ _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 class Relations(Alternatives):
     """The relations of one function."""
 
-    def __init__(self, function: Function, module: Module) -> None:
-        super().__init__(function, module)
+    def __init__(self, function: Function, module: Module, control: Control | None = None) -> None:
+        super().__init__(function, module, control)
         self._known: dict[tuple[str, str], Relation] = {}
         self._builders: dict[str, Expressions] = {}
 

@@ -130,9 +130,9 @@ class Same:
 class Structure:
     """The graph of one function, and what is asked of its control and data flow."""
 
-    def __init__(self, function: Function, module: Module) -> None:
+    def __init__(self, function: Function, module: Module, control: Control | None = None) -> None:
         self.function, self.module = function, module
-        self.control = Control(function)
+        self.control = control or Control(function)
         self.evolution = Accesses(function, self.control, module)
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 About: TypeAlias = Literal[
-    "regrouping", "not a number", "rows that rise", "rows that overlap", "strides", "indices", "aliases"
+    "regrouping", "not a number", "whole numbers", "rows that rise", "rows that overlap", "strides", "indices", "aliases"
 ]  # fmt: skip
 
 

@@ -273,7 +273,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
     start = _before(relations, root, store, expressions, cell)
     reads_old = _contains(value, old)
     if staying and not reads_old:
-        raise Opaque("cells are overwritten; the last iteration stays")
+        raise Dependent("cells are overwritten; the last iteration stays")
     for depth, turn in enumerate(reversed(staying)):
         name = f"{OLD}{turn.counter}"
         outermost = depth == len(staying) - 1

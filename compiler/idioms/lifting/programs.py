@@ -353,7 +353,7 @@ class _Lifting(Elements):
                 before = t.arguments[0].type
                 if isinstance(before, Scalar) and before.is_float:
                     self.condition(
-                        "not a number",
+                        "whole numbers",
                         "no float that becomes a whole number is NaN or too large for it",
                     )
 

@@ -113,16 +113,13 @@ class Computing:
             by = 2**by if z3.is_int_value(b) and 0 <= by < 31 else 0
         has_no_sign = opcode in ("lshr", "udiv", "urem")
         is_natural = not has_no_sign or i.type in BITS or self.prover.holds(x >= 0)
-        quotient: Any
         if by > 1 and not is_natural and opcode != "lshr" and i.type == "i32":
-            whole = x % 2**32  # in 64 bits
-            quotient = whole / by
-            found = quotient if opcode == "udiv" else whole - quotient * by
-            return self.scalars.applied("i32", [found], ["i64"], "i32")
+            whole = x % 2**32  # in 64 bits, where it has no sign
+            return whole / by if opcode == "udiv" else whole % by
         if by < 1 or (not is_natural and opcode != "lshr"):
             return self.unknown(i.type)
         is_down = has_no_sign or opcode == "ashr"
-        quotient = x / by if is_down else z3.If(x < 0, (x + (by - 1)) / by, x / by)
+        quotient: Any = x / by if is_down else z3.If(x < 0, (x + (by - 1)) / by, x / by)
         if not is_natural:  # zeros come in from above
             return quotient % ((2**32 if i.type == "i32" else 2**64) // by)
         return x - by * quotient if opcode in ("srem", "urem") else quotient

@@ -191,12 +191,16 @@ class Scalars:
             not self.rounded and before in FLOATS and kind in INTEGERS
         ):  # what stands before the point
             return z3.If(a >= 0, z3.ToInt(a), -z3.ToInt(-a))
+        if before == "i64" and _fits_in_half(a):
+            return a
         of = "a whole number" if before in INTEGERS else before
         return self._unknown(f"{kind} of {of}", [a], kind)
 
     def _calculated(self, function: str, arguments: list[Term], kind: str) -> Term:
         """A difference is the sum with the negative number, in IEEE's arithmetic too."""
         a, b = arguments[0], arguments[-1]
+        if function == "sub" and kind in INTEGERS and (by := _taken_away(a, b)) is not None:
+            return a % by
         if kind in INTEGERS or not self.rounded:
             return {
                 "sub": lambda: a - b,
@@ -231,3 +235,24 @@ class Scalars:
             if z3.is_real(e) and z3.is_app(e) and e.decl().kind() == z3.Z3_OP_UNINTERPRETED
         ]
         return [fact for e in leaves for fact in (e >= _LEAST, e <= _MOST)]
+
+
+def _taken_away(a: Term, b: Term) -> Term | None:
+    """The number of which all multiples in another are taken away from that: what is left is the rest."""
+    if not z3.is_mul(b) or b.num_args() != 2:
+        return None
+    for quotient, by in (b.children(), b.children()[::-1]):
+        divides = z3.is_int_value(by) and by.as_long() > 0 and z3.is_idiv(quotient)
+        if divides and quotient.arg(0).eq(a) and quotient.arg(1).eq(by):
+            return by
+    return None
+
+
+def _fits_in_half(a: Term) -> bool:
+    """Whether a number of 64 bits is seen to be one of 32 as well: a rest, or a quotient of one without a sign."""
+    if z3.is_mod(a) and z3.is_int_value(a.arg(1)):
+        return bool(0 < a.arg(1).as_long() <= 2**31)
+    if not z3.is_idiv(a) or not z3.is_int_value(a.arg(1)) or a.arg(1).as_long() < 2:
+        return False
+    of = a.arg(0)
+    return bool(z3.is_mod(of) and z3.is_int_value(of.arg(1)) and 0 < of.arg(1).as_long() <= 2**32)

@@ -65,7 +65,7 @@ def counting(idiom: LiftedIdiom, name: str) -> Counting | None:
     bins = bins_of(idiom)
     if bins is None or idiom.lifted is None:
         return None
-    writing = Writing(idiom.lifted)
+    writing = Writing(idiom.lifted, refuses="failed = 1;")
     lines = _lines(bins, writing, name)
     return Counting(tuple(lines), frozenset(writing.values))
 

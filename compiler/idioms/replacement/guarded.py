@@ -390,6 +390,8 @@ static inline __int128 relift_above(__int128 x) { return x > 0 ? x : 0; }
 static inline long long relift_up(long long x, long long by) { return x > 0 ? (x - 1) / by + 1 : x / by; }
 static inline long long relift_floor(long long x, long long by) { return x / by - (x % by < 0); }
 static inline void relift_reaches(long long *low, long long *high, long long by) { *(by < 0 ? low : high) += by; }
+static inline int relift_fits_i32(double x) { return x > -2147483649.0 && x < 2147483648.0; }
+static inline int relift_fits_i64(double x) { return x >= -0x1p63 && x < 0x1p63; }
 static inline int relift_refuse(long *count) { __atomic_add_fetch(count, 1, __ATOMIC_RELAXED); return 0; }
 static inline void *relift_malloc(unsigned long bytes) { return __builtin_malloc(bytes); }
 struct relift_bins { void *memory; unsigned long long room, capacity; };

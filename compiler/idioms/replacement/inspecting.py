@@ -1,6 +1,6 @@
 """C that looks, before a kernel runs, which cells of an array a nest of loops will read by indices that are data.
 
-C does not say how long arrays are, and a program has arrays with lengths.  So the loops are run with nothing but their indices
+And whether a float that becomes a whole number is one: C does not say what else it becomes.  C does not say how long arrays are, and a program has arrays with lengths.  So the loops are run with nothing but their indices
 computed: an array is as long as the greatest index says, and the guard fails where one is negative.  What is read for that the
 loops read themselves.
 """
@@ -27,6 +27,7 @@ from relift.compiler.idioms.facts.values.terms import (
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.lifting.effects import Cells, Result, Running, Turn, Updates, effect_of
 from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, counted, counter_of, letter
+from relift.compiler.idioms.replacement.writing import Writing, becomes_whole
 from relift.semantics.syntax.sizes import Size
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
@@ -41,7 +42,7 @@ class Inspection:
 
 
 def inspection(idiom: LiftedIdiom) -> Inspection:
-    """What finds out the lengths of an idiom's arrays; raises `Kept`."""
+    """What finds out the lengths of an idiom's arrays, and whether floats become whole numbers; raises `Kept`."""
     assert idiom.lifted is not None, "cannot happen: only a program has lengths"
     found = idiom.found
     effect = effect_of(idiom.relations, found.loop, found.result, found.idiom)
@@ -58,11 +59,13 @@ def inspection(idiom: LiftedIdiom) -> Inspection:
             raise Kept("the length of an array is not known where the loop stands")
     arrays = {p.value: p.name for p in idiom.lifted.parameters if p.first is not None}
     lengths = unknown_lengths(idiom)
-    made = _Inspecting(arrays, lengths)
+    made = _Inspecting(arrays, lengths, Writing(idiom.lifted))
     body = list(made.nest(turns, values))
     written = idiom.lifted.target.value  # which may have no cells where the loop does nothing
     lines = [f"  long long size_{name} = {int(base != written)};" for base, name in lengths.items()]
-    return Inspection([*lines, "  long long least_index = 0;", *body], made.values)
+    return Inspection(
+        [*lines, "  long long least_index = 0;", *body], made.values | made.writing.values
+    )
 
 
 def unknown_lengths(idiom: LiftedIdiom) -> dict[str, str]:
@@ -80,6 +83,7 @@ def unknown_lengths(idiom: LiftedIdiom) -> dict[str, str]:
 class _Inspecting:
     arrays: Mapping[str, str]
     lengths: Mapping[str, str]
+    writing: Writing
     values: set[str] = field(default_factory=set[str])
     depth: int = 1
 
@@ -102,9 +106,8 @@ class _Inspecting:
         if self.depth > 1:
             return line
         found = ", ".join(f"size_{name}" for name in self.lengths.values())
-        return (
-            f"#pragma omp parallel for reduction(max: {found}) reduction(min: least_index)\n{line}"
-        )
+        longest = f"reduction(max: {found}) " if found else ""
+        return f"#pragma omp parallel for {longest}reduction(min: least_index)\n{line}"
 
     def reads(self, values: tuple[Expression, ...]) -> Iterator[str]:
         """What is read by some expressions, each cell once."""
@@ -130,6 +133,9 @@ class _Inspecting:
             raise Kept("a loop inside is not counted before it begins")
         for inner in below(e):
             yield from self.read(inner, met)
+        if isinstance(e, Apply) and becomes_whole(e):
+            fits = f"relift_fits_{e.type}({self.writing.text(e.arguments[0])})"
+            yield f"{'  ' * self.depth}least_index = {fits} ? least_index : -1;"
         if isinstance(e, Read) and e.base in self.lengths:
             pad, length = "  " * self.depth, f"size_{self.lengths[e.base]}"
             yield f"{pad}{{"

@@ -25,7 +25,7 @@ def passed(idiom: LiftedIdiom) -> Inspection | None:
     lengths = unknown_lengths(idiom)
     if effect.base in lengths:
         return None
-    writing = Writing(lifted, lengths)
+    writing = Writing(lifted, lengths, refuses="least_index = -1;")
     try:
         value = writing.text(effect.value)
     except Kept:

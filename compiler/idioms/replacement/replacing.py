@@ -283,8 +283,9 @@ def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Ca
 
 
 def _inspected(shown: _Shown) -> Inspection | None:
-    """What finds out how long arrays are that are read at cells that data choose."""
-    return inspection(shown.idiom) if _has_lengths(shown) else None
+    """What finds out how long arrays are that are read at cells that data choose, and whether floats become whole numbers."""
+    is_asked = _has_lengths(shown) or shown.lifted.asks("whole numbers")
+    return inspection(shown.idiom) if is_asked else None
 
 
 def _has_lengths(shown: _Shown) -> bool:

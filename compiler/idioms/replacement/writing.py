@@ -44,6 +44,8 @@ class Writing:
     """What is noted at the ends of a loop, and not each time."""
     values: set[str] = field(default_factory=set[str])
     carried: dict[str, str] = field(default_factory=dict[str, str])
+    refuses: str = ""
+    """What is done where a float that becomes a whole number is none, or too large for it."""
 
     def text(self, e: Expression) -> str:
         """An expression; raises `Kept`."""
@@ -113,6 +115,9 @@ class Writing:
             return f"({given[0]} {_INFIX[function]} {given[1]})"
         if function == "floor_divide":
             return f"(({C_TYPES[kind]})relift_floor({given[0]}, {given[1]}))"
+        if self.refuses and becomes_whole(e):
+            fits = f"if (!relift_fits_{kind}(whole)) {self.refuses}"
+            return f"({{ const double whole = {given[0]}; {fits} ({C_TYPES[kind]})whole; }})"
         if function in C_TYPES:
             return f"(({C_TYPES[function]})({given[0]}))"
         if function == "neg" and kind in _FLOATS:
@@ -216,6 +221,11 @@ class Writing:
     def of_sizes(self, size: Size) -> str:
         """A polynomial over the sizes of the program, over values of the function."""
         return self.polynomial(size.substitute(dict(self.lifted.sizes)), {})
+
+
+def becomes_whole(e: Apply) -> bool:
+    """Whether a float becomes a whole number."""
+    return e.function in ("i32", "i64") and e.arguments[0].type in _FLOATS
 
 
 def _number(value: float) -> str:
