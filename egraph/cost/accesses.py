@@ -230,18 +230,22 @@ class Accesses:
             walk.crowds(accesses, device, writing=self._storing, whole=across == 1) / written_out
         )
         if across == 1:
-            self._walk_along(walk, memory, begun, min(float(abs(turn)), scope.width))
+            self._walk_along(walk, memory, offset, begun)
 
-    def _walk_along(self, walk: Walked, memory: Memory, rows: int, cells: float) -> None:
-        """Charge for rows that a loop begins to walk through in vectors, so many cells in a turn."""
+    def _walk_along(self, walk: Walked, memory: Memory, offset: Index, rows: int) -> None:
+        """Charge for rows that a loop begins to walk through in vectors."""
         scope, device = self.meter.scope, self.meter.device
+        assert scope.loop is not None, "cannot happen: it walks through rows"
+        cells = min(float(abs(_stride(offset, scope.loop) or 0)), scope.width)
         written_out = prod(n for _, n in scope.unrolled)
         cycles, far = walk.streamed(memory, rows, cells, _length(scope.loop), device)
         self.meter.charge(cycles / written_out)
         times = scope.trips * scope.items / written_out
         passed = self.meter.counted.passed
-        of_this = passed.setdefault(memory.name, Passed())
-        walk.passes(memory, of_this, rows * cells * memory.scalar.bytes * times)
+        of_this = passed.setdefault(memory.name, Passed(memory.name))
+        step = 0 if scope.thread is None else _stride(offset, scope.thread) or 0
+        size = memory.scalar.bytes
+        walk.passes(memory, of_this, rows, cells * size * times, step * size)
         for name, moved in far.items():
             passed[name].far += moved * times
 
@@ -250,13 +254,18 @@ class Accesses:
         scope = self.meter.scope
         if self.meter.on_gpu or self._storing or not memory.space.of_device:
             return 0.0
-        if scope.loop is None or scope.lane is None or _length(scope.loop) < _FOLLOWED:
+        if scope.loop is None or _length(scope.loop) < _FOLLOWED:
+            return 0.0
+        lane, width = scope.lane, scope.width
+        if self.meter.device.packs == "loops" and not self.meter.counted.has_lanes:
+            lane, width = scope.thread, float(self.meter.device.vector_width)
+        if lane is None or _stride(offset, lane) != 1:
             return 0.0
         turn = abs(_stride(offset, scope.loop) or 0)
         together = sorted(self._turns_written_out(offset))
         rows = 1 + sum(1 for a, b in pairwise(together) if b - a >= _PAGE)
-        part = len(together) * scope.width / rows
-        if turn <= part or _stride(offset, scope.lane) != 1:
+        part = len(together) * width / rows
+        if turn <= part:
             return 0.0
         cells = min(float(memory.cells.constant or 0), scope.trips * scope.items * scope.width)
         cycles = _STRIP * min(1.0, turn / _PAGE) * cells / part

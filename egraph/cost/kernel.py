@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from relift.device import DeviceDescription
-from relift.egraph.cost.walked import FROM_SECOND, NOT_AHEAD, Passed
+from relift.egraph.cost.walked import FROM_SECOND, NOT_AHEAD, PASSED_BY, Passed
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
@@ -33,7 +33,7 @@ class Kernel:
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
     number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
     order in which work-items go through it: how far these are apart.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
-    cells that lie apart.
+    cells that lie apart; `gathered` is what of it an access would take whose cells are near.
     """
 
     items: float = 1.0
@@ -47,6 +47,7 @@ class Kernel:
     waited: float = 0.0
     registers: float = 0.0
     apart: float = 0.0
+    gathered: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
     reached: dict[str, dict[int | None, float]] = field(default_factory=dict)
     counts: dict[tuple[str, Size], Index] = field(default_factory=dict)
@@ -73,14 +74,12 @@ class Kernel:
     def seconds_of_memory(self, device: DeviceDescription) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
         cores = min(device.compute_units, self.items)
-        walked = [
-            (bytes_of(memory), self.passed[name])
-            for name, memory in self.touched.items()
-            if name in self.passed and memory.space.of_device
-        ]
+        sizes = {name: bytes_of(m) for name, m in self.touched.items() if m.space.of_device}
+        walked = [(sizes[name], each) for name, each in self.passed.items() if name in sizes]
         moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
-        cycles = self.streamed + FROM_SECOND * again
+        by = sum(each.passed_by(size, device.nearest_bytes) for size, each in walked)
+        cycles = self.streamed + FROM_SECOND * again + PASSED_BY * by
         return moved / (device.bandwidth_gbs * 1e9) + cycles / cores / (device.core_ghz * 1e9)
 
     def seconds(self, device: DeviceDescription) -> float:
@@ -103,8 +102,9 @@ class Kernel:
             return max(busy / slots, longest) / (device.clock_ghz * 1e9)
         if self._is_packed(device):
             lanes = max(1.0, min(device.vector_width, self.items) * PACKED)
-            gathered = _GATHERED if device.packs == "loops" else 1.0
-            busy = (busy - self.apart) / lanes + gathered * self.apart
+            busy = (busy - self.apart) / lanes + self.apart
+            if device.packs == "loops":
+                busy += (_GATHERED - 1.0) * self.gathered
         busy /= min(device.compute_units, self.items)
         return max(busy, longest) / (device.core_ghz * 1e9)
 

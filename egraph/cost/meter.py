@@ -17,6 +17,7 @@ from relift.semantics.syntax.types import Type, Vector
 
 # Cycles of one core of a CPU, fitted to times of the examples' candidates on two implementations of OpenCL.
 ISSUE = 0.5  # two operations start in a cycle, and two loads
+NEAR = 1.0  # of an access at most whose cells are near
 _LOOP_STEP = 0.5
 _LATENCY = 4.0  # until a sum can be added to
 _WINDOW = 100.0  # cycles of work that a core looks ahead
@@ -101,6 +102,7 @@ class Meter:
         self.counted.longest += cycles * self.scope.trips * self.scope.turns
         if apart:
             self.counted.apart += issued
+            self.counted.gathered += issued * min(1.0, NEAR / max(cycles, NEAR))
 
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""

@@ -416,6 +416,41 @@ def test_rows_of_one_page_are_read_one_after_the_other(name: str, rows: dict[str
     assert four_long < 1.15 * one_long
 
 
+@pytest.mark.parametrize(("rows", "near"), [(16, True), (1024, False)])
+def test_a_table_that_each_row_goes_through_is_sent_again_if_it_is_not_near(
+    rows: int, near: bool
+) -> None:
+    """Rows of 4 KB that neighbouring work-items read: sixteen of them stay in a cache of 64 KB."""
+
+    def dots(A: Any, B: Any) -> Any:
+        zero, add = rl.splat(16, 0.0), rl.vectorize(16, rl.add)
+        vectors = rl.map(lambda row: rl.as_vector(16, row), B)
+        of_row = lambda b: rl.as_scalar(rl.repeat(1, rl.reduce_seq(add, zero, b)))
+        return rl.map_glb(1)(lambda _: rl.map_glb(0)(of_row, vectors), A)
+
+    device = dataclasses.replace(CPU, nearest_bytes=1 << 16)
+    once, often = (cost(device, dots, A=f32[n, 16], B=f32[rows, 1024]).memory for n in (256, 4096))
+    sent = (often - once) / (4096 - 256) * device.bandwidth_gbs * 1e9
+    own = 4 * (16 + 16 * rows)  # of a row, read and written
+    assert (sent < 1.1 * own) if near else (sent > 5 * own)
+
+
+def test_far_cells_are_no_dearer_for_a_driver_that_packs_work_items() -> None:
+    """A cell in another page takes what it takes, gathered with others or by itself."""
+
+    def by_panels(x: Any) -> Any:
+        copied = lambda column: rl.map_seq(lambda v: v, column)
+        panel = lambda rows: rl.map_seq(copied, rl.transpose(rows))
+        return rl.map_glb(0)(panel, rl.split(32, x))
+
+    packings: tuple[Packing, ...] = ("nothing", "loops")
+    alone, packed = (
+        cost(dataclasses.replace(CPU, packs=packs), by_panels, x=f32[1024, 1024]).compute
+        for packs in packings
+    )
+    assert packed < 2 * alone
+
+
 def test_columns_of_a_wider_matrix_are_in_more_pages() -> None:
     """Down a column of vectors, each step is in a page of its own from 1024 cells on, each other one with 512."""
 
