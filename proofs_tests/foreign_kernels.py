@@ -33,7 +33,7 @@ def judged(k: ByHandKernel, devices: list[str]) -> tuple[bool, str]:
     wrong = validate_foreign(k.wrong(), program)
     ended = time.process_time()
     agree = [on_device(k.right(), program, device) for device in devices]
-    show = [on_device(k.wrong(), program, device) for device in devices]
+    show = [on_device(k.wrong(), program, device, wrong.inputs) for device in devices]
     ok = right.ok and between - began < SECONDS and not any(found.differs for found in agree)
     found = wrong.verdict == "refuted" and any(each.differs for each in show)
     row = [

@@ -14,7 +14,7 @@ from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
-from relift.compiler.meaning.witness import Machine, on_inputs
+from relift.compiler.meaning.witness import DRAWN, ORDINARY, on_inputs
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
 from relift.compiler.text.tree import Source
@@ -253,8 +253,10 @@ class _Launch(Run):
         return Vectors(m, t.width)
 
 
-def drawn_inputs(program: Program) -> dict[str, list[Any]]:
+def drawn_inputs(program: Program, called: str = "") -> dict[str, list[Any]]:
     """The inputs on which a refuted kernel is shown to be wrong: the cells of each, in a row.
+
+    `called`: as its report calls them, ordinary ones if it does not.
 
     >>> import relift as rl
     >>> from relift.compiler.foreign.comparison import drawn_inputs
@@ -264,7 +266,7 @@ def drawn_inputs(program: Program) -> dict[str, list[Any]]:
     >>> [len(row) for row in drawn_inputs(double).values()]
     [2]
     """
-    machine = Machine({}, 0)
+    machine = DRAWN[called or ORDINARY]({}, 0)
     found: dict[str, list[Any]] = {}
     for p in program.parameters:
         rows = list(rows_of_type(p.type))

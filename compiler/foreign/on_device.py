@@ -88,10 +88,16 @@ class OnDevice:
 
 
 def on_device(
-    kernel: ByOthers, program: Program, device: str, *, seconds: float = SECONDS
+    kernel: ByOthers,
+    program: Program,
+    device: str,
+    inputs: str = "",
+    *,
+    seconds: float = SECONDS,
 ) -> OnDevice:
     """Run a kernel on the inputs of `drawn_inputs`, and compare with the interpreter.
 
+    `inputs`: what a report calls those on which it found the kernel wrong.
     Raises `ReliftError` where the device, or what a parameter is, is not known.
     """
     own, result, known = interface(program)
@@ -99,7 +105,7 @@ def on_device(
     given = list(
         given_by(parameters_of(kernel_in(functions, kernel.entry)), kernel.arguments, known)
     )
-    drawn = iter(drawn_inputs(program).values())
+    drawn = iter(drawn_inputs(program, inputs).values())
     rows = {b.name: np.array(next(drawn), _stored(b)) for b in known if b.role != "output"}
     arguments = [unflatten([rows[name] for name in p.buffers], p.type) for p in own]
     wanted = flatten(program(*arguments), result.type, "out")

@@ -14,7 +14,7 @@ from typing import Any
 from relift.compiler.foreign import runtime
 from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.declarations import WithDeclarations
-from relift.compiler.foreign.effects import has_effects
+from relift.compiler.foreign.effects import changed, has_effects
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
 from relift.compiler.foreign.runtime import Forked
@@ -98,6 +98,7 @@ class ByHand(WithDeclarations):
         """A kernel, and its parameters without those in local memory."""
         names: list[str] = []
         parameters: list[tuple[str, Any]] = []
+        moved = changed(kernel.body)
         for p in taken_by(kernel):
             t = self._taken(p)
             name = self.w.fresh(p.name)
@@ -113,6 +114,9 @@ class ByHand(WithDeclarations):
             names.append(name)
             parameters.append((p.name, t))
             kind = "array" if t.pointer else "value"
+            if t.pointer and p.name in moved:
+                kind = "pointer"
+                self.w.emit(1, f"{name} = {name}, 0")
             self.w.scopes[0][p.name] = Variable(name, t if t.pointer else plain(t), kind)
         self.block(kernel.body, 1)
         head = f"def run({', '.join(['it', *names, *(a.python for a in self.local)])}):"

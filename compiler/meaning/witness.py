@@ -120,16 +120,12 @@ def on_inputs(report: Report, apart: Sequence[Apart], *, regrouped: bool = False
     """
     if report.verdict != "refuted" or report.fault != "values":
         return report
-    for machine, inputs in (
-        (Machine, "the inputs of drawn_inputs"), (Rough, "inputs that round"),
-        (Falling, "inputs that fall"), (Rising, "inputs that rise"), (Few, "inputs of few values"),
-        (Wide, "large inputs"),
-    ):  # fmt: skip
+    for inputs, machine in DRAWN.items():
         for where, wanted, value in apart if not (regrouped and machine is Rough) else ():
             numbers = on_numbers(wanted, value, machine)
             if numbers is not None and not (near if regrouped else same_number)(*numbers):
                 said = f"on {inputs}, {where} is {numbers[1]} instead of {numbers[0]}"
-                return replace(report, detail=f"{report.detail}; {said}")
+                return replace(report, detail=f"{report.detail}; {said}", inputs=inputs)
     said = f"{report.detail}; no input was found at which the numbers differ"
     return replace(report, verdict="unknown", detail=said)
 
@@ -473,3 +469,15 @@ class Zeros(Machine):
 
 def _number_of(name: str, place: int, why: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{name} {place} {why}".encode()).digest()[:8], "big")
+
+
+ORDINARY = "the inputs of drawn_inputs"
+DRAWN: Mapping[str, type[Machine]] = {
+    ORDINARY: Machine,
+    "inputs that round": Rough,
+    "inputs that fall": Falling,
+    "inputs that rise": Rising,
+    "inputs of few values": Few,
+    "large inputs": Wide,
+}
+"""Inputs that are the same whenever they are drawn, by what they are called."""

@@ -55,7 +55,7 @@ class Report:
     `verdict` is `shown` when every cell of the result is written and equals the interpreter's, for all data at
     these `sizes`; `refuted` by a fault of a kernel or a cell that differs, which `detail` has; else `unknown`,
     and `detail` says what is left.  `notes` say what it rests on.  `too_large` is what was not run to its end.
-    `not_read` is what the text has that nobody here understands, and where.
+    `not_read` is what the text has that nobody here understands, and where; `inputs`, at which a cell differs.
     """
 
     verdict: Verdict
@@ -67,6 +67,7 @@ class Report:
     notes: tuple[str, ...] = ()
     too_large: bool = False
     not_read: str = ""
+    inputs: str = ""
 
     @property
     def ok(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.compiler.validation.regrouping import Reassociation
-from relift.compiler.validation.symbols import Symbol
+from relift.compiler.validation.symbols import Symbol, value_of
 
 NOTE = "where nothing that is compared is NaN, and 0 and -0 are one"
 """What is assumed of such values."""
@@ -22,6 +22,9 @@ class WithoutNaN(Reassociation):
     ...     return a.select(a.lt(x, y), y, x)
     >>> normal = WithoutNaN(a)
     >>> normal(larger(larger(x, y), z)) is normal(larger(x, larger(z, y)))
+    True
+    >>> size = a.made("absolute", "f32", x)
+    >>> normal(larger(a.real(0, "f32"), size)) is normal(size)
     True
     """
 
@@ -48,8 +51,15 @@ class WithoutNaN(Reassociation):
         """The largest or the smallest of several, of which each counts once."""
         parts = {p for v in (a, b) for p in (v.args if v.op == f"any_{op}" else (v,))}
         least = self._neutral(op, a.type)
-        kept = sorted(parts - {least}, key=lambda v: v.number) or [least]
+        left = {v for v in self._without_least(op, parts) if v is not least}
+        kept = sorted(left or parts, key=lambda v: v.number)
         return kept[0] if len(kept) == 1 else self.algebra.made(f"any_{op}", a.type, *kept)
+
+    def _without_least(self, op: str, parts: set[Symbol]) -> set[Symbol]:
+        """What is left where numbers up to 0 stand beside a magnitude, which is never the smaller."""
+        if op == "minimum" or not any(v.op == "absolute" for v in parts):
+            return parts
+        return {v for v in parts if v.op != "real" or value_of(v) > 0}
 
     def _neutral(self, op: str, type_: str) -> Symbol | None:
         """What never is the larger, or the smaller, of two."""

@@ -268,6 +268,7 @@ class Common:
         self, algebra: Folding, points: Sequence[tuple[int, ...]], atoms: Sequence[Index]
     ) -> None:
         self.algebra, self.points, self.atoms = algebra, points, atoms
+        self.known: dict[tuple[int, ...], Symbol | None] = {}
         self.place = {point: k for k, point in enumerate(points)}
 
     def of(self, values: Sequence[Any]) -> Any:
@@ -279,22 +280,29 @@ class Common:
             lanes = [self.of(column) for column in zip(*values, strict=True)]
             return None if None in lanes else tuple(lanes)
         if isinstance(first, Symbol):
-            if any(
-                not isinstance(v, Symbol)
-                or (v.op, v.type, len(v.args)) != (first.op, first.type, len(first.args))
-                for v in values
-            ):
+            if any(not isinstance(v, Symbol) for v in values):
                 return None
-            args = []
-            for column in zip(*(v.args for v in values), strict=True):
-                found = self.of(column)
-                if found is None:
-                    return None
-                args.append(found)
-            return self.algebra.again(first, args)
+            same = tuple(v.number for v in values)
+            if same not in self.known:
+                self.known[same] = self._operation(values)
+            return self.known[same]
         if first.__class__ in (int, Index):
             return self._linear(values)
         return first if all(v == first for v in values) else None
+
+    def _operation(self, values: Sequence[Symbol]) -> Symbol | None:
+        """An operation that all of them are, of what their arguments have in common."""
+        first = values[0]
+        head = first.op, first.type, len(first.args)
+        if any((v.op, v.type, len(v.args)) != head for v in values):
+            return None
+        args = []
+        for column in zip(*(v.args for v in values), strict=True):
+            found = self.of(column)
+            if found is None:
+                return None
+            args.append(found)
+        return self.algebra.again(first, args)
 
     def _linear(self, values: Sequence[Any]) -> Any:
         """A number that is linear in the atoms."""

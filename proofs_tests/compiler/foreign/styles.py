@@ -76,6 +76,13 @@ horner = program(
 )
 rows = program("rows", lambda A, x: pat.map(lambda r: dot(r, x), A), A=f32[64, 96], x=f32[96])
 largest = program("largest", each(largest_of), x=f32[64, 32])
+magnitudes = program(
+    "magnitudes",
+    lambda x: pat.map(
+        lambda r: pat.reduce(rl.maximum, 0.0, pat.map(rl.absolute, r)), pat.split(64, x)
+    ),
+    x=f32[256],
+)
 averages = program("averages", average, x=f32[512])
 shares = program("shares", each(share), x=f32[32, 64])
 convolved = program(
@@ -382,6 +389,26 @@ __kernel void sc(__global const float* x, __global float* y) {
   uint i = get_global_id(0);
   y4[i] = x4[i] * 2.0f + 1.0f;
 }""",(256,),(64,),("x4[i] * 2.0f + 1.0f","x4[i] * 2.0f + (float4)(1.0f, 1.0f, 1.0f, 2.0f)")),
+ByHandKernel("parameters moved to the part of a group", scaled, """
+kernel void twice(global const float* x, global float* y) {
+  const size_t part = get_group_id(0)*get_local_size(0);
+  x += part; y += part;
+  y[get_local_id(0)] = *(x + get_local_id(0)) * 2.0f + 1.0f;
+}""",(1024,),(64,),("x += part;","x += part ^ 64;")),
+ByHandKernel("largest magnitudes by a macro", magnitudes, """
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+kernel void largest(global const float4* x, global float* y) {
+  local float s[16];
+  const int t = get_local_id(0);
+  const float4 v = fabs(x[get_global_id(0)]);
+  const float2 w = (float2)(MAX(v.x, v.z), MAX(v.y, v.w));
+  s[t] = MAX(w.x, w.y);
+  for (int k = 8; k > 0; k /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (t < k) s[t] = MAX(s[t], s[t + k]);
+  }
+  if (t == 0) y[get_group_id(0)] = s[0];
+}""",(64,),(16,),("MAX(v.y, v.w)","MAX(v.y, v.z)")),
 ByHandKernel("pointer walks", totals, """
 __kernel void pw(__global const float* x, __global float* y) {
   __global const float* p = x + get_global_id(0) * 256;

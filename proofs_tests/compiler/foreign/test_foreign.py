@@ -10,7 +10,7 @@ import pytest
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.programs import typed
-from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.comparison import ByOthers, drawn_inputs, validate_foreign
 from relift.compiler.foreign.parameters import NotSaid
 from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
@@ -37,6 +37,17 @@ def test_what_is_not_granted_is_not_used(name: str) -> None:
     [k] = [k for k in KERNELS if k.name == name]
     found = validate_foreign(k.right(), k.program(), reassociate=False)
     assert found.verdict == "refuted", found.text()
+
+
+def test_a_refutation_names_inputs_that_show_it() -> None:
+    """What devices are given: here numbers that are exactly the limit, of which others are hardly one."""
+    [k] = [k for k in STYLES if k.name == "threshold, conditional store"]
+    report = validate_foreign(k.wrong(), k.program())
+    assert report.inputs
+    assert report.inputs in report.detail
+    [x] = drawn_inputs(k.program(), report.inputs).values()
+    [usual] = drawn_inputs(k.program()).values()
+    assert (0.5 in x, 0.5 in usual) == (True, False)
 
 
 @typed(x=f32[8])

@@ -130,6 +130,24 @@ def test_a_copy_in_another_order_that_a_loop_reads() -> None:
     assert meaning.kernels[0].finding.symbols < 1_000
 
 
+def test_cells_that_use_what_they_hold_several_times_have_a_common_form() -> None:
+    """A maximum has the larger so far three times in it: as a tree, one of 20 would be 3^20 times as large."""
+
+    @typed(x=f32[4, 20, 6])
+    def total(x: Any) -> Any:
+        def largest(column: Any) -> Any:
+            return rl.reduce_seq_unroll(rl.maximum, float("-inf"), column)
+
+        def each(m: Any) -> Any:
+            own = rl.to_private(rl.map_seq(largest, rl.transpose(m)))
+            return rl.reduce_seq(rl.add, 0.0, own)
+
+        return rl.map_glb(0)(each, x)
+
+    meaning = found(total)
+    assert meaning.ok, meaning.text()
+
+
 def test_open_sizes_are_all_sizes() -> None:
     """A product of any three sizes, once."""
     meaning = found(made("matmul", nat("m"), nat("k"), nat("n")))

@@ -166,7 +166,7 @@ def _by_others(
         report = validate_foreign(launched, here, reassociate=float_policy != "exact")
         if report.not_read:
             raise _not_read(str(kernel), report.not_read)
-        ran = [on_device(launched, here, device) for device in devices]
+        ran = [on_device(launched, here, device, report.inputs) for device in devices]
     verdict = "validated" if report.ok else report.verdict
     how = "up to the order of sums" if report.reassociated else "to the last bit"
     if as_json:
