@@ -175,15 +175,15 @@ benchmarks = [
     of_product("bias_relu", CUBE),
     of_product("product_transposed", CUBE),
     of_product("products_batched", {"c": 16, "n": 256, "m": 256, "k": 256}),
-    on_cpu("three_products", {"n": 768}, lambda n: 6 * n**3, lambda n: 20 * n * n),
+    on_cpu("three_products", {"n": 768}, lambda n, **_: 6 * n**3, lambda n, **_: 20 * n * n),
     of_product("squared_distances", {"n": 2048, "m": 2048, "k": 64}, tolerance=1e-4),
     on_cpu("mahalanobis", {"n": 1 << 17, "m": 16}, *of_cells(35, 1), tolerance=1e-4),
     of_product("attention", {"n": 2048, "m": 2048, "k": 64}, 2, tolerance=1e-4),
     on_cpu(
         "covariance",
         {"m": 512},
-        lambda m: 2 * 8192 * m * m,
-        lambda m: 4 * (8192 + m) * m,
+        lambda m, **_: 2 * 8192 * m * m,
+        lambda m, **_: 4 * (8192 + m) * m,
         tolerance=1e-4,
     ),
     # images

@@ -47,6 +47,17 @@ def product(A: rl.f32[n, m], x: rl.f32[n], y: rl.f32[m]):
 
 
 @rl.program
+def added(A: rl.f32[n, m], y: rl.f32[m]):
+    return rl.map(lambda p: p[0] + p[1], rl.zip(y, rl.map(total, rl.transpose(A))))
+
+
+@rl.program
+def among_others(A: rl.f32[n, m], y: rl.f32[m], z: rl.f32[m]):
+    sums = rl.map(total, rl.transpose(A))
+    return rl.map(lambda p: p[0] * p[1][0] - p[1][1], rl.zip(y, rl.zip(sums, z)))
+
+
+@rl.program
 def powers(A: rl.f32[n, m], top: rl.f32[m]):
     columns = rl.zip(rl.transpose(A), top)
     return rl.map(lambda p: total(rl.map(lambda v: rl.exp(v - p[1]), p[0])), columns)
@@ -79,7 +90,9 @@ def right(program: Program, tactic: Tactic, sizes: Mapping[str, int]) -> str:
     return compiled.source
 
 
-@pytest.mark.parametrize("program", [sums, product, powers, largest], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "program", [sums, product, added, among_others, powers, largest], ids=lambda p: p.name
+)
 @pytest.mark.parametrize(("rows", "columns"), [(32, 16), (37, 19)])
 def test_columns_are_folded_by_rows(program: Program, rows: int, columns: int) -> None:
     """An accumulator for each column, four rows at a time; rows and columns that are left over, too."""

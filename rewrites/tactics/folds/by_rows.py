@@ -31,9 +31,10 @@ from relift.rewrites.tactics.folds.shared import across_lanes, blocks_across_res
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows import row_in_maps
 from relift.rewrites.tactics.groups.tiles import copy
+from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.transpositions import READ_BY_ROWS
 from relift.rewrites.tactics.vectors.lanes import OUTER, depth_of
-from relift.semantics.patterns import Map, Reduce
+from relift.semantics.patterns import Map, Reduce, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 
@@ -71,7 +72,8 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
         return chunks(at, place)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("map_fusion")))(at, place)
+        zipped = repeat(then(repeat(inside("xs")(_zipped)), apply("map_fusion")))
+        at = then(repeat(topdown(apply("map_fusion"))), zipped)(at, place)
         if around := depth_of(term_at(at.term, place)) - 1:
             return columns_of_each(min(around, 3), rows, width, private_bytes)(at, place)
         fold = _fold_of(term_at(at.term, place))
@@ -87,11 +89,20 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
         else:
             at = apply("map_fission_with_zip", parts={"g": partial})(at, place)
             table = ("xs", "ys")
+            at = inside(*table)(through_what_is_read())(at, place)
         at = inside(*table)(_stored_by_rows(rows, width, private_bytes))(at, place)
         combined = then(IN_ORDER, topdown(apply("map_to_glb", d=0)))
         return first(blocks_across_results(1, width), combined)(at, place)
 
     return tactic
+
+
+def _zipped(at: Rewriting, place: Position) -> Rewriting:
+    """Arrays that are zipped, one of which is what a map gives, are what a map of the zip gives."""
+    if not isinstance(term_at(at.term, place), Zip):
+        raise NoMatch("no arrays are zipped here")
+    inner = inside("xs")(_zipped), inside("ys")(_zipped)
+    return first(apply("zip_map_left"), apply("zip_map_right"), *inner)(at, place)
 
 
 def columns_of_each(depth: int, rows: int, width: int, private_bytes: int) -> Tactic:
