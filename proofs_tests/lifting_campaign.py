@@ -25,9 +25,9 @@ from time import process_time
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
 from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
+from relift.collecting import uncollected
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.execution import Compiled
-from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form

@@ -8,11 +8,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from relift.collecting import uncollected
 from relift.compiler.idioms.constraints.expansion import Expanded, expand
 from relift.compiler.idioms.constraints.parsing import parse
 from relift.compiler.idioms.constraints.solving import MOST_STEPS, Solver, TooManySteps
 from relift.compiler.idioms.constraints.syntax import Constraint
-from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.relations import Relations
 from relift.plugins import working

@@ -26,12 +26,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from relift.collecting import uncollected
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.drawing import Beside
 from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.accesses import Access
-from relift.compiler.idioms.facts.collecting import uncollected
 from relift.compiler.idioms.facts.control import Control
 from relift.compiler.idioms.facts.evolution import exact_quotients
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module

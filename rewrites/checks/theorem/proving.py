@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from relift.collecting import uncollected
 from relift.executors import is_shared
 from relift.files import temporary_folder, writable_cache
 from relift.rewrites.checks.rocq.installed import prover_version
@@ -137,7 +138,8 @@ def prove(
     if derivation.assumed:
         told = ", ".join(own.rule.name for own in derivation.assumed)
         raise NotProved(f"steps are by rules that are ASSUMED: {told}")
-    theorem = general_theorem(derivation, rules)
+    with uncollected():
+        theorem = general_theorem(derivation, rules)
     checker = Checker.here(progress)
     new = checker.check(theorem)
     return Proved(theorem, prover_version(checker.prover.coqc), time.monotonic() - start, new)

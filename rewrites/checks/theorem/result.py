@@ -90,13 +90,16 @@ def halves(said: Statement) -> Halves:
         head = " ".join([*things, *inputs])
         body = ProgramSide.of(w).term(t)
         lines.append(f"Definition {name} {head} : {of} :=\n  {body}.\n")
+    for name, text in said.domains.items():
+        head = " ".join([*things, *inputs])
+        lines.append(f"Definition {_where(name)} {head} : Prop :=\n  {text}.\n")
     both = [f"({p.left} {p.right} : {w.type(p.type)})" for p in pairs]
     agree = [f"({p.proof} : {w.relation(p.type)} {p.left} {p.right})" for p in pairs]
     facts = [f"({p.name} : {p.text})" for p in said.premises]
-    defined = [f"({name} : {text})" for name, text in said.domains.items()]
-    head = "\n  ".join([*things, *both, *facts, *agree, *defined])
     given = " ".join(names)
     xs, ys = " ".join(p.left for p in pairs), " ".join(p.right for p in pairs)
+    defined = [f"({name} : @{_where(name)} {given} {xs})" for name in said.domains]
+    head = "\n  ".join([*things, *both, *facts, *agree, *defined])
     related = w.relation(said.source.type)
     both_given = " ".join(f"{p.right} {p.proof}" for p in pairs)
     held = " ".join(p.name for p in said.premises)
@@ -108,6 +111,11 @@ def halves(said: Statement) -> Halves:
         f"exact (@Derivation.derivation {given} {xs} {held} {both_given}). Qed.\n"
     )
     return Halves("\n".join(lines), _instance(said, things, both, agree, names))
+
+
+def _where(domain: str) -> str:
+    """What says where a program is defined, by the name of the premise that it is."""
+    return domain.replace("D_", "where_", 1)
 
 
 def _instance(
@@ -138,7 +146,7 @@ def _instance(
     held = " ".join(p.name for p in said.premises)
     agreed = " ".join([*(p.proof for p in pairs), *said.domains])
     crossed = " ".join(f"{p.left} {p.right}" for p in pairs)
-    defined = [f"({name} : {text})" for name, text in said.domains.items()]
+    defined = [f"({name} : @{_where(name)} {given} {xs})" for name in said.domains]
     head = "\n  ".join([*others, *both, *laws, *agree, *defined])
     quantified = f"forall {head},\n  " if head else ""
     lines.append(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from relift.compiler.idioms.facts.collecting import uncollected
+from relift.collecting import uncollected
 from relift.compiler.idioms.facts.llvm.ir import (
     CASTS,
     FLOATS,

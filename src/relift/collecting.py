@@ -1,4 +1,4 @@
-"""Without the collector of cycles: what is read of a file is one large graph that stays, and going through it finds nothing."""
+"""Without the collector of cycles: what is made is one large graph that stays, and going through it finds nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """The collector rests; a quarter of the time that a long file takes is its.
+    """The collector rests; a quarter of the time that a long file or theorem takes is its.
 
     >>> import gc
-    >>> from relift.compiler.idioms.facts.collecting import uncollected
+    >>> from relift.collecting import uncollected
     >>> with uncollected():
     ...     gc.isenabled()
     False
