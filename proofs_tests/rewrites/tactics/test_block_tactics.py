@@ -196,6 +196,14 @@ def test_the_second_operand_is_copied_by_a_kernel_of_its_own() -> None:
     assert [str(t.type) for t in copies] == ["f32[2, 5, 16]"]
 
 
+def test_the_first_operand_is_copied_where_each_step_would_read_a_line_of_its_own() -> None:
+    """Rows of a transpose lie across: four of them side by side are one piece of a line for each step."""
+    low, _ = blocked("of a transpose", Block(4, 2, 8))
+    copies = {str(t.type) for t, _ in subterms(low.body) if isinstance(t, ToGlobal)}
+
+    assert copies == {"f32[2, 5, 16]", "f32[2, 5, 4]"}
+
+
 def test_what_depends_on_a_variable_is_not_copied_before() -> None:
     with pytest.raises(NoMatch, match="depends on a variable"):
         blocked("batched", Block(4, 2, 8))

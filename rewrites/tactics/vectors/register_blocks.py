@@ -48,7 +48,9 @@ from relift.semantics.syntax.terms import Term, free_variables
 class Block:
     """A block of `rows` by `vectors` vectors of `lanes` results.
 
-    `packed` says whether the second operand is copied in the order in which the blocks read it.
+    `packed` says whether the second operand is copied in the order in which the blocks read it, and the first where its rows lie
+    across: each step of a block reads a line of its own there, and a product of two matrices of 4096 x 512, the first transposed,
+    takes 31 ms, and 15 with a copy.
     """
 
     rows: int
@@ -101,6 +103,8 @@ def _in_blocks(block: Block) -> Tactic:
         at = inside(*parts.folds)(prologues_stored())(at, place)
         if block.packed:
             at = inside(*parts.folds, *OPERANDS[1])(in_panels(block.columns))(at, place)
+            if lies_across(at.term, (*place, *parts.folds, *OPERANDS[0])):
+                at = attempt(inside(*parts.folds, *OPERANDS[0])(in_panels(block.rows)))(at, place)
         return _tiled(block, parts)(at, place)
 
     return tactic
