@@ -240,6 +240,21 @@ class Memory(Structure):
         ]
         return _reached(x.index - y.index, moves)
 
+    def written_beside(self, one: str, other: str, begin: str) -> bool:
+        x, y = self.accesses.get(one), self.accesses.get(other)
+        if x is None or y is None or not (x.is_store and y.is_store):
+            return False
+        loops = self._loops_within(x, begin)
+        strides = [self.evolution.stride(x, loop) for loop in loops]
+        if (x.base, x.type) != (y.base, y.type) or loops != self._loops_within(y, begin):
+            return False
+        steps = [abs(s.constant) for s in strides if s is not None and s.constant]
+        far = (x.index - y.index).constant
+        is_alike = strides == [self.evolution.stride(y, loop) for loop in loops]
+        return (
+            is_alike and bool(steps) and abs(far or 0) >= min(steps) and self.evolution.apart(x, y)
+        )
+
     def previous(self) -> Iterator[Row]:
         for iterator, begin in self.iterators:
             loop = self.loop_at(begin)

@@ -144,6 +144,7 @@ class Relations(Alternatives):
             "once": self.comes_once,
             "in step": self.in_step,
             "beside": self.read_beside,
+            "pushes": self.written_beside,
         }
         return Same() if name == "same" else Asked(tests[name])
 
