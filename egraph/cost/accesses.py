@@ -8,7 +8,7 @@ from math import prod
 
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
-from relift.egraph.cost.walked import Passed, Walked
+from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
 from relift.semantics.indices.atoms import (
     Index,
     Loaded,
@@ -183,7 +183,7 @@ class Accesses:
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:
-                    return issue + arithmetic, 0.0
+                    return issue + arithmetic + self._new_line(offset), 0.0
                 case 1:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
                     return (issue + self._from_afar(offset)) * vectors + arithmetic, 0.0
@@ -195,6 +195,16 @@ class Accesses:
         far = stride is None or abs(stride) >= _FAR_STRIDE
         dear = _FAR_PAGE if stride is not None and abs(stride) >= _PAGE else _FAR_ACCESS
         return (dear if far else issue) + arithmetic, 0.0
+
+    def _new_line(self, offset: Index) -> float:
+        """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
+        loop = self.meter.scope.loop
+        turn = 0 if loop is None else abs(_stride(offset, loop) or 0)
+        if turn < _LINE or _length(loop) * LINE_BYTES <= self.meter.device.nearest_bytes:
+            return 0.0
+        together = len({each // _LINE for each in self._turns_written_out(offset)})
+        all_turns = prod(n for _, n in self.meter.scope.unrolled)
+        return (_FAR_PAGE if turn >= _PAGE // 2 else _FAR_ACCESS) * together / all_turns
 
     def _from_afar(self, offset: Index) -> float:
         """Cycles that a vector of neighbours takes more, where pages change."""

@@ -435,6 +435,22 @@ def test_a_table_that_each_row_goes_through_is_sent_again_if_it_is_not_near(
     assert (sent < 1.1 * own) if near else (sent > 5 * own)
 
 
+def test_numbers_for_all_lanes_are_dear_if_each_is_in_a_line_of_its_own() -> None:
+    """Down a column of 4096 numbers, whose lines do not stay near; along a row, and down a short column they do."""
+
+    def scaled(x: Any) -> Any:
+        zero, add = rl.splat(16, 0.0), rl.vectorize(16, rl.add)
+        of_row = lambda row: rl.reduce_seq(add, zero, rl.map(lambda v: rl.splat(16, v), row))
+        return rl.as_scalar(rl.map_glb(0)(of_row, x))
+
+    def step(body: Any, rows: int, columns: int) -> float:
+        return cost(CPU, body, x=f32[rows, columns]).compute / (rows * columns)
+
+    down = lambda x: scaled(rl.transpose(x))
+    assert step(down, 4096, 512) > 3 * step(scaled, 512, 4096)
+    assert step(down, 256, 512) < 1.5 * step(scaled, 512, 256)
+
+
 def test_far_cells_are_no_dearer_for_a_driver_that_packs_work_items() -> None:
     """A cell in another page takes what it takes, gathered with others or by itself."""
 
