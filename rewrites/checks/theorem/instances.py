@@ -7,6 +7,7 @@ in common, the same derivation tells which numbers are one size.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -46,15 +47,16 @@ def _assignments(
     if not rising:
         return
     fixed = {n for step in derivation.steps for n in step.choices.values() if 1 < n <= FIXED}
-    for nested in (False, True):
-        numbers = apart_from([originals[x] for x in rising], nested=nested)
+    for equal, nested in itertools.product((False, True), repeat=2):
+        numbers = apart_from([originals[x] for x in rising], nested=nested, equal=equal)
         apart = {
             name: new * math.lcm(1, *(n for n in fixed if originals[name] % n == 0))
             for name, new in zip(rising, numbers, strict=True)
         }
         own = {name: apart[name] for name in derivation.sizes}
         yield own, {n: apart[str(n)] for n in chosen}
-    yield own, {}
+        if nested:
+            yield own, {}
     divisors = math.lcm(1, *_divisors(derivation, rules))
     primes = dict(zip(derivation.sizes, _primes(), strict=False))
     for depth in range(1, NESTED + 1):
@@ -76,11 +78,12 @@ def _divisors(derivation: Derivation, rules: Mapping[str, Rule]) -> Iterator[int
                 yield filled
 
 
-def apart_from(numbers: Sequence[int], *, nested: bool = False) -> list[int]:
+def apart_from(numbers: Sequence[int], *, nested: bool = False, equal: bool = False) -> list[int]:
     """Rising numbers, each a prime of its own times those before it that divide the original; 0 divides nothing.
 
     `nested`: also times the product of those before it whose product divides it, from the smallest on, as rows of
-    1024 in vectors of 4 have 64 chunks.
+    1024 in vectors of 4 have 64 chunks.  `equal`: one that is as large as another before it is a multiple of it, too,
+    as a radius of 8 is one chunk of 8.
 
     >>> from relift.rewrites.checks.theorem.instances import apart_from
     >>> apart_from([4, 16, 24, 64])
@@ -89,11 +92,15 @@ def apart_from(numbers: Sequence[int], *, nested: bool = False) -> list[int]:
     [5, 7]
     >>> apart_from([4, 64, 1024], nested=True)
     [5, 35, 1925]
+    >>> apart_from([8, 8, 16], equal=True)
+    [5, 35, 385]
     """
     found: list[int] = []
     for number, prime in zip(numbers, _primes(), strict=False):
         below = zip(numbers, found, strict=False)
-        dividing = [(old, new) for old, new in below if 0 < old < number and number % old == 0]
+        dividing = [
+            (old, new) for old, new in below if 0 < old < number + equal and number % old == 0
+        ]
         common, product, quotient = math.lcm(1, *(new for _, new in dividing)), 1, number
         for old, new in dividing if nested else ():
             if quotient % old == 0:

@@ -117,6 +117,14 @@ def test_other_sizes_take_the_same_proof(checker: Checker, monkeypatch: pytest.M
     assert runs == ["AtItsSizes"]
 
 
+def test_one_chunk_is_as_general_as_many() -> None:
+    """A size may be what was chosen along the way: elsewhere it is several times that."""
+    one, many = (general_theorem(chunked(size), RULES) for size in (4, 24))
+    assert one.composition.name == many.composition.name
+    assert len(set(one.statement.writer.atoms)) == len(set(many.statement.writer.atoms))
+    assert (4, 4) not in one.statement.writer.atoms
+
+
 @needs_prover
 def test_half_a_result_that_assumes_is_not_kept(checker: Checker) -> None:
     """Each half is audited: one that rests on an axiom is refused, and refused again."""
