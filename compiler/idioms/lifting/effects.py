@@ -306,10 +306,11 @@ def _before(
     cell: Read,
 ) -> Expression:
     """What the cell holds before: what it held before the loop, or what an earlier store of the nest put there."""
+    together = _together(expressions, store, root)
     others = [
         a for a in relations.accesses.values()
         if a.is_store and a.base == store.base and a.instruction.block in root.blocks
-        and a not in _together(expressions, store, root) and not relations.evolution.apart(a, store)
+        and a not in together and not relations.evolution.apart(a, store)
     ]  # fmt: skip
     if not others:
         return cell
