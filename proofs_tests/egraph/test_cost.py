@@ -182,10 +182,29 @@ def test_what_is_read_by_all_of_a_block_is_read_once(device: DeviceDescription) 
         )
 
     out, loops = (
-        cost(device, products(each), x=f32[1 << 16], y=f32[1 << 16])
+        cost(device, products(each), x=f32[1 << 14], y=f32[1 << 14])
         for each in (rl.map_seq_unroll, rl.map_seq)
     )
     assert out.compute < loops.compute / 1.5
+
+
+def test_what_neighbours_write_apart_is_not_put_together() -> None:
+    """Each in a run of its own, of so many cells; by vectors there are fewer accesses."""
+
+    def runs(length: int, width: int = 1) -> float:
+        def copied(run: Any) -> Any:
+            if width == 1:
+                return rl.map_seq(lambda v: v + 1.0, run)
+            lanes = rl.map_seq(lambda v: rl.map_vec(lambda x: x + 1.0, v), rl.as_vector(width, run))
+            return rl.as_scalar(lanes)
+
+        def body(x: Any) -> Any:
+            return rl.map_glb(0)(copied, rl.split(length, rl.repeat(1 << 24, x)))
+
+        return cost(GPU, body, x=f32).compute
+
+    assert runs(4) * 3 < runs(32) < 1.5 * runs(1024)
+    assert runs(32, 4) * 2 < runs(32)
 
 
 def test_what_is_not_lowered_has_no_cost() -> None:

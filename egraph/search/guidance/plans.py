@@ -47,6 +47,7 @@ from relift.rewrites.tactics.groups.stencil_strips import (
     strips_of_items,
     strips_of_lines,
 )
+from relift.rewrites.tactics.groups.tables import in_tables
 from relift.rewrites.tactics.groups.tiles import stencil_in_groups
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
@@ -311,8 +312,8 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
                 rows = then(inside("f")(rows), apply("map_to_wrg", d=d))
                 yield rows
     for side in _SIDES:
-        yield tiles_across(side)
-        yield zipped_across(side)
+        yield in_tables(tiles_across(side))
+        yield in_tables(zipped_across(side))
 
 
 _ROW_MEMBERS = (64, 128, 32)

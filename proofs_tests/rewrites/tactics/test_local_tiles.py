@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proofs_tests.compiler.programs import typed
 from relift import (
     add,
     clamp,
@@ -28,6 +31,7 @@ from relift import (
     slide,
     slide_nd,
     transpose,
+    transpose_axes,
 )
 from relift import zip as zipped
 from relift.compiler.agreement.inputs import whole_inputs
@@ -49,12 +53,13 @@ from relift.rewrites.tactics.groups.stencil_strips import (
     strips_of_items,
     strips_of_lines,
 )
+from relift.rewrites.tactics.groups.tables import in_tables
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.semantics.language.programs import Program
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
-c, n, m, r = nat("c"), nat("n"), nat("m"), nat("r")
+c, n, m, r, k = nat("c"), nat("n"), nat("m"), nat("r"), nat("k")
 ROOM = 48 * 1024
 
 
@@ -161,6 +166,43 @@ def tables_below_largest(a: f32[c, n, m]):
     return map(lambda table: map(below, table), a)
 
 
+@program
+def turned(a: f32[c, n, m]):
+    return map(
+        lambda table: map(lambda row: map(lambda v: v + v, row), table), transpose_axes(0, 2, a)
+    )
+
+
+@program
+def turned_twice(a: f32[c, n, m]):
+    return transpose_axes(1, 2, transpose_axes(0, 2, a))
+
+
+@program
+def with_turned(a: f32[c, n, m], b: f32[m, n, c]):
+    tables = zipped(a, transpose_axes(0, 2, b))
+    rows = map(lambda p: zipped(p[0], p[1]), tables)
+    return map(lambda t: map(lambda p: map(lambda q: q[0] - q[1], zipped(p[0], p[1])), t), rows)
+
+
+@program
+def channels_last(a: f32[k, c, n, m]):
+    return map(lambda image: map(transpose, transpose(image)), a)
+
+
+@program
+def channels_first(a: f32[k, n, m, c]):
+    return map(lambda image: transpose(map(transpose, image)), a)
+
+
+@program
+def four_turned(a: f32[k, c, n, m]):
+    return map(
+        lambda w: map(lambda x: map(lambda y: map(lambda v: v + 1.0, y), x), w),
+        transpose_axes(0, 3, a),
+    )
+
+
 CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (
         load_program(str(EXAMPLES / "convolution.py")),
@@ -185,7 +227,14 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (weighed, rows_in_groups(32, ROOM), {"n": 64, "m": 8}),
     (load_program(str(EXAMPLES / "transpose.py")), tiles_across(8), {"n": 16, "m": 24}),
     (doubled_across, tiles_across(8), {"n": 16, "m": 8}),
-    (batch, tiles_across(8), {"c": 3, "n": 16, "m": 8}),
+    (doubled_across, tiles_across(16), {"n": 15, "m": 26}),
+    (batch, in_tables(tiles_across(8)), {"c": 3, "n": 16, "m": 8}),
+    (turned, in_tables(tiles_across(8)), {"c": 8, "n": 3, "m": 16}),
+    (turned_twice, in_tables(tiles_across(8)), {"c": 3, "n": 24, "m": 16}),
+    (with_turned, in_tables(zipped_across(8)), {"c": 16, "n": 3, "m": 8}),
+    (channels_last, in_tables(tiles_across(8)), {"k": 2, "c": 8, "n": 3, "m": 16}),
+    (channels_first, in_tables(tiles_across(8)), {"k": 2, "n": 3, "m": 16, "c": 8}),
+    (four_turned, in_tables(tiles_across(8)), {"k": 8, "c": 2, "n": 3, "m": 16}),
     (
         load_program(str(EXAMPLES / "md.py")),
         then(rows_in_groups(32, ROOM), tuples_side_by_side()),
@@ -249,6 +298,34 @@ def test_no_access_leaves_its_array_and_no_two_work_items_race(kernel: Compiled)
 def test_columns_are_not_copied() -> None:
     with pytest.raises(NoMatch, match="no rows that lie one after the other"):
         derive(columns, rows_in_groups(32, ROOM), {"n": 16, "m": 64})
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(4))))
+def test_tiles_are_of_the_dimension_along_which_memory_is_read(axes: tuple[int, ...]) -> None:
+    """Of any permutation but those that leave the last axis where it is."""
+    lengths = 9, 10, 12, 14
+
+    def permuted(x: Any) -> Any:
+        at = list(range(4))
+        for place, axis in enumerate(axes):
+            other = at.index(axis)
+            x = transpose_axes(place, other, x) if other != place else x
+            at[place], at[other] = at[other], at[place]
+        return x
+
+    source = typed(x=f32[lengths])(permuted)
+    if axes[-1] == 3:
+        with pytest.raises(NoMatch):
+            derive(source, in_tables(tiles_across(16)))
+        return
+    found = derive(source, in_tables(tiles_across(16)))
+    (tiled,) = [s for s in found.steps if s.rule == "tile_map"]
+    x = np.arange(math.prod(lengths), dtype=np.float32).reshape(lengths)
+
+    assert tiled.choices == {"m": lengths[3], "n": lengths[axes[-1]]}
+    np.testing.assert_array_equal(
+        compile_program(replace(found.program, body=found.result))(x), x.transpose(axes)
+    )
 
 
 @program

@@ -27,7 +27,15 @@ from relift.rewrites.tactics.sharing import has_fold, named
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    dimensions,
+)
 
 LEAST_ROW = 8
 """Cells of a row that neighbours read far apart: fewer lie in what memory sends at a time."""
@@ -108,8 +116,8 @@ def _behind(cells: int) -> Tactic:
 def tiles_across(side: int) -> Tactic:
     """A map over the cells of a table that lies across, by groups with a square tile each, read from local memory.
 
-    Neighbours read the tile along the lines of memory, and write it along those of the result.  A map over tables, as
-    of a batch, gives each to groups of the third dimension.
+    Neighbours read the tile along the lines of memory, and write it along those of the result.  Of rows and columns that
+    `side` does not divide a tile has as many as do.
 
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
@@ -118,12 +126,9 @@ def tiles_across(side: int) -> Tactic:
     >>> [step.rule for step in found.steps if step.rule.startswith(("tile", "store", "pad"))]
     ['tile_map', 'pad_empty_removed', 'pad_empty_transpose', 'store_local']
     """
-    tile = then(nest(*WORK_ITEMS), inside("xs")(_ACROSS))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if isinstance(t, Map) and not place and _row(t.f.body.type) is not None:
-            return then(inside("f")(tactic), apply("map_to_wrg", d=2))(at, place)
         if is_layout(t):
             at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
         at = then(attempt(apply("map_map_transpose", "backward")), fuse())(at, place)
@@ -132,19 +137,31 @@ def tiles_across(side: int) -> Tactic:
             raise NoMatch("no map over the cells of one table stands here")
         if not lies_across(at.term, (*place, "xs")):
             raise NoMatch("neighbours read what lies side by side")
-        at = apply("tile_map", m=side, n=side)(at, place)
+        rows, columns = _sides(t.type, side)
+        at = apply("tile_map", m=rows, n=columns)(at, place)
+        tile = then(nest(*WORK_ITEMS), inside("xs")(_across(rows)))
         return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
 
     return tactic
 
 
-_ACROSS = then(
-    apply("transpose_transpose", "backward"),
-    inside("xss")(copy(*WORK_ITEMS)),
-    _behind(1),
-    inside("xs", "xss")(apply("store_local")),
-)
-"""A tile that lies across, in local memory; an open cell follows each of its lines."""
+def _sides(t: Type, most: int) -> tuple[int, int]:
+    """How many rows and columns a tile has: at most so many that divide those of a table."""
+    lengths = [n.constant or 1 for n in dimensions(t)[0]]
+    rows, columns = (next(d for d in range(most, 0, -1) if n % d == 0) for n in lengths)
+    if min(rows, columns) < LEAST_ROW:
+        raise NoMatch("no tile of some rows and columns divides the table")
+    return rows, columns
+
+
+def _across(rows: int) -> Tactic:
+    """A tile of so many rows that lies across, in local memory, with one or two open cells behind each of its lines."""
+    return then(
+        apply("transpose_transpose", "backward"),
+        inside("xss")(copy(*WORK_ITEMS)),
+        _behind(1 + rows % 2),
+        inside("xs", "xss")(apply("store_local")),
+    )
 
 
 def zipped_across(side: int) -> Tactic:
@@ -169,12 +186,13 @@ def zipped_across(side: int) -> Tactic:
         if not across:
             raise NoMatch("neighbours read what lies side by side")
         at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
-        at = apply("tile_map", m=side, n=side)(at, place)
+        rows, columns = _sides(t.type, side)
+        at = apply("tile_map", m=rows, n=columns)(at, place)
         blocks = (*place, "xs", "xss", "xs")
         at = inside("xs")(apply("tile_zip"))(at, blocks)
         at = fuse()(at, blocks)
         for field in across:
-            at = inside("f", "f", "xs", field)(_ACROSS)(at, blocks)
+            at = inside("f", "f", "xs", field)(_across(rows))(at, blocks)
         return nest(*GROUPS, *WORK_ITEMS)(at, blocks)
 
     return tactic

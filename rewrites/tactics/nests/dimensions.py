@@ -65,7 +65,7 @@ def one_fold(at: Rewriting, place: Position) -> Rewriting:
     if isinstance(t.xs, Map) and isinstance(inner := t.xs.f.body, Reduce):
         if inner.op != t.op:
             raise NoMatch("the reductions are by different operators")
-        at = then(inside("xs")(_rows_first), apply("reduce_join", "backward"))(at, place)
+        at = then(inside("xs")(rows_first), apply("reduce_join", "backward"))(at, place)
         if is_layout(term_at(at.term, (*place, "xs"))):
             return at
     elif not isinstance(t.xs, Join):
@@ -81,13 +81,13 @@ def _joined_map(at: Rewriting, place: Position) -> Rewriting:
     if not isinstance(t.xss.f.body, Map):
         raise NoMatch("what is joined is computed by no map")
     return then(
-        inside("xss")(_rows_first),
+        inside("xss")(rows_first),
         apply("map_join", "backward"),
         inside("xs")(attempt(first(apply("join_split"), _joined_zips))),
     )(at, place)
 
 
-def _rows_first(at: Rewriting, place: Position) -> Rewriting:
+def rows_first(at: Rewriting, place: Position) -> Rewriting:
     """What the function of a map goes through is what the map goes through."""
     t = term_at(at.term, place)
     assert isinstance(t, Map), "cannot happen: it was looked at"
