@@ -22,9 +22,9 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
+from relift.rewrites.tactics.groups.dimensions import cells_copied
 from relift.rewrites.tactics.nests.dimensions import rows_first
 from relift.rewrites.tactics.reuse import neighbours
-from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Transpose
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.types import dimensions
@@ -55,7 +55,7 @@ def in_tables(table: Tactic) -> Tactic:
             raise NoMatch("no array of two to five dimensions")
         if depth == 2:
             return table(at, place)
-        at = then(fuse(), _copied(depth), _in_rows(depth))(at, place)
+        at = then(fuse(), cells_copied, _in_rows(depth))(at, place)
         apart = [cells for _, cells in neighbours(at.term, (*place, "xs")) or ()][: depth - 1]
         nearest = sorted(range(len(apart)), key=lambda d: apart[d])
         return first(*(_with(d, depth, table) for d in nearest))(at, place)
@@ -79,21 +79,16 @@ def _with(dimension: int, depth: int, table: Tactic) -> Tactic:
     return tactic
 
 
-def _copied(depth: int) -> Tactic:
-    """What is only rearranged, copied by maps in one another."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not is_layout(term_at(at.term, place)):
-            return at
-        inner = inside("f")(_copied(depth - 1)) if depth > 1 else skip
-        return then(apply("insert_copy"), inner)(at, place)
-
-    return tactic
-
-
 def _in_rows(depth: int) -> Tactic:
     """Maps in one another, each of which goes through the elements of the one around it."""
-    return then(inside("f")(_in_rows(depth - 1)), rows_first) if depth > 1 else skip
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.f.body, Map):
+            raise NoMatch("no maps in one another")
+        return then(inside("f")(_in_rows(depth - 1)), rows_first)(at, place)
+
+    return tactic if depth > 1 else skip
 
 
 def exchanged(d: int) -> Tactic:
