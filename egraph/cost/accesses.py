@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
+from relift.egraph.cost.fetched import Moving, fetched_bytes
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
 from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
@@ -123,11 +124,35 @@ class Accesses:
                 self.meter.counted.streamed += self._in_strips(memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
+                if self.meter.on_gpu and not self._storing and memory.space.of_device:
+                    self._load(memory, offset, again)
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
+
+    def _load(self, memory: Memory, offset: Index, again: float) -> None:
+        """Count the numbers that work-items of a GPU load, and what their groups get from the second cache.
+
+        What lies in the cells that an access like this one reads is there already.
+        """
+        scope = self.meter.scope
+        apart = scope.thread is None or _stride(offset, scope.thread) != 0
+        cells = (scope.width if apart else 1.0) / again
+        moving: list[Moving] = []
+        for each in scope.around:
+            stride = _stride(offset, each.index)
+            if stride is None:
+                return self.meter.load(cells, 0.0)
+            moving.append(Moving(each, stride))
+        bytes, run = fetched_bytes(moving, memory.scalar.bytes, self.meter.device.compute_units)
+        key = (memory.name, *((m.around.turns, m.stride) for m in moving))
+        begun = self.meter.counted.places.setdefault(key, [])
+        first = _somewhere(offset)
+        known = any(abs(first - other) < max(run, _SECTOR) for other in begun)
+        begun.append(first)
+        return self.meter.load(cells, 0.0 if known else bytes)
 
     def _reach(self, memory: Memory, offset: Index) -> None:
         """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
+from relift.egraph.cost.fetched import Around
 from relift.egraph.cost.kernel import PACKED, Kernel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
@@ -41,7 +42,7 @@ class Scope:
 
     The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
     A driver makes vectors of so many turns of a `packed` loop.  `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
-    many are `started`, `group` of them in a group, and each of these does `turns` of them.
+    many are `started`, `group` of them in a group, and each of these does `turns` of them.  `around` is all of it.
     """
 
     loop: Index | None = None
@@ -57,6 +58,7 @@ class Scope:
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
     computed: tuple[list[Computed], ...] = ()
+    around: tuple[Around, ...] = ()
 
 
 class Meter:
@@ -104,6 +106,11 @@ class Meter:
             self.counted.apart += issued
             self.counted.gathered += issued * min(1.0, NEAR / max(cycles, NEAR))
 
+    def load(self, cells: float, bytes: float) -> None:
+        """Numbers that every work-item of a GPU loads each time that it comes here, and what all get of the second cache."""
+        self.counted.loaded += cells * self.scope.trips * self.scope.items
+        self.counted.fetched += bytes
+
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
         self.counted.waits += cycles * self.scope.trips * self.scope.turns
@@ -148,6 +155,7 @@ class Meter:
             group=group,
             host=False,
             computed=block,
+            around=(*scope.around, *_shared_out(t, i, n)),
         )
         with self._inside(inner):
             yield i
@@ -179,6 +187,7 @@ class Meter:
             host=False,
             unrolled=around,
             computed=(*scope.computed, []),
+            around=(*scope.around, Around(i, n, "loop")),
         )
         with self._inside(inner):
             yield i
@@ -209,6 +218,17 @@ class Meter:
         i = variable(self.fresh("i"), width)
         scope = self.scope
         block = (*scope.computed, [])
-        lane = replace(scope, lane=i, width=float(width.constant or 1), computed=block)
+        n = float(width.constant or 1)
+        around = (*scope.around, Around(i, n, "item"))
+        lane = replace(scope, lane=i, width=n, computed=block, around=around)
         with self._inside(lane):
             yield i
+
+
+def _shared_out(t: EachOf, i: Index, n: float) -> list[Around]:
+    """What the work-items, or groups, of a map stand for: without groups of their own, neighbours are a group."""
+    if isinstance(t, MapLcl):
+        return [Around(i, n, "item")]
+    if isinstance(t, MapWrg) or t.dim != 0:
+        return [Around(i, n, "group")]
+    return [Around(i, n / min(n, GROUP), "group"), Around(i, min(n, GROUP), "item")] if n else []

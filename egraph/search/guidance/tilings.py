@@ -62,7 +62,7 @@ _WAITED_AHEAD = 0.05
 """The same where it fetches the next one meanwhile: 4096^3 takes 2.95 ms on an H200, and 3.07 ms otherwise."""
 _RESIDENT = 2048
 """Work-items that a unit holds at most."""
-_PARTS = (2, 4, 8, 16, 32)
+_PARTS = (2, 4, 8, 16, 32, 64, 128, 256)
 """Of how many parts folds are made that several groups have."""
 _LEAST_PART = 128
 """Steps of a part at least: its results are written and read once more."""
@@ -117,8 +117,10 @@ def _length(t: Term) -> int:
     return dimensions(t.type)[0][0].constant or 1
 
 
-def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
+def tilings(nest: Extent, device: DeviceDescription, *, alone: bool = True) -> list[Tiles]:
     """The tiles that a device has room for, the best first: those that divide a nest, and those by which it is padded.
+
+    One in one more map is not padded, where that is not for its own parts: it does not stand `alone` then.
 
     >>> from relift.egraph.search.guidance.tilings import Extent, tilings
     >>> from relift.device import GPU
@@ -130,7 +132,7 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     [(96, 128, 24)]
     """
     width = device.vector_width
-    more = _PADDED if nest.batches == 1 else ()
+    more = _PADDED if nest.batches == 1 or not alone else ()
     sizes = itertools.product(
         sorted({*_divisors(nest.rows, _SIDES, width), *more}),
         sorted({*_divisors(nest.columns, _SIDES, width), *more}),
@@ -201,7 +203,7 @@ def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]
         return []
 
     def ahead(of: Extent) -> list[Tiles]:
-        return [tiles for tiles in tilings(of, device) if tiles.ahead]
+        return [tiles for tiles in tilings(of, device, alone=False) if tiles.ahead]
 
     whole = min((_waiting(nest, tiles, device) for tiles in ahead(nest)), default=math.inf)
     found: list[tuple[float, int, Tiles]] = []
@@ -278,4 +280,4 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         for tiles in worth(extent, device):
             yield tile_for_groups(tiles)
         for parts, tiles in parts_of(extent, device)[:_SPLIT]:
-            yield folds_in_parts(parts, tile_for_groups(tiles))
+            yield folds_in_parts(parts, tile_for_groups(tiles), tiles.rows, tiles.columns)

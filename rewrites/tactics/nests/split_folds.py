@@ -12,16 +12,19 @@ it computes at once.  Source: CUTLASS and cuBLAS, split-K; the interchanges are 
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, skip, then
 from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at, prologues_stored
+from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.vectors.lanes import in_vectors
 from relift.semantics.syntax.binding import Position
 
 
-def folds_in_parts(parts: int, tactic: Tactic) -> Tactic:
+def folds_in_parts(parts: int, tactic: Tactic, rows: int = 1, columns: int = 1) -> Tactic:
     """A nest whose folds are made of so many parts, all of which a tactic computes, as a nest in one more map.
+
+    Its blocks are of so many rows and columns: where these do not divide it, there is more of each part than is read.
 
     Raises `NoMatch` where the parts do not divide the folds, the nest is in one more map already, or its folds are by
     no operator.
@@ -46,11 +49,23 @@ def folds_in_parts(parts: int, tactic: Tactic) -> Tactic:
         at = normal_form()(at, here)
         table = (*here, *parts_at(at, here).folds)
         at = then(prologues_stored(), _parts_outside(steps // parts))(at, table)
-        stored = then(tactic, apply("store_global"))
+        down, across, _ = nest.lengths
+        more = -down % rows, -across % columns
+        within = inside(*("xs",) if any(more) else ())
+        stored = then(_longer_parts(*more), within(then(tactic, apply("store_global"))))
         at = inside(*_PARTS)(stored)(at, table)
         return then(IN_ORDER, _each_result)(at, here)
 
     return split
+
+
+def _longer_parts(rows: int, columns: int) -> Tactic:
+    """Parts of so many more rows and columns, of which the first are taken once they are stored."""
+    taken = ("xs",) * (bool(rows) + bool(columns))
+    if not taken:
+        return skip
+    outside = apply("map_fusion", "backward", parts={"g": ("f", *taken)})
+    return then(inside("f")(padded(rows, columns)), outside)
 
 
 _PARTS: Position = ("xs", "xss")

@@ -1,0 +1,80 @@
+"""What the work-groups of a GPU get from its second cache: of what a group reads again soon, the nearest cache has it.
+
+Of an access the cells are counted that the work-items of a group read together, and in those of the loops around it that
+walk through no more than the nearest cache keeps.  Other groups, and the turns of the other loops, get them anew.
+Source: the footprint of an affine access, as in Bastoul and Feautrier, CC'03, of dimensions that do not overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from relift.semantics.indices.atoms import Index
+
+_KEPT_BYTES = 64 * 1024
+"""Bytes of one memory that the nearest cache keeps for a group, beside what it keeps for the others of its unit."""
+_SECTOR_BYTES = 32
+
+Level: TypeAlias = Literal["group", "item", "loop"]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What an access stands in: so many turns of a loop, work-items or lanes of a group, or groups; outermost first."""
+
+    index: Index
+    turns: float
+    level: Level
+
+
+@dataclass(frozen=True)
+class Moving:
+    """By how many cells an access moves with each of what it stands in; 0 with what it does not depend on."""
+
+    around: Around
+    stride: int
+
+
+def fetched_bytes(moving: Sequence[Moving], cell_bytes: int, units: int) -> tuple[float, float]:
+    """The bytes that all groups get of an access, and the cells that lie side by side of what is read together.
+
+    Groups that follow one another run at the same time: what they all read, each of so many units gets once.
+
+    >>> from relift.egraph.cost.fetched import Around, Moving, fetched_bytes
+    >>> from relift.semantics.indices.expressions import variable
+    >>> from relift.semantics.syntax.sizes import Size
+    >>> i = variable("i", Size.of(64))
+    >>> groups, items, turns = (Around(i, 64.0, level) for level in ("group", "item", "loop"))
+    >>> fetched_bytes([Moving(groups, 64), Moving(items, 1), Moving(turns, 0)], 4, 132)
+    (16384.0, 64.0)
+    >>> fetched_bytes([Moving(groups, 0), Moving(turns, 4096), Moving(items, 1)], 4, 132)
+    (1048576.0, 64.0)
+    """
+    together = [m for m in moving if m.around.level == "item"]
+    times = 1.0
+    for m in reversed([m for m in moving if m.around.level == "loop"]):
+        if times == 1.0 and _footprint([*together, m], cell_bytes)[0] <= _KEPT_BYTES:
+            together.append(m)
+        else:
+            times *= m.around.turns
+    apart = float(units)
+    for m in reversed([m for m in moving if m.around.level == "group"]):
+        alike = m.stride == 0
+        times *= min(m.around.turns, apart) if alike else m.around.turns
+        apart = max(1.0, apart / m.around.turns) if alike or m.around.turns == 1 else math.inf
+    size, run = _footprint(together, cell_bytes)
+    return size * times, run
+
+
+def _footprint(moving: Sequence[Moving], cell_bytes: int) -> tuple[float, float]:
+    """The bytes of the sectors in which an access reads, and how many cells of them lie side by side."""
+    run, runs = 1.0, 1.0
+    for stride, turns in sorted((abs(m.stride), m.around.turns) for m in moving if m.stride):
+        if stride <= run:
+            run += stride * (turns - 1)
+        else:
+            runs *= turns
+    return max(run * cell_bytes, _SECTOR_BYTES) * runs, run
