@@ -19,6 +19,7 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import Buffer, Kernel, Launch
 from relift.compiler.text.names import Names, stored_as
 from relift.compiler.text.tree import KernelText, Source
+from relift.device import DeviceDescription
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.expressions import simplifying
 from relift.semantics.indices.stored import memories
@@ -159,13 +160,16 @@ def _launch(
     )
 
 
-def refusal(program: Program) -> str | None:
-    """Why the compiler refuses a low-level program, None if it does not; the search asks it of its candidates."""
+def refusal(program: Program, device: DeviceDescription | None = None) -> str | None:
+    """Why the compiler, or a device, refuses a low-level program, None if neither does; the search asks it of its candidates."""
     try:
-        compile_program(program)
+        compiled = compile_program(program)
     except (IllTyped, Unsupported) as error:
         return error.message
-    return None
+    if device is None:
+        return None
+    room = device.local_memory_bytes, device.max_work_group
+    return compiled.plan.too_large(*room, device.name)
 
 
 def runs(program: Program) -> bool:

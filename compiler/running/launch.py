@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -144,6 +145,28 @@ class Launch:
     _known: dict[tuple[int, ...], Launch] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+
+    def too_large(self, local_bytes: int, group: int, device: str) -> str | None:
+        """What a kernel needs more of than the device has, whose groups have so many bytes and work-items at most.
+
+        >>> from relift import compile, f32, map_lcl, map_wrg, program, to_local
+        >>> @program
+        ... def twice(x: f32[4, 64]):
+        ...     return map_wrg(0)(lambda row: map_lcl(0)(lambda v: v + v, to_local(map_lcl(0)(lambda v: v, row))), x)
+        >>> compile(twice).plan.too_large(128, 64, "a small device")
+        'twice_1 needs 256 bytes of local memory, a small device has 128; take smaller tiles'
+        """
+        for kernel in self.kernels:
+            for wanted, limit, what in (
+                (kernel.local_bytes, local_bytes, "bytes of local memory"),
+                (prod(kernel.local), group, "work-items in a group"),
+            ):
+                if wanted > limit:
+                    return (
+                        f"{kernel.name} needs {wanted} {what}, {device} has {limit}; "
+                        "take smaller tiles"
+                    )
+        return None
 
     def solved(self, arguments: tuple[Any, ...], given: Mapping[str, int]) -> dict[str, int]:
         """The open sizes, as far as given, else from the shapes of the arguments; raises `IllTyped`."""

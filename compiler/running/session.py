@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -83,13 +82,6 @@ def poisoned(cells: int, dtype: np.dtype[Any]) -> Row:
 
 def check_limits(plan: Launch, device: Device) -> None:
     """Raise `Unsupported` for what PoCL would not refuse but crash on."""
-    for kernel in plan.kernels:
-        for wanted, limit, what in (
-            (kernel.local_bytes, device.local_mem_size, "bytes of local memory"),
-            (math.prod(kernel.local), device.max_work_group_size, "work-items in a group"),
-        ):
-            if wanted > limit:
-                raise Unsupported(
-                    f"{kernel.name} needs {wanted} {what}, {label(device)} has {limit}; "
-                    "take smaller tiles"
-                )
+    wanted = plan.too_large(device.local_mem_size, device.max_work_group_size, label(device))
+    if wanted is not None:
+        raise Unsupported(wanted)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relift
 from proofs_tests.compiler.programs import typed
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
@@ -24,6 +25,8 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.groups.tiles import stencil_in_groups
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
@@ -137,6 +140,30 @@ def test_a_table_is_transposed_through_local_memory_on_a_gpu_only() -> None:
     for device, through in ((GPU, True), (CPU, False)):
         found = optimize(example("transpose"), {"n": 1024, "m": 2048}, device, refused=refusal)
         assert (ToLocal in patterns_of(found.candidates[0].term)) == through
+
+
+def test_a_candidate_that_needs_more_local_memory_than_the_device_has_is_refused() -> None:
+    """Tiles of a stencil that a device with more of it takes."""
+    jacobi = example("j2d5pt").at({"n": 64, "m": 64})
+    tiled = replace(jacobi, body=derive(jacobi, stencil_in_groups(32)).result)
+    small = replace(GPU, local_memory_bytes=4096)
+
+    assert refusal(tiled, GPU) is None
+    assert "bytes of local memory" in (refusal(tiled, small) or "")
+    found = relift.optimize(jacobi, {}, small, top=4).candidates
+    assert all(compile_program(each.term).plan.kernels[0].local_bytes <= 4096 for each in found)
+
+
+def test_a_permutation_of_axes_is_read_and_written_in_lines() -> None:
+    """Through tiles of local memory, whichever axis is last."""
+
+    def turned(x: Any) -> Any:
+        return relift.transpose_axes(1, 2, relift.transpose_axes(0, 2, x))
+
+    found = relift.optimize(typed(x=f32[256, 64, 256])(turned), {}, GPU)
+
+    assert ToLocal in patterns_of(found.term)
+    assert confirm(found.derivation, RULES) is not None
 
 
 def test_a_program_as_it_is_written_has_its_maps_fused_and_no_more() -> None:

@@ -108,7 +108,7 @@ def compilable(
             "judge": partial(judged, executor),
             "measure": timer(timed_here, contract=options.get("float") != "exact"),
         }
-    return search(program, sizes, target, refused=refusal, **options)
+    return search(program, sizes, target, refused=partial(refusal, device=target), **options)
 
 
 def judged(

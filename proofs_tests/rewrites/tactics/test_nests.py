@@ -74,6 +74,24 @@ def test_folds_in_parts_mean_the_same(manner: Manner) -> None:
     np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
 
 
+@pytest.mark.parametrize("manner", [PLAIN, replace(PLAIN, after="all", apart=True)])
+@pytest.mark.parametrize("blocks", [(3, 1), (1, 3), (3, 3)])
+def test_parts_are_longer_where_their_blocks_divide_no_rows_or_columns(
+    manner: Manner, blocks: tuple[int, int]
+) -> None:
+    """What there is more of each part is not read."""
+    source = written(manner)
+    rows, columns = (8 * n for n in blocks)
+    found = derive(source, folds_in_parts(2, tile_for_groups(SMALL), rows, columns))
+    low = replace(source, body=found.result)
+    inputs = whole_inputs(source, seed=0)
+
+    require_standing(found, RULES)
+    assert any(step.rule == "pad_clamp_removed" for step in found.steps)
+    assert refusal(low) is None
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
+
+
 def test_parts_that_do_not_divide_the_folds_are_refused() -> None:
     with pytest.raises(NoMatch, match="5 parts do not divide folds of"):
         derive(written(PLAIN), folds_in_parts(5, tile_for_groups(SMALL)))
