@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.fetched import Moving, fetched_bytes
+from relift.egraph.cost.fetched import Around, Moving, fetched_bytes
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
 from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
@@ -133,19 +133,13 @@ class Accesses:
                 pass
 
     def _load(self, memory: Memory, offset: Index, again: float) -> None:
-        """Count the numbers that work-items of a GPU load, and what their groups get from the second cache.
-
-        What lies in the cells that an access like this one reads is there already.
-        """
+        """Count what work-items of a GPU load, and what groups get from the second cache: once where it is read alike."""
         scope = self.meter.scope
         apart = scope.thread is None or _stride(offset, scope.thread) != 0
         cells = (scope.width if apart else 1.0) / again
-        moving: list[Moving] = []
-        for each in scope.around:
-            stride = _stride(offset, each.index)
-            if stride is None:
-                return self.meter.load(cells, 0.0)
-            moving.append(Moving(each, stride))
+        moving = _moving(scope.around, offset)
+        if moving is None:
+            return self.meter.load(cells, 0.0)
         bytes, run = fetched_bytes(moving, memory.scalar.bytes, self.meter.device.compute_units)
         key = (memory.name, *((m.around.turns, m.stride) for m in moving))
         begun = self.meter.counted.places.setdefault(key, [])
@@ -371,6 +365,17 @@ class Accesses:
             return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
         far = not near and apart > 1.0
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+
+
+def _moving(around: Sequence[Around], offset: Index) -> list[Moving] | None:
+    """How an access moves with what it stands in; None where that depends on data."""
+    moving: list[Moving] = []
+    for each in around:
+        stride = _stride(offset, each.index)
+        if stride is None:
+            return None
+        moving.append(Moving(each, stride))
+    return moving
 
 
 def _length(loop: Index | None) -> int:
