@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.fetched import Around, Moving, fetched_bytes
+from relift.egraph.cost.fetched import Around, Moving, fetched_bytes, overlap
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
 from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
@@ -125,28 +125,12 @@ class Accesses:
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
                 if self.meter.on_gpu and not self._storing and memory.space.of_device:
-                    self._load(memory, offset, again)
+                    _load(self.meter, memory, offset, again)
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
-
-    def _load(self, memory: Memory, offset: Index, again: float) -> None:
-        """Count what work-items of a GPU load, and what groups get from the second cache: once where it is read alike."""
-        scope = self.meter.scope
-        apart = scope.thread is None or _stride(offset, scope.thread) != 0
-        cells = (scope.width if apart else 1.0) / again
-        moving = _moving(scope.around, offset)
-        if moving is None:
-            return self.meter.load(cells, 0.0)
-        bytes, run = fetched_bytes(moving, memory.scalar.bytes, self.meter.device.compute_units)
-        key = (memory.name, *((m.around.turns, m.stride) for m in moving))
-        begun = self.meter.counted.places.setdefault(key, [])
-        first = _somewhere(offset)
-        known = any(abs(first - other) < max(run, _SECTOR) for other in begun)
-        begun.append(first)
-        return self.meter.load(cells, 0.0 if known else bytes)
 
     def _reach(self, memory: Memory, offset: Index) -> None:
         """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others.
@@ -365,6 +349,27 @@ class Accesses:
             return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
         far = not near and apart > 1.0
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+
+
+def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
+    """Count what work-items of a GPU load, and what groups get from the second cache: once where it is read alike."""
+    scope = meter.scope
+    apart = scope.thread is None or _stride(offset, scope.thread) != 0
+    cells = (scope.width if apart else 1.0) / again
+    moving = _moving(scope.around, offset)
+    if moving is None:
+        return meter.load(cells, 0.0)
+    bytes, run = fetched_bytes(moving, memory.scalar.bytes, meter.device.compute_units)
+    key = (memory.name, *((m.around.turns, m.stride) for m in moving))
+    begun = meter.counted.places.setdefault(key, [])
+    first = _somewhere(offset)
+    written_out = [i for i, _ in scope.unrolled]
+    within = [m for m in moving if m.around.level != "group"]
+    alone = [m for m in moving if any(m.around.index is i for i in written_out)]
+    near = max((overlap(first - at, within, max(run, _SECTOR)) for at in begun), default=0.0)
+    same = max((overlap(first - at, alone, 1.0) for at in begun), default=0.0)
+    begun.append(first)
+    return meter.load(cells * (1.0 - same), bytes * (1.0 - near))
 
 
 def _moving(around: Sequence[Around], offset: Index) -> list[Moving] | None:

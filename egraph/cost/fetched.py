@@ -69,6 +69,26 @@ def fetched_bytes(moving: Sequence[Moving], cell_bytes: int, units: int) -> tupl
     return size * times, run
 
 
+def overlap(apart: int, moving: Sequence[Moving], run: float) -> float:
+    """The part of what an access reads that one like it reads too, which begins so many cells further; `run` lie side by side.
+
+    >>> from relift.egraph.cost.fetched import Around, Moving, overlap
+    >>> from relift.semantics.indices.expressions import variable
+    >>> from relift.semantics.syntax.sizes import Size
+    >>> down = Moving(Around(variable("i", Size.of(16)), 16.0, "loop"), 8192)
+    >>> [overlap(apart, [down], 256.0) for apart in (0, 8192, 8192 + 64, 4096)]
+    [1.0, 0.9375, 0.703125, 0.0]
+    """
+    part, left = 1.0, abs(apart)
+    for m in sorted(moving, key=lambda m: -abs(m.stride)):
+        if abs(m.stride) >= run:
+            turns = round(left / abs(m.stride))
+            if turns < m.around.turns:
+                part *= 1.0 - turns / m.around.turns
+                left = abs(left - turns * abs(m.stride))
+    return part * max(0.0, 1.0 - left / run)
+
+
 def _footprint(moving: Sequence[Moving], cell_bytes: int) -> tuple[float, float]:
     """The bytes of the sectors in which an access reads, and how many cells of them lie side by side."""
     run, runs = 1.0, 1.0

@@ -207,6 +207,23 @@ def test_what_groups_read_again_comes_from_the_second_cache() -> None:
     assert many.compute > 8 * (1 << 16) * 1024 * 4 / 6e12
 
 
+def test_rows_that_windows_share_come_from_the_second_cache_once() -> None:
+    """A work-item with strips of 16 windows reads 18 rows, not 48; those with one each read three."""
+
+    def strips(down: int) -> Any:
+        def sums(image: Any) -> Any:
+            rows = rl.slide(down + 2, down, image)
+            window = lambda w: w[0] + w[1] + w[2]
+            strip = lambda column: rl.map_seq_unroll(window, rl.slide(3, 1, column))
+            lines = lambda part: rl.map_glb(0)(strip, rl.transpose(part))
+            return rl.join(rl.map_glb(1)(lambda part: rl.transpose(lines(part)), rows))
+
+        return sums
+
+    one, many = (cost(GPU, strips(down), image=f32[8194, 8192]).compute for down in (1, 16))
+    assert many < 0.6 * one
+
+
 def test_what_a_gpu_loads_hides_what_it_computes_until_that_takes_longer() -> None:
     """A unit starts four multiply-adds in the time of one load."""
 
