@@ -210,13 +210,15 @@ def test_what_groups_read_again_comes_from_the_second_cache() -> None:
 def test_rows_that_windows_share_come_from_the_second_cache_once() -> None:
     """A work-item with strips of 16 windows reads 18 rows, not 48; those with one each read three."""
 
+    def strip(column: Any) -> Any:
+        return rl.map_seq_unroll(lambda w: w[0] + w[1] + w[2], rl.slide(3, 1, column))
+
+    def lines(part: Any) -> Any:
+        return rl.transpose(rl.map_glb(0)(strip, rl.transpose(part)))
+
     def strips(down: int) -> Any:
         def sums(image: Any) -> Any:
-            rows = rl.slide(down + 2, down, image)
-            window = lambda w: w[0] + w[1] + w[2]
-            strip = lambda column: rl.map_seq_unroll(window, rl.slide(3, 1, column))
-            lines = lambda part: rl.map_glb(0)(strip, rl.transpose(part))
-            return rl.join(rl.map_glb(1)(lambda part: rl.transpose(lines(part)), rows))
+            return rl.join(rl.map_glb(1)(lines, rl.slide(down + 2, down, image)))
 
         return sums
 
