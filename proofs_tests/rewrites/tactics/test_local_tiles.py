@@ -17,8 +17,10 @@ import pytest
 from proofs_tests.compiler.programs import typed
 from relift import (
     add,
+    at_runtime_unsafe,
     clamp,
     f32,
+    i32,
     join,
     map,
     map_nd,
@@ -346,6 +348,18 @@ def test_rows_that_are_written_need_room_beside_those_that_are_read() -> None:
 def test_what_is_read_along_its_lines_goes_through_no_tile() -> None:
     with pytest.raises(NoMatch, match="what lies side by side"):
         derive(doubled, tiles_across(8), {"n": 8, "m": 8})
+
+
+def test_what_is_looked_up_goes_through_no_tile() -> None:
+    """Where cells lie that are chosen by data is not known."""
+
+    def chosen(x: Any, places: Any) -> Any:
+        rows = map(lambda i: at_runtime_unsafe(i, x), places)
+        return transpose_axes(0, 2, rows)
+
+    source = typed(x=f32[16, 8, 8], places=i32[16])(chosen)
+    with pytest.raises(NoMatch):
+        derive(source, in_tables(tiles_across(8)))
 
 
 def test_rows_have_to_fit_into_local_memory() -> None:

@@ -56,8 +56,8 @@ def in_tables(table: Tactic) -> Tactic:
         if depth == 2:
             return table(at, place)
         at = then(fuse(), cells_copied, _in_rows(depth))(at, place)
-        apart = [cells for _, cells in neighbours(at.term, (*place, "xs")) or ()][: depth - 1]
-        nearest = sorted(range(len(apart)), key=lambda d: apart[d])
+        found = neighbours(at.term, (*place, "xs")) or ((0.0, 0.0),) * depth
+        nearest = sorted(range(depth - 1), key=lambda d: found[d][1])
         return first(*(_with(d, depth, table) for d in nearest))(at, place)
 
     return tactic
