@@ -148,12 +148,7 @@ class Walked:
         The next work-item begins `step` bytes on.
         """
         rows = self._rows_of(memory.name)
-        apart = [
-            at for at in rows if at - LINE_BYTES not in rows
-        ]  # a line beside another is of its row
-        paged = max(
-            (sum(0 <= at - other < _PAGE_BYTES for other in apart) for at in apart), default=1
-        )
+        paged = max(sum(0 <= at - other < _PAGE_BYTES for other in rows) for at in rows)
         passed.moved += more * moved
         if all(walk is not self for walk, _, _ in passed.by_items):
             passed.by_items.append((self, moved, step))
