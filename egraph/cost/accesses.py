@@ -237,9 +237,8 @@ class Accesses:
         walk = self._walks.setdefault(scope.loop, Walked())
         first, turns = _somewhere(offset), sorted(self._turns_written_out(offset))
         lanes = range(1)
-        if (
-            across != 1
-        ):  # each lane is in a row of its own, and crowds them as much in each turn that is written out
+        if across != 1:
+            # each lane is in a row of its own, and crowds them as much in each turn that is written out
             lanes, turns = range(int(scope.width)), turns[:1]
         begun = walk.begin(memory, (first + each + across * i for each in turns for i in lanes))
         written_out = prod(n for _, n in scope.unrolled)

@@ -15,6 +15,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.groups.rows import shared_out
+from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
@@ -22,15 +23,6 @@ from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Pattern, Term
 from relift.semantics.syntax.types import Array, dimensions
-
-
-def cells_copied(at: Rewriting, place: Position) -> Rewriting:
-    """What is only rearranged, copied by maps in one another."""
-    t = term_at(at.term, place)
-    if not isinstance(t.type, Array) or not is_layout(t):
-        return at
-    return then(apply("insert_copy"), inside("f")(cells_copied))(at, place)
-
 
 _MAPS = then(cells_copied, fuse(), attempt(repeat(topdown(layout_outside))))
 """Maps in one another, as far as they go: what each rearranges of its results is rearranged after all of them."""

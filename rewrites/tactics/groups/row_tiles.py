@@ -21,7 +21,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.groups.tiles import GROUPS, WORK_ITEMS, copy, nest
+from relift.rewrites.tactics.groups.tiles import GROUPS, WORK_ITEMS, cells_copied, copy, nest
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.sharing import has_fold, named
 from relift.semantics.indices.views import is_layout
@@ -128,9 +128,7 @@ def tiles_across(side: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if is_layout(t):
-            at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
+        at = cells_copied(at, place)
         at = then(attempt(apply("map_map_transpose", "backward")), fuse())(at, place)
         t = term_at(at.term, place)
         if not isinstance(t, Map) or _row(t.xs.type) is None or not is_layout(t.xs):

@@ -22,7 +22,7 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
-from relift.rewrites.tactics.groups.dimensions import cells_copied
+from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.nests.dimensions import rows_first
 from relift.rewrites.tactics.reuse import neighbours
 from relift.semantics.patterns import Map, Transpose

@@ -55,6 +55,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Term, Var
+from relift.semantics.syntax.types import dimensions
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
 WORK_ITEMS: tuple[Tactic, ...] = (apply("map_to_lcl", d=1), apply("map_to_lcl", d=0))
@@ -137,6 +138,14 @@ def nest(outermost: Tactic, *inner: Tactic) -> Tactic:
 def copy(*levels: Tactic, rest: Tactic = skip) -> Tactic:
     """An array copied by nested maps, each given to whom its tactic says; `rest` is for the elements."""
     return nest(*(then(apply("insert_copy"), level) for level in levels), rest)
+
+
+def cells_copied(at: Rewriting, place: Position) -> Rewriting:
+    """What is only rearranged, copied by maps in one another down to its cells; nobody has them yet."""
+    t = term_at(at.term, place)
+    if not is_layout(t):
+        return at
+    return copy(*(skip,) * len(dimensions(t.type)[0]))(at, place)
 
 
 # ---- the reduction

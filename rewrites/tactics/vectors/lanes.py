@@ -26,7 +26,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
+from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import (
     Bordered,
@@ -201,8 +201,7 @@ def tiles_in_lanes(side: int, down: int) -> Tactic:
     tiles = then(inside("f")(groups), apply("map_to_wrg", d=0))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if is_layout(term_at(at.term, place)):
-            at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
+        at = cells_copied(at, place)
         at = then(attempt(fuse()), _of_one_table, apply("tile_map", m=side, n=side))(at, place)
         return inside("xs", "xss", "xs")(tiles)(at, place)
 
