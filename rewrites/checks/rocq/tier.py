@@ -49,7 +49,7 @@ SECONDS = 5
 BUSY_FACTOR = 4
 """How many times longer, where other programs take the processors."""
 KNOWN_FACTOR = 12
-"""The same, where the ledger has a proof of the very statement's rule: it ends, if not on this machine as soon."""
+"""The same, where the ledger has a proof of this very claim: it ends, if not on this machine as soon."""
 SCRIPT_SECONDS = 60
 _ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
 _SENTENCE = re.compile(r"(?<=\.)(?=\s|$)")
@@ -58,13 +58,18 @@ _PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a rule, under the name that it has in Rocq, and the script, or else the tactic, that proves it."""
+    """A statement of a rule, under the name that it has in Rocq, and the script, or else the tactic, that proves it.
+
+    Of definedness it speaks in one direction, for whatever stands for `total` as long as that is total.
+    """
 
     rule: Provable
     name: str
     statement: str
     script: tuple[str, ...]
     tactic: str = "relift"
+    direction: Direction | None = None
+    total: tuple[str, ...] = ()
 
     @property
     def definition(self) -> str:
@@ -171,7 +176,15 @@ class Stated:
                 claim = None
                 if statement is not None:  # a script shows the first, the tactic may show less
                     script = tactics_of(scripts.get(direction, "") if i == 0 else "")
-                    claim = Claim(rule, f"{name}_{direction}{i}", statement, script, "keep_defined")
+                    claim = Claim(
+                        rule,
+                        f"{name}_{direction}{i}",
+                        statement,
+                        script,
+                        "keep_defined",
+                        direction,
+                        total,
+                    )
                 kept[direction].append((total, claim))
                 if claim is None:
                     break
@@ -196,7 +209,7 @@ class Stated:
                     total[direction] = names
                     break
                 stopped = found[claim.name].status == "unfinished"
-                if stopped and (_shown_whole(self.rule) or not is_recorded(self.rule)):
+                if stopped and (_is_known(claim) or not is_recorded(self.rule)):
                     # what it shows may be more than the next, where no ledger says which one holds
                     return replace(found[claim.name], seconds=seconds)
             else:
@@ -400,15 +413,20 @@ def _before(claim: Claim, output: str) -> tuple[str, ...]:
 
 def tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
     """The claims that the clock stopped and that get more of it, and how much: no verdict may depend on the machine."""
-    known = [claim for claim in late if _shown_whole(claim.rule)]
+    known = [claim for claim in late if _is_known(claim)]
     seconds = SECONDS * (KNOWN_FACTOR if known else BUSY_FACTOR)
     return [(claim, seconds) for claim in (known or (late if _busy() else []))]
 
 
-def _shown_whole(rule: Provable) -> bool:
-    """Whether the ledger has a proof of the equality and of definedness in both directions, whatever is total."""
-    entry = load().get(rule.name)
-    return entry is not None and not any(entry.total.values()) and is_recorded(rule)
+def _is_known(claim: Claim) -> bool:
+    """Whether the ledger rests on this very claim."""
+    if not is_recorded(claim.rule):
+        return False
+    recorded = load().get(claim.rule.name)
+    if claim.direction is None or recorded is None:
+        return claim.direction is None
+    kept = recorded.total.get(claim.direction)
+    return kept is not None and set(kept) == set(claim.total)
 
 
 def _failure(claim: Claim, output: str) -> str:

@@ -347,6 +347,18 @@ def test_what_was_proved_once_gets_more_time(monkeypatch: pytest.MonkeyPatch) ->
     assert proving.tried_again([claim]) == [(claim, SECONDS * BUSY_FACTOR)]
 
 
+def test_the_claim_that_the_ledger_rests_on_gets_more_time_and_not_a_stronger_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It says that `f` must be total from right to left; that nothing must be is another claim."""
+    monkeypatch.setattr(proving, "_busy", lambda: False)
+    stronger, recorded = (
+        replace(stated("take_map").equal, direction="backward", total=total)
+        for total in ((), ("f",))
+    )
+    assert proving.tried_again([stronger, recorded]) == [(recorded, SECONDS * KNOWN_FACTOR)]
+
+
 def test_a_statement_that_was_not_finished_is_not_replaced_by_a_weaker_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
