@@ -44,6 +44,8 @@ NO_TIMES = 2
 
 STATIC_SHARED = 48 * 1024
 """Bytes of `__shared__` arrays that a kernel may declare; more must be asked for at the launch."""
+MOST_THREADS = 1024
+"""Work-items of a group at most, on every device that NVRTC compiles for."""
 
 
 class Driver:
@@ -275,12 +277,9 @@ class CudaSession(Session):
     """
 
     def __init__(self, source: Source, plan: Launch, opencl: Sequence[str] = ()) -> None:
-        for k in plan.kernels:
-            if k.local_bytes > STATIC_SHARED:
-                raise Unsupported(
-                    f"{k.name} needs {k.local_bytes} bytes of shared memory, and a CUDA kernel may declare "
-                    f"{STATIC_SHARED}; take smaller tiles"
-                )
+        wanted = plan.too_large(STATIC_SHARED, MOST_THREADS, "a CUDA kernel")
+        if wanted is not None:
+            raise Unsupported(wanted)
         self._plan, self._cuda = plan, driver()
         self._stream, self._lock = 0, threading.Lock()
         self.unknown: list[str] = []

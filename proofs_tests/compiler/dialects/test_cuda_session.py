@@ -51,10 +51,14 @@ def test_a_call_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_tiles_are_refused_before_anything_is_built() -> None:
-    """A kernel may declare 48 KiB of shared memory; OpenCL drivers allow more."""
-    large = replace(PLAN, kernels=(replace(PLAN.kernels[0], local_bytes=STATIC_SHARED + 1),))
-    with pytest.raises(Unsupported, match="take smaller tiles"):
-        CudaSession(SOURCE, large)
+    """A kernel may declare 48 KiB of shared memory, OpenCL drivers allow more; and a group has 1024 work-items at most."""
+    kernel = PLAN.kernels[0]
+    for large, what in (
+        (replace(kernel, local_bytes=STATIC_SHARED + 1), "49153 bytes of local memory, a CUDA"),
+        (replace(kernel, local=(2048, 1, 1)), "2048 work-items in a group, a CUDA kernel has 1024"),
+    ):
+        with pytest.raises(Unsupported, match=what):
+            CudaSession(SOURCE, replace(PLAN, kernels=(large,)))
 
 
 def test_options_are_those_of_opencl() -> None:
