@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.fetched import Around, Moving, fetched_bytes, overlap
+from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Moving, fetched_bytes, overlap
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
 from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
@@ -55,7 +55,7 @@ _LOOKED_UP_BYTES = 1 << 17
 """The same of cells at indices that are data: a work-group's neighbours look up anything, and only the nearest cache has it.
 
 A GPU takes 290 us for 9.4e6 lookups of three numbers each in tables of 295 kB."""
-_SECTOR = 8  # cells of f32: the least that memory sends
+_SECTOR = SECTOR_BYTES // 4  # cells of f32
 _APART = 15.0
 """What a cell costs that is sent and not used.  An H200's second cache sends 1.7e11 sectors a second, in which time its
 work-items issue 170 instructions each: columns that are read by teams along them take seven times as long as memory."""

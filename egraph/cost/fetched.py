@@ -16,7 +16,8 @@ from relift.semantics.indices.atoms import Index
 
 _KEPT_BYTES = 64 * 1024
 """Bytes of one memory that the nearest cache keeps for a group, beside what it keeps for the others of its unit."""
-_SECTOR_BYTES = 32
+SECTOR_BYTES = 32
+"""The least that memory sends."""
 
 Level: TypeAlias = Literal["group", "item", "loop"]
 
@@ -97,4 +98,4 @@ def _footprint(moving: Sequence[Moving], cell_bytes: int) -> tuple[float, float]
             run += stride * (turns - 1)
         else:
             runs *= turns
-    return max(run * cell_bytes, _SECTOR_BYTES) * runs, run
+    return max(run * cell_bytes, SECTOR_BYTES) * runs, run
