@@ -66,14 +66,7 @@ from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, promising
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import (
-    Kernel,
-    choices,
-    kernels_of,
-    least_of,
-    lowered,
-    shape_of,
-)
+from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, lowered, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -95,7 +88,6 @@ from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
-from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.terms import Pattern, Term, subterms
 from relift.semantics.syntax.types import holds_array
@@ -368,14 +360,14 @@ class Proposals:
                         seen.add(result)
                         found.append(self._form(parted, fused, simple))
         found += [
-            Form(reached, False, tuple(self.lowerings(reached)))
+            Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
         ]
         if any(isinstance(t, Pattern) and t.fills for t, _ in subterms(self.source.body)):
             with suppress(Unsupported):  # it may be low-level already
                 cost = estimate(self.source, self.device)
                 given = self._given()
-                low = Form(given, False, (Proposal(cost, self.source, partial(same, given)),))
+                low = Form(given, (), (Proposal(cost, self.source, partial(same, given)),))
                 found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
 
@@ -400,8 +392,9 @@ class Proposals:
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = _ranked([*self._together(parted, kernels, parts)])
         nest = any(extent_of(kernel.program) is not None for kernel in kernels)
-        least = least_of(whole, self.device)
-        return Form(parted, _stores(parted.result), tuple(found), least, nest)
+        least = sum(least_seconds(kernel.program, self.device) for kernel in kernels)
+        values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
+        return Form(parted, values, tuple(found), least, nest)
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
@@ -482,11 +475,6 @@ def _for_all(
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
     return NOTHING, task.floor()
-
-
-def _stores(t: Term) -> bool:
-    """Whether some value has a kernel of its own."""
-    return any(isinstance(u, ToGlobal) for u, _ in subterms(t))
 
 
 def _lowered_by(rules: Sequence[str]) -> Tactic:

@@ -33,7 +33,14 @@ from relift.rewrites.tactics.combinators import (
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Iterate, Let, Map, Reduction, Stepping, ToGlobal
-from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    places_of,
+    positions,
+    term_at,
+)
 from relift.semantics.syntax.terms import (
     Lambda,
     MakeTuple,
@@ -217,7 +224,7 @@ def _is_repeated(t: Term, place: Position, u: Term) -> bool:
         return False
     if inner and not _only_named(t, place):
         return True
-    return _count(t, u) > 1
+    return len(places_of(t, u)) > 1
 
 
 def _only_named(t: Term, place: Position) -> bool:
@@ -257,7 +264,7 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
         if _is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if has_fold(u)
-        or ((not inner or (rows and isinstance(u.type, Array))) and _count(body, u) > 1)
+        or ((not inner or (rows and isinstance(u.type, Array))) and len(places_of(body, u)) > 1)
     ]
     if not found:
         raise NoMatch("no part of a function that is computed by a fold, or read again")
@@ -284,12 +291,6 @@ def parts_apart() -> Tactic:
         return found
 
     return tactic
-
-
-def _count(t: Term, u: Term) -> int:
-    """In how many places of t there is u, up to names."""
-    same = canonical(u)
-    return sum(1 for _, v in positions(t) if type(v) is type(u) and canonical(v) == same)
 
 
 def _is_read(t: Term, place: Position) -> bool:

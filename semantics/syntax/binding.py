@@ -232,6 +232,12 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
     return replace(t, **update)
 
 
+def places_of(t: Term, u: Term) -> list[Position]:
+    """Where in `t` there is `u`, up to names, outermost first."""
+    same = canonical(u)
+    return [place for place, v in positions(t) if type(v) is type(u) and canonical(v) == same]
+
+
 def positions(t: Term) -> Iterator[tuple[Position, Term]]:
     """Every position of `t` with its subterm, outermost first."""
     yield (), t

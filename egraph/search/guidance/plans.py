@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
-from relift.egraph.search.guidance.fold_plans import WIDTH
+from relift.egraph.search.guidance.fold_plans import ROW_MEMBERS, WIDTH
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then
@@ -316,10 +316,6 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
         yield in_tables(zipped_across(side))
 
 
-_ROW_MEMBERS = (64, 128, 32)
-"""Work-items that share a row which is folded: smaller groups keep too few of them on the way where rows are long."""
-
-
 def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics that give a row that is folded, once or several times, to each group of a GPU, or to each work-item of a CPU.
 
@@ -336,7 +332,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
         if device.kind == "cpu":
             yield rows_of_items(depth, device.vector_width, device.nearest_bytes)
         else:
-            for members in _ROW_MEMBERS:
+            for members in ROW_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
 
 

@@ -27,10 +27,8 @@ from relift.rewrites.tactics.sharing import (
 )
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
-from relift.semantics.patterns import ToGlobal
-from relift.semantics.syntax.binding import canonical
-from relift.semantics.syntax.terms import MakeTuple, Term, subterms
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.terms import MakeTuple, Term
+from relift.semantics.syntax.types import Array, Type
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
@@ -68,27 +66,26 @@ _LIGHTER = 0.7
 class Form:
     """A form of the program that says what is shared and what is stored, and what it is lowered to.
 
+    `stored` are the types of what it stores, each value once.
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nest` is whether one of them
     is a nest of two parallel dimensions around a fold, which blocks make many times faster than it is as it is lowered.
     """
 
     parted: Derivation
-    stores: bool
+    stored: tuple[Type, ...]
     proposals: tuple[Proposal, ...]
     least: float = 0.0
     nest: bool = False
 
     @property
-    def kernels(self) -> int:
-        """How many kernels it is for: what computes each value that it stores, and the whole."""
-        values = (t.xs for t, _ in subterms(self.parted.result) if isinstance(t, ToGlobal))
-        return 1 + len({canonical(value) for value in values})
+    def stores(self) -> bool:
+        """Whether some value has a kernel of its own."""
+        return bool(self.stored)
 
     @property
     def stores_numbers(self) -> bool:
         """Whether what it stores are numbers."""
-        stored = [t for t, _ in subterms(self.parted.result) if isinstance(t, ToGlobal)]
-        return bool(stored) and not any(isinstance(t.type, Array) for t in stored)
+        return self.stores and not any(isinstance(t, Array) for t in self.stored)
 
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
@@ -138,7 +135,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         found += sorted(nests, key=lambda form: form.least)[:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
-        storing = sorted(far, key=lambda form: (-form.kernels, form.least))[:1]
+        storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
         found += [form for form in storing if form not in found]
     if isinstance(forms[0].parted.result, MakeTuple) and all(form.stores for form in found):
         found.append(forms[0])

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from relift.device import DeviceDescription
-from relift.egraph.cost.model import least_seconds
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
 from relift.semantics.indices.views import is_layout
@@ -23,7 +21,7 @@ from relift.semantics.syntax.binding import (
     binders_at,
     canonical,
     map_children,
-    positions,
+    places_of,
     substitute,
     term_at,
 )
@@ -91,11 +89,6 @@ def _results(whole: Program, names: Mapping[Term, str]) -> Iterator[Kernel]:
         yield Kernel("", _program(whole, whole.name, whole.body, names))
 
 
-def least_of(whole: Program, device: DeviceDescription) -> float:
-    """The seconds that the kernels of a program take at least, to read and write each cell once."""
-    return sum(least_seconds(kernel.program, device) for kernel in kernels_of(whole))
-
-
 def _program(whole: Program, name: str, value: Term, names: Mapping[Term, str]) -> Program:
     """The program of one kernel: the values that others store are inputs."""
     body = _reading(value, names)
@@ -126,17 +119,13 @@ def together(
     t, steps = whole.result, list(whole.steps)
     for kernel, derivation in reversed(list(zip(kernels, found, strict=True))):
         terms = derivation.replay(RULES)
-        for place in _places_of(values[kernel.result], t) if kernel.result else [kernel.place]:
+        places = [kernel.place]
+        if kernel.result:
+            places = [(*place, "xs") for place in places_of(t, values[kernel.result])]
+        for place in places:
             again, t = _done_again(derivation, terms, t, place, values)
             steps += again
     return replace(whole, steps=tuple(steps), result=t)
-
-
-def _places_of(value: Term, t: Term) -> list[Position]:
-    """Where what a kernel stores is computed."""
-    wanted = canonical(value)
-    stores = ((place, u) for place, u in positions(t) if isinstance(u, ToGlobal))
-    return [(*place, "xs") for place, u in stores if canonical(u) == wanted]
 
 
 def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:

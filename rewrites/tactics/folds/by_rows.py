@@ -25,8 +25,8 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, IN_ORDER, length_of
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
+from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, IN_ORDER
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.shared import across_lanes, blocks_across_results, in_steps
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows import row_in_maps
@@ -57,13 +57,13 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
     """
 
     def chunks(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")).type)
+        length = length_of(term_at(at.term, (*place, "xs")))
         return then(
             apply("partial_reduce_chunks", m=length // blocks), inside("xs")(ELEMENTS_IN_CHUNKS)
         )(at, place)
 
     def in_chunks(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")).type)
+        length = length_of(term_at(at.term, (*place, "xs")))
         main = length - length % (blocks * rows)
         if main == 0:
             raise NoMatch(f"{length} rows are no {blocks} blocks of {rows} rows each")
@@ -169,7 +169,7 @@ def _all_columns(rows: int, width: int, private_bytes: int) -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map):
             raise NoMatch("columns are folded by a map")
-        columns = length_of(t.type)
+        columns = length_of(t)
         if 4 * columns > private_bytes or columns < 2 * width:
             raise NoMatch(f"a work-item has no accumulators for {columns} columns")
         return then(in_steps(("f",)), _in_lanes(columns, rows, width))(at, place)

@@ -26,7 +26,14 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
 from relift.semantics.patterns import Map, Reduce
-from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    places_of,
+    positions,
+    term_at,
+)
 from relift.semantics.syntax.terms import Input, Term, free_variables, subterms
 from relift.semantics.syntax.types import cells
 
@@ -96,7 +103,7 @@ def _that_read_alike(folds: Sequence[Term]) -> Iterator[list[Term]]:
 def _are_apart(t: Term, u: Term) -> bool:
     """Whether two folds are of equally many elements, and neither needs the other."""
     alike = isinstance(t, Reduce) and isinstance(u, Reduce) and _length(t) == _length(u)
-    return alike and not _places(t, u) and not _places(u, t)
+    return alike and not places_of(t, u) and not places_of(u, t)
 
 
 def _inputs(t: Term) -> frozenset[Term]:
@@ -115,7 +122,7 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
     chunk = _chunk_of(length)
     partial: list[Term] = []
     for fold in group:
-        for place in _places(at.term, fold):
+        for place in places_of(at.term, fold):
             at = reduced_in_chunks("partial_reduce_chunks", chunk)(at, place)
             at = ELEMENTS_IN_CHUNKS(at, (*place, "xs"))
             partial.append(term_at(at.term, (*place, "xs")))
@@ -123,7 +130,7 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
     found = unequal[0]
     for other in unequal[1:]:
         at, found = _side_by_side(at, found, other)
-    for place in _places(at.term, found):
+    for place in places_of(at.term, found):
         at = apply("store_global")(at, place)
     return at
 
@@ -140,17 +147,11 @@ def _chunk_of(length: int) -> int:
 
 def _side_by_side(at: Rewriting, left: Term, right: Term) -> tuple[Rewriting, Term]:
     """Two maps as one of pairs, whose components stand wherever they stood; and that map."""
-    at = apply("let_inline", "backward", parts={"x": _places(at.term, left)[0]})(at, ())
+    at = apply("let_inline", "backward", parts={"x": places_of(at.term, left)[0]})(at, ())
     named = term_at(at.term, ("f",))
-    at = apply("let_inline", "backward", parts={"x": _places(named, right)[0]})(at, ("f",))
+    at = apply("let_inline", "backward", parts={"x": places_of(named, right)[0]})(at, ("f",))
     at = apply("let_let_pair")(at, ())
     at = inside("x")(first(apply("unzip_map", "backward"), apply("map_outside_pair")))(at, ())
     pairs = term_at(at.term, ("x", "ps"))
     assert isinstance(pairs, Map), "cannot happen: a map of pairs is taken apart"
     return _TAKEN_APART(apply("let_inline")(at, ()), ()), pairs
-
-
-def _places(t: Term, u: Term) -> list[Position]:
-    """Where there is u, up to names."""
-    same = canonical(u)
-    return [p for p, v in positions(t) if type(v) is type(u) and canonical(v) == same]

@@ -22,12 +22,12 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import Array
 
 
 def partial_results(blocks: int) -> Tactic:
@@ -69,8 +69,8 @@ def folds_at(at: Rewriting, place: Position) -> MapOfFolds:
     """The map of folds below a place; raises `NoMatch` where there is none, nothing to fold, or nobody knows how long it is."""
     t = term_at(at.term, place)
     below, fold = _map_of_folds(t)
-    results = length_of(term_at(t, below).type)
-    length = length_of(term_at(t, (*below, "f", *fold, "xs")).type)
+    results = length_of(term_at(t, below))
+    length = length_of(term_at(t, (*below, "f", *fold, "xs")))
     if not results or not length:
         raise NoMatch("nothing is folded")
     return MapOfFolds(below, fold, results, length)
@@ -107,15 +107,6 @@ def _map_of_folds(t: Term) -> tuple[Position, Position]:
             if len(folds) == 1:
                 return place, folds[0]
     raise NoMatch("no map of folds stands by itself")
-
-
-def length_of(t: Type) -> int:
-    """How many elements an array has at the sizes of a search."""
-    match t:
-        case Array(_, n) if n.constant is not None:
-            return n.constant
-        case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
-            raise NoMatch("the number of elements is not known")
 
 
 STORED_ACROSS = then(apply("transpose_transpose", "backward"), inside("xss")(apply("store_global")))

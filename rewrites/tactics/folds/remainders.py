@@ -20,8 +20,8 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
+from relift.semantics.syntax.terms import Pattern, Term
+from relift.semantics.syntax.types import Array
 
 
 def fold_with_rest(block: int) -> Tactic:
@@ -92,15 +92,22 @@ def _where(pattern: type[Pattern], tactic: Tactic) -> Tactic:
     return guarded
 
 
+def length_of(t: Term) -> int:
+    """How many elements an array has at the sizes of a search; raises `NoMatch` where that is not known."""
+    length = t.type.length.constant if isinstance(t.type, Array) else None
+    if length is None:
+        raise NoMatch("the number of elements is not known")
+    return length
+
+
 def _split(block: int) -> Tactic:
     """An array as its main part and the rest."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        match term_at(at.term, place).type:
-            case Array(_, length) if (n := length.constant) is not None and n > block and n % block:
-                return apply("concat_take_drop", "backward", m=n - n % block)(at, place)
-            case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
-                raise NoMatch(f"blocks of {block} leave no rest, or nothing else")
+        n = length_of(term_at(at.term, place))
+        if n <= block or n % block == 0:
+            raise NoMatch(f"blocks of {block} leave no rest, or nothing else")
+        return apply("concat_take_drop", "backward", m=n - n % block)(at, place)
 
     return tactic
 

@@ -32,8 +32,8 @@ from relift.rewrites.tactics.folds.partial_results import (
     ELEMENTS_IN_CHUNKS,
     IN_ORDER,
     STORED_ACROSS,
-    length_of,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.shared import lifted_of_one_array
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.rewrites.tactics.groups.tiles import copy
@@ -138,5 +138,5 @@ def folds_of_one_array(t: Term) -> FoldsOfOneArray:
             while isinstance(data, Map):
                 data = data.xs
             if not free_variables(data) and is_layout(data) and free_variables(folded):
-                return FoldsOfOneArray(place, folds[0], length_of(u.type), length_of(data.type))
+                return FoldsOfOneArray(place, folds[0], length_of(u), length_of(data))
     raise NoMatch("no map of folds that read one array")

@@ -24,14 +24,18 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, map_here_with_rest
+from relift.rewrites.tactics.folds.remainders import (
+    fold_here_with_rest,
+    length_of,
+    map_here_with_rest,
+)
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import PARTS, has_lanes, share, shared
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
-from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables, subterms
-from relift.semantics.syntax.types import Array, cells, holds_array
+from relift.semantics.syntax.types import cells, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
 _MOST_TURNS = 32
@@ -117,7 +121,7 @@ def _shared_in(t: Term, room: int) -> Position | None:
         place
         for place, u in positions(t)
         if isinstance(u, Map) and place and of_the_group(place, u) and _fits(u, room)
-        if _count(t, u) > 1 or (binders_at(t, place) and not is_below(place, folds))
+        if len(places_of(t, u)) > 1 or (binders_at(t, place) and not is_below(place, folds))
     ]
     by_size = [(sum(1 for _ in subterms(term_at(t, place))), place) for place in (*folds, *arrays)]
     return min(by_size, default=(0, None))[1]
@@ -130,11 +134,6 @@ def is_below(place: Position, others: Collection[Position]) -> bool:
 
 def _fits(t: Term, room: int) -> bool:
     return 0 < 4 * (cells(t.type).constant or 0) <= room
-
-
-def _count(t: Term, u: Term) -> int:
-    same = canonical(u)
-    return sum(1 for v, _ in subterms(t) if type(v) is type(u) and canonical(v) == same)
 
 
 # ---- who computes
@@ -167,14 +166,6 @@ def _lowered(members: int, width: int) -> Tactic:
         return then(from_neutral(fold), IN_ORDER)(at, place)
 
     return tactic
-
-
-def length_of(t: Term) -> int:
-    """How many elements an array has at the sizes of a search."""
-    length = t.type.length.constant if isinstance(t.type, Array) else None
-    if length is None:
-        raise NoMatch("the number of elements is not known")
-    return length
 
 
 def shared_out(members: int) -> Tactic:

@@ -24,10 +24,10 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.shared import in_vectors
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, length_of, named, row_in_maps
+from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, named, row_in_maps
 from relift.rewrites.tactics.vectors.lanes import OUTER, lanes
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
