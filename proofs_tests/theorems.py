@@ -40,7 +40,7 @@ from relift.rewrites.checks.theorem.proving import Checker, NotProved, prove
 from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS
 from relift.rewrites.checks.theorem.store import Store
 from relift.rewrites.derivation.files import from_json
-from relift.rewrites.derivation.steps import Derivation, Step, redo
+from relift.rewrites.derivation.steps import Derivation, Step, redone
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
@@ -213,7 +213,8 @@ def again(
                 sizes = {size: factor * n for size, n in derivation.sizes.items()}
                 before = _computed()
                 try:
-                    proved = prove(redo(derivation, RULES, sizes, {}))
+                    there, programs = redone(derivation, RULES, sizes, {})
+                    proved = prove(there, programs=programs)
                 except ReliftError as error:
                     print(f"{name} {target}: not at {sizes}: {error.message}", flush=True)
                     continue

@@ -272,6 +272,8 @@ class Side:
 
     def term(self, t: terms.Term) -> str:
         match t:
+            case terms.Pattern():  # first, as most are, and to ask for a class takes time
+                return self.pattern(t)
             case terms.Var(name):
                 return self.statement.names.of("variable", name)
             case terms.Input(name):
@@ -298,8 +300,6 @@ class Side:
                 return _component(self.term(of), index, len(of.type.parts))
             case terms.Metavariable(name, arguments):
                 return self.applied(self.metavariable(name), arguments)
-            case terms.Pattern():
-                return self.pattern(t)
 
     def applied(self, head: str, arguments: tuple[terms.Term, ...]) -> str:
         return f"({' '.join([head, *map(self.term, arguments)])})" if arguments else head
@@ -371,6 +371,8 @@ class Side:
         self, t: terms.Pattern, place: str, value: Field | AnyNumbers | AnyFunction
     ) -> str:
         match value:
+            case Expression():
+                return self.term(value)
             case Size():
                 return self.statement.size(value)
             case terms.Lambda():
@@ -386,8 +388,6 @@ class Side:
                 return self.metavariable(name)
             case LiteralParameter():
                 raise Unsupported(f"{value!r} has no denotation in Rocq yet", place="")
-            case Expression():
-                return self.term(value)
             case str() | int() | float() | tuple() | terms.UserFunction() | AnyType():
                 raise AssertionError(f"cannot happen: a pattern holds no {value!r}")
 

@@ -117,14 +117,18 @@ def theorem_of(derivations: Sequence[Derivation], rules: Mapping[str, Rule]) -> 
     return stated_theorem(derivations, [d.replay(rules) for d in derivations], rules)
 
 
-def general_theorem(derivation: Derivation, rules: Mapping[str, Rule]) -> Theorem:
+def general_theorem(
+    derivation: Derivation, rules: Mapping[str, Rule], programs: Sequence[Term] = ()
+) -> Theorem:
     """The theorem of a derivation for as many sizes as it holds for; raises `ReliftError`.
+
+    `programs`: those along it where `redone` has made it.
 
     Where it can be done at sizes that have nothing in common by chance, numbers that are equal here only are
     several sizes in it; else they are one.
     """
     require_provable(derivation, rules)
-    here = _done_again(derivation, rules)
+    here = (derivation, programs) if programs else _done_again(derivation, rules)
     for other in other_instances(here[0], rules):
         with suppress(Unlike):
             return stated_theorem([here[0], other[0]], [here[1], other[1]], rules)

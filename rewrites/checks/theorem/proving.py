@@ -23,13 +23,14 @@ from relift.rewrites.checks.rocq.installed import prover_version
 from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover
 from relift.rewrites.checks.theorem.composed import Theorem, general_theorem, heading, named
 from relift.rewrites.checks.theorem.congruence import Lemma
-from relift.rewrites.checks.theorem.result import AUDITED, IMPORTED
+from relift.rewrites.checks.theorem.result import APPLIED, AUDITED, IMPORTED
 from relift.rewrites.checks.theorem.store import Store, key_of, module_name, pruned
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.arguments import an_instance
+from relift.semantics.syntax.terms import Term
 
 RESULT, DERIVATION = "Result.v", "Derivation.v"
 LIMIT = 900.0
@@ -124,8 +125,11 @@ def prove(
     *,
     rules: Mapping[str, Rule] = RULES,
     progress: Callable[[str], None] = lambda text: None,
+    programs: Sequence[Term] = (),
 ) -> Proved:
     """Prove that the source of a derivation equals its result; raises `NotProved`, or `ReliftError`.
+
+    `programs`: those along it where it has just been done at its sizes (`redone`), which is not done again then.
 
     >>> import relift as rl
     >>> best = rl.optimize(rl.program(lambda x: rl.map(lambda v: v + v, x)), {})  # doctest: +SKIP
@@ -139,7 +143,7 @@ def prove(
         told = ", ".join(own.rule.name for own in derivation.assumed)
         raise NotProved(f"steps are by rules that are ASSUMED: {told}")
     with uncollected():
-        theorem = general_theorem(derivation, rules)
+        theorem = general_theorem(derivation, rules, programs)
     checker = Checker.here(progress)
     new = checker.check(theorem)
     return Proved(theorem, prover_version(checker.prover.coqc), time.monotonic() - start, new)
@@ -181,36 +185,62 @@ class Checker:
                 ):
                     known |= {key_of(lemma): module for lemma in batch}
             self.progress("the result")
-            general = self._for_all(folder, theorem, known)
-            self._at_sizes(folder, theorem, general)
+            stated = self._stated(folder, theorem, known)
+            general = self._for_all(folder, theorem, known, stated)
+            self._at_sizes(folder, theorem, stated)
         used = {key: known[key] for key in map(key_of, lemmas)}
-        pruned(self.store, used | {general: general})
+        pruned(self.store, used | {module: module for module in (stated, general)})
         return len(new)
 
-    def _for_all(self, folder: Path, theorem: Theorem, known: Mapping[str, str]) -> str:
+    def _stated(self, folder: Path, theorem: Theorem, known: Mapping[str, str]) -> str:
+        """The module of what Result.v states for all sizes: definitions, which need nothing of the proof."""
+        text = f"{_HEAD}{theorem.halves.stated}"
+        return self._kept(
+            folder, Lemma("stated", text), [], known, lambda ran: _accepted(*ran, text, RESULT)
+        )
+
+    def _for_all(
+        self, folder: Path, theorem: Theorem, known: Mapping[str, str], stated: str
+    ) -> str:
         """The module of the first half of Result.v, audited; it is the same at other sizes.
 
         One is in the store only where it rests on no assumption.
         """
         composed = known[key_of(theorem.composition)]
         short = f"From Proved Require Import {composed}.\n{named(theorem.composition)}"
-        parts = (short, theorem.halves.for_all, AUDITED[0])
-        text = "{}{}Module Derivation.\n{}End Derivation.\n{}\n{}".format(*_HEADS, *parts)
-        half = Lemma("for_all", text)
-        name = module_name([half], [composed])
-        if known.get(key_of(half)) == name:
+        inside = (
+            f"Module Derivation.\n{short}End Derivation.\nFrom Proved Require Import {stated}.\n"
+        )
+        text = f"{_HEAD}{inside}{theorem.halves.for_all}\n{AUDITED[0]}"
+        needs = [composed, stated]
+        return self._kept(
+            folder, Lemma("for_all", text), needs, known, lambda ran: _audited(*ran, text)
+        )
+
+    def _kept(
+        self,
+        folder: Path,
+        part: Lemma,
+        needs: Sequence[str],
+        known: Mapping[str, str],
+        judge: Callable[[tuple[int, str]], None],
+    ) -> str:
+        """The module of a part of Result.v, compiled and judged unless it is in the store."""
+        name = module_name([part], needs)
+        if known.get(key_of(part)) == name:
             self.store.used([name])
             return name
         own = folder / name
         own.mkdir()
-        _audited(*self.compile(own, name, text, "Proved"), text)
-        self.store.keep(own / f"{name}.vo", [composed], [half])
+        judge(self.compile(own, name, part.text, "Proved"))
+        self.store.keep(own / f"{name}.vo", needs, [part])
         return name
 
-    def _at_sizes(self, folder: Path, theorem: Theorem, general: str) -> None:
-        """The second half of Result.v, over the module of the first."""
-        imported = f"From Proved Require Import {general}.\n"
-        text = "\n".join(("".join(_HEADS), imported, theorem.halves.at_sizes, AUDITED[1]))
+    def _at_sizes(self, folder: Path, theorem: Theorem, stated: str) -> None:
+        """The second half of Result.v, over the module of what the first states."""
+        imported = f"From Proved Require Import {stated}.\n"
+        shown = theorem.halves.at_sizes.removesuffix(APPLIED)
+        text = "\n".join((_HEAD, imported, shown, AUDITED[1]))
         _audited(*self.compile(folder, "AtItsSizes", text), text)
 
     def check_files(self, files: Mapping[str, str]) -> None:
@@ -293,7 +323,7 @@ class Checker:
 
 
 STOPPED = 124
-_HEADS = IMPORTED, "Set Implicit Arguments.\n"
+_HEAD = f"{IMPORTED}Set Implicit Arguments.\n"
 
 
 def _accepted(status: int, said: str, text: str, file: str) -> None:

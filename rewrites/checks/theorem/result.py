@@ -5,8 +5,8 @@ the steps ask of sizes, of index functions and of operators stands in it as prem
 all sizes that meet them.  `at_its_sizes` is the instance at the sizes of the derivation, where what is asked of
 sizes and index functions has been shown, and laws of operators are the only premises left.
 
-The text is in two halves.  The first holds for all sizes, so it is the same at others; the second names numbers, and
-takes from the first only what is stated there (`shown`).
+The text is in two halves.  The first holds for all sizes, so it is the same at others: what is `stated`, and that it is
+proved.  The second names numbers, and takes from the first only what is stated there (`shown`).
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ class Statement:
         return [p.text for p in self.premises if p.sort == sort]
 
 
-IMPORTED = (
-    "From Coq Require Import Lia ZArith.\nFrom Relift Require Import Patterns Laws Congruence.\n"
-)
+IMPORTED = "From Relift Require Import Patterns Laws Congruence.\n"
 IMPORTS = f"{IMPORTED}From Here Require Derivation.\nSet Implicit Arguments.\n"
 
 
@@ -60,17 +58,20 @@ TRIED = 300
 
 @dataclass(frozen=True)
 class Halves:
-    """Result.v after its imports: what is said for all sizes, and what at those of the derivation."""
+    """Result.v after its imports: what is said for all sizes, that it is proved, and what is said at those of the derivation."""
 
+    stated: str
     for_all: str
     at_sizes: str
 
     @property
     def text(self) -> str:
         """The text of Result.v."""
-        return f"{IMPORTS}\n{self.for_all}\n{self.at_sizes}\n{_AUDIT}"
+        return f"{IMPORTS}\n{self.stated}\n{self.for_all}\n{self.at_sizes}\n{_AUDIT}"
 
 
+APPLIED = "Definition at_its_sizes := AtItsSizes.shown source_is_result.\n"
+"""What ends the second half: the first applied to it."""
 _AUDIT = "Definition everything := (@source_is_result, @at_its_sizes).\n\nPrint Assumptions everything.\n"
 AUDITED = "Print Assumptions source_is_result.\n", "Print Assumptions AtItsSizes.shown.\n"
 """What asks of each half alone what it rests on; `at_its_sizes` is the second applied to the first."""
@@ -105,12 +106,14 @@ def halves(said: Statement) -> Halves:
     held = " ".join(p.name for p in said.premises)
     lines.append(
         f"Definition agreement : Prop := forall {head},\n"
-        f"  {related} (@source {given} {xs}) (@result {given} {ys}).\n\n"
+        f"  {related} (@source {given} {xs}) (@result {given} {ys}).\n"
+    )
+    proved = (
         f"Theorem source_is_result : agreement.\n"
         f"Proof. unfold agreement. intros. "
         f"exact (@Derivation.derivation {given} {xs} {held} {both_given}). Qed.\n"
     )
-    return Halves("\n".join(lines), _instance(said, things, both, agree, names))
+    return Halves("\n".join(lines), proved, _instance(said, things, both, agree, names))
 
 
 def _where(domain: str) -> str:
@@ -154,5 +157,5 @@ def _instance(
         f"{w.relation(said.source.type)} (@source {given} {xs}) (@result {given} {ys}).\n"
         f"Proof. intros for_all. intros. exact (for_all {given} {crossed} {held} {agreed}). Qed.\nEnd AtItsSizes.\n"
     )
-    lines.append("Definition at_its_sizes := AtItsSizes.shown source_is_result.\n")
+    lines.append(APPLIED)
     return "\n".join(lines)

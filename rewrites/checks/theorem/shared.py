@@ -16,7 +16,7 @@ from relift.executors import each
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.theorem.proving import NotFinished, NotProved, prove
 from relift.rewrites.derivation.files import read_json
-from relift.rewrites.derivation.steps import Derivation, redo
+from relift.rewrites.derivation.steps import Redone, redone
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
 
@@ -55,24 +55,24 @@ class Answer:
         return {"program": self.program, "sizes": dict(self.sizes), **self.data}
 
 
-def derivation_of(asked: Asked) -> Derivation:
-    """A derivation whose laws are to be believed, at its sizes or at others; raises `ReliftError`."""
+def derivation_of(asked: Asked) -> Redone:
+    """A derivation whose laws are to be believed, at its sizes, or done again at others; raises `ReliftError`."""
     file = asked.file / "derivation.json" if asked.file.is_dir() else asked.file
     loaded = read_json(file, RULES)
     require_laws(loaded.program.body)
     if not asked.sizes:
-        return loaded
+        return loaded, ()
     if unknown := sorted(asked.sizes.keys() - loaded.sizes.keys()):
         raise ReliftError(f"{loaded.origin.name} has no size {unknown[0]}", place="")
-    return redo(loaded, RULES, {**loaded.sizes, **asked.sizes}, {})
+    return redone(loaded, RULES, {**loaded.sizes, **asked.sizes}, {})
 
 
 def answer(asked: Asked, progress: Callable[[str], None] = lambda text: None) -> Answer:
     """The theorem of a derivation, by the prover of this machine; raises `ReliftError` for bad input."""
-    derivation = derivation_of(asked)
+    derivation, programs = derivation_of(asked)
     name, sizes = derivation.origin.name, dict(derivation.sizes)
     try:
-        found = prove(derivation, progress=progress)
+        found = prove(derivation, progress=progress, programs=programs)
     except NotProved as error:
         verdict: Verdict = "not finished" if isinstance(error, NotFinished) else "refused"
         data = {"proved": False, "verdict": verdict, "reason": error.message}

@@ -198,22 +198,15 @@ class ProgramSide(Side):
 
     def term(self, t: Term) -> str:
         match t:
+            case Pattern():
+                return self.pattern(t)
             case Var(name):
                 return self.bound.get(name) or self.writer.names.of("variable", name)
             case Input():
                 return self.writer.input(t) + "'" * self.primed
             case Combine(BinaryOperator() as operator, left, right):
                 return super().term(_plain(operator, left, right, t))
-            case (
-                Literal()
-                | Apply()
-                | Call()
-                | Combine()
-                | MakeTuple()
-                | Get()
-                | Metavariable()
-                | Pattern()
-            ):
+            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Metavariable():
                 return super().term(t)
 
     def stays_natural(self, body: IndexExpression, length: Size) -> bool:
