@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
@@ -22,12 +23,13 @@ from relift.rewrites.tactics.groups.tiles import (
     tile_for_groups,
 )
 from relift.rewrites.tactics.nests.dimensions import nested
-from relift.rewrites.tactics.nests.normal_form import nest_in
+from relift.rewrites.tactics.nests.normal_form import OPERANDS, nest_in
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import term_at
-from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import Scalar, dimensions
+from relift.semantics.patterns import Reduction
+from relift.semantics.syntax.binding import positions, term_at
+from relift.semantics.syntax.terms import Apply, Lambda, Term, children
+from relift.semantics.syntax.types import Scalar, Tuple, Type, cells, dimensions, types_within
 
 DERIVED = 8
 """How many tilings of a nest are carried out."""
@@ -70,8 +72,8 @@ _FEW = 64
 """With how few work-items that fetch ahead a unit takes twice as long.
 
 1024 by 8192 by 1024 takes 473 us where each unit of an H200 has 128 that fetch ahead, 410 with 256 and 386 with 512."""
-_OF_BLOCKS = {1: 1.4, 2: 1.2, 4: 1.0}
-"""How many times as long it takes where a work-item has fewer blocks than four: as many reads for fewer multiply-adds."""
+_OF_BLOCKS = ((64, 1.0), (32, 1.2), (0, 1.4))
+"""How many times as long it takes where a work-item has fewer multiply-adds in a step: as many reads for them."""
 _NEAR = 1.05
 """Folds in parts are carried out where they are priced at so many times whole ones at most."""
 _SPLIT = 4
@@ -80,13 +82,19 @@ _SPLIT = 4
 
 @dataclass(frozen=True)
 class Extent:
-    """How large a nest is: its rows, columns and steps, how many of them there are, and how wide its numbers."""
+    """How large a nest is: its rows, columns and steps, how many of them there are, and how wide its numbers.
+
+    Of how many numbers an element of what the folds read is, and a result; `work` is the multiply-adds of a step.
+    """
 
     rows: int
     columns: int
     steps: int
     batches: int
     scalar_bytes: int
+    element: int = 1
+    result: int = 1
+    work: int = 1
 
 
 def extent_of(program: Program) -> Extent | None:
@@ -94,8 +102,9 @@ def extent_of(program: Program) -> Extent | None:
 
     >>> from relift.egraph.search.guidance.tilings import extent_of
     >>> from relift.rewrites.loading import load_program
-    >>> extent_of(load_program("examples/matmul.py").at({"n": 64, "m": 32, "k": 16}))
-    Extent(rows=64, columns=32, steps=16, batches=1, scalar_bytes=4)
+    >>> found = extent_of(load_program("examples/matmul.py").at({"n": 64, "m": 32, "k": 16}))
+    >>> (found.rows, found.columns, found.steps), found.batches, found.scalar_bytes
+    ((64, 32, 16), 1, 4)
     """
     try:
         t = nested()(Rewriting(program.body, "reassociate"), ()).term
@@ -104,12 +113,31 @@ def extent_of(program: Program) -> Extent | None:
     nest = nest_in(t)
     if nest is None or not all(nest.lengths):
         return None
-    scalar = nest.folded.type
-    assert isinstance(scalar, Scalar), "cannot happen: the folds of a nest give scalars"
     batches = 1
     for place in nest.around:
         batches *= _length(term_at(t, place))
-    return Extent(*nest.lengths, batches, scalar.bytes)
+    result, read = nest.folded.type, dimensions(nest.folded.xs.type)[1]
+    element = -(-_numbers(read) // len(OPERANDS))
+    numbers = [t for t in (*types_within(result), *types_within(read)) if isinstance(t, Scalar)]
+    return Extent(
+        *nest.lengths,
+        batches,
+        max(number.bytes for number in numbers),
+        element,
+        _numbers(result),
+        _multiply_adds(nest.folded) if element > 1 or isinstance(result, Tuple) else 1,
+    )
+
+
+def _numbers(t: Type) -> int:
+    """Of how many numbers a value is."""
+    return cells(t).constant or 1
+
+
+def _multiply_adds(folded: Reduction) -> int:
+    """About how many a step has."""
+    (step,) = (f for _, f in children(folded) if isinstance(f, Lambda))
+    return max(1, sum(isinstance(t, Apply) for _, t in positions(step.body)) // 2)
 
 
 def _length(t: Term) -> int:
@@ -136,11 +164,12 @@ def tilings(nest: Extent, device: DeviceDescription, *, alone: bool = True) -> l
     sizes = itertools.product(
         sorted({*_divisors(nest.rows, _SIDES, width), *more}),
         sorted({*_divisors(nest.columns, _SIDES, width), *more}),
-        _divisors(nest.steps, _DEPTHS, width) or _RESTS,
+        _divisors(nest.steps, _DEPTHS, width) or [d for d in _RESTS if d <= nest.steps],
         _BLOCKS,
         _BLOCKS,
     )
-    tried = (Tiles(*each, width=width, ahead=ahead) for each in sizes for ahead in (False, True))
+    kind = partial(Tiles, width=width, element=nest.element, result=nest.result)
+    tried = (kind(*each, ahead=ahead) for each in sizes for ahead in (False, True))
     found = [tiles for tiles in tried if tiles.fits(device, nest.scalar_bytes)]
     return sorted(found, key=lambda tiles: (price(nest, tiles, device), -tiles.depth))
 
@@ -154,26 +183,28 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     """About how many cycles a nest takes in these tiles."""
     groups = nest.batches * -(-nest.rows // tiles.rows) * -(-nest.columns // tiles.columns)
     down, across = tiles.work_items
-    items, cells = down * across, tiles.rows * tiles.columns
+    items = down * across
+    computed = items * tiles.cells * nest.work / _LANES
     shares = -(-groups // device.compute_units)
     hiding = _HIDING_AHEAD if tiles.ahead else _HIDING
     busy = min(1.0, on_the_way(nest, tiles, device) / hiding)
     busy *= items / (-(-items // _WARP) * _WARP)
-    read_again = items * (tiles.registers - tiles.fetched - cells // items)
+    read_again = items * tiles.read / _LOCAL
     memory = device.bandwidth_gbs * 2 / (device.clock_ghz * device.compute_units)
     step = max(
-        cells / _LANES,
-        read_again / _LOCAL,
-        (tiles.rows + tiles.columns) * nest.scalar_bytes / memory,
+        computed,
+        read_again,
+        (tiles.rows + tiles.columns) * nest.element * nest.scalar_bytes / memory,
     )
-    if cells // items * tiles.depth > _WRITTEN_OUT:
+    if tiles.cells * nest.work * tiles.depth > _WRITTEN_OUT:
         step *= _FETCHED
     waited = _WAITED_AHEAD if tiles.ahead else _WAITED
-    overhead = (cells / _LANES + read_again / _LOCAL) * waited + _TURN / tiles.depth
+    overhead = (computed + read_again) * waited + _TURN / tiles.depth
     copied = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
     cycles = shares * nest.steps * (step + overhead) / busy
     if copied:  # the result is written, read and written
-        cycles += 2 * nest.rows * nest.columns * nest.scalar_bytes / memory / device.compute_units
+        result = nest.rows * nest.columns * nest.result * nest.scalar_bytes
+        cycles += 2 * result / memory / device.compute_units
     return cycles
 
 
@@ -183,7 +214,7 @@ def on_the_way(nest: Extent, tiles: Tiles, device: DeviceDescription) -> int:
     groups = nest.batches * -(-nest.rows // tiles.rows) * -(-nest.columns // tiles.columns)
     room = min(
         _RESIDENT // (down * across),
-        REGISTER_FILE // (down * across * (tiles.registers - tiles.fetched + OTHER_REGISTERS)),
+        REGISTER_FILE // (down * across * (tiles.held + OTHER_REGISTERS)),
         4 * device.local_memory_bytes // (nest.scalar_bytes * tiles.staged),
     )
     return min(-(-groups // device.compute_units), max(room, 1)) * down * across
@@ -212,7 +243,7 @@ def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]
             each = replace(nest, steps=nest.steps // parts, batches=parts)
             after = summed(nest, parts, device)
             tiles = ahead(each)
-            large = [t for t in tiles if t.row_blocks * t.column_blocks == max(_BLOCKS) ** 2]
+            large = [t for t in tiles if t.cells * nest.work >= _OF_BLOCKS[0][0]]
             found += [(_waiting(each, t, device) + after, parts, t) for t in large or tiles]
     cheaper = sorted((each for each in found if each[0] < _NEAR * whole), key=lambda each: each[0])
     return [(parts, tiles) for _, parts, tiles in cheaper]
@@ -221,13 +252,13 @@ def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]
 def _waiting(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     """A price with what units wait that have few work-items, or work-items that have few results."""
     few = _FEW / on_the_way(nest, tiles, device)
-    blocks = tiles.row_blocks * tiles.column_blocks
-    return price(nest, tiles, device) * (1 + few**2) * _OF_BLOCKS[blocks]
+    longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
+    return price(nest, tiles, device) * (1 + few**2) * longer
 
 
 def summed(nest: Extent, parts: int, device: DeviceDescription) -> float:
     """About how many cycles it takes to write the results of parts, and to fold them by a second kernel."""
-    moved = (2 * parts + 1) * nest.rows * nest.columns * nest.scalar_bytes
+    moved = (2 * parts + 1) * nest.rows * nest.columns * nest.result * nest.scalar_bytes
     seconds = device.launch_seconds + moved / (device.bandwidth_gbs * 1e9)
     return seconds * device.clock_ghz * 1e9
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +14,18 @@ from proofs_tests.compiler.programs import typed
 from proofs_tests.nests import Manner, manners, written
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import refusal
-from relift.egraph.search.guidance.tilings import Extent, extent_of
+from relift.device import GPU
+from relift.egraph.search.guidance.tilings import Extent, extent_of, worth
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import MOST_REGISTERS, Tiles, tile_for_groups
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import ToLocal
+from relift.semantics.syntax.binding import positions
 from relift.semantics.syntax.types import f32
 
 SMALL = Tiles(8, 8, 4, 1, 1)
@@ -115,3 +120,78 @@ def of_pictures(x: Any, kernels: Any) -> Any:
 def test_the_dimensions_of_a_nest_are_those_of_its_fold_whatever_they_are_called() -> None:
     """A rule that joins dimensions may give an element the name that the outermost one has: it is another."""
     assert extent_of(of_pictures) == Extent(8, 20, 3, 2, 4)
+
+
+def complex_product(order: Sequence[int], after: Callable[[Any], Any]) -> Program:
+    """Complex matrices as two arrays each, which the folds zip in an order; `after` has each result."""
+
+    @typed(ar=f32[16, 8], ai=f32[16, 8], br=f32[8, 8], bi=f32[8, 8])
+    def product(ar: Any, ai: Any, br: Any, bi: Any) -> Any:
+        def step(acc: Any, given: Any) -> Any:
+            a, b, c, d = (given[order.index(i)] for i in range(4))
+            return acc[0] + a * c - b * d, acc[1] + a * d + b * c
+
+        def cell(x: Any, y: Any) -> Any:
+            arrays = (x[0], x[1], y[0], y[1])
+            zipped = rl.zip(*(arrays[i] for i in order))
+            return after(rl.reduce_seq(step, (0.0, 0.0), zipped))
+
+        columns = rl.zip(rl.transpose(br), rl.transpose(bi))
+        return rl.map(lambda x: rl.map(lambda y: cell(x, y), columns), rl.zip(ar, ai))
+
+    return product
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (3, 1, 2, 0), (2, 3, 1, 0)])
+@pytest.mark.parametrize("tiles", [SMALL, replace(SMALL, ahead=True)])
+def test_folds_of_tuples_over_several_arrays_are_tiled_in_whatever_order_they_are_zipped(
+    order: Sequence[int], tiles: Tiles
+) -> None:
+    source = complex_product(order, lambda v: v)
+    found = derive(source, tile_for_groups(tiles))
+    require_standing(found, RULES)
+    low = replace(source, body=found.result)
+    inputs = whole_inputs(source, seed=0)
+
+    assert refusal(low) is None
+    assert any(isinstance(t, ToLocal) for _, t in positions(found.result))
+    for got, meant in zip(low(*inputs), source(*inputs), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(meant))
+
+
+def test_what_is_done_with_tuples_is_done_in_their_tiles() -> None:
+    source = complex_product((0, 1, 2, 3), lambda v: v[0] * v[0] + v[1] * v[1])
+    low = replace(source, body=derive(source, tile_for_groups(SMALL)).result)
+    inputs = whole_inputs(source, seed=0)
+
+    assert refusal(low) is None
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
+
+
+def test_tiles_have_room_for_all_numbers_of_an_element_and_of_a_result() -> None:
+    """A complex product has half as large tiles where registers are what limits them, and more to do in each."""
+    found = extent_of(complex_product((0, 1, 2, 3), lambda v: v))
+    assert found is not None
+    assert (found.element, found.result, found.work) == (2, 2, 4)
+    tiles = worth(replace(found, rows=1024, columns=1024, steps=1024), GPU)
+    assert tiles
+    assert all(t.cells * 2 + t.read <= MOST_REGISTERS for t in tiles)
+    assert (128, 128) not in [(t.rows, t.columns) for t in tiles if t.ahead]
+
+
+def test_an_array_that_belongs_to_neither_element_goes_with_the_rows() -> None:
+    """Weights of the steps, read beside the columns."""
+
+    @typed(a=f32[16, 8], w=f32[8], b=f32[8, 8])
+    def weighted(a: Any, w: Any, b: Any) -> Any:
+        def cell(x: Any, y: Any) -> Any:
+            products = rl.map(lambda p: p[0] * p[1] * p[2], rl.zip(y, w, x))
+            return rl.reduce(rl.add, 0.0, products)
+
+        return rl.map(lambda x: rl.map(lambda y: cell(x, y), rl.transpose(b)), a)
+
+    low = replace(weighted, body=derive(weighted, tile_for_groups(SMALL)).result)
+    inputs = whole_inputs(weighted, seed=0)
+
+    assert refusal(low) is None
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(weighted(*inputs)))

@@ -69,6 +69,7 @@ class Tiles:
     Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.  `padding` open
     cells follow each row of a tile that is stored across, so that work-items that write a column of it use
     different banks of local memory.  A group may fetch the next chunk `ahead`, while it computes with one.
+    An `element` of what the folds read is of so many numbers, and a `result` too.
     """
 
     rows: int
@@ -79,6 +80,8 @@ class Tiles:
     width: int = 4
     padding: int = 4
     ahead: bool = False
+    element: int = 1
+    result: int = 1
 
     @property
     def work_items(self) -> tuple[int, int]:
@@ -89,21 +92,38 @@ class Tiles:
         )
 
     @property
+    def cells(self) -> int:
+        """How many results a work-item has."""
+        return self.row_blocks * self.column_blocks * self.width**2
+
+    @property
+    def read(self) -> int:
+        """The numbers that a work-item reads from local memory in a step: a row and a column of its blocks."""
+        return (self.row_blocks + self.column_blocks) * self.width * self.element
+
+    @property
+    def held(self) -> int:
+        """The numbers that a work-item holds while it computes: its results, and what it reads for them."""
+        return self.cells * self.result + self.read
+
+    @property
     def registers(self) -> int:
-        """The numbers that a work-item holds: its results, and a row and a column of its blocks."""
-        down, across = self.row_blocks * self.width, self.column_blocks * self.width
-        return down * across + down + across + self.fetched
+        """The numbers that a work-item holds, with those of the next chunk."""
+        return self.held + self.fetched
 
     @property
     def staged(self) -> int:
         """The numbers of a chunk, or of two, that a group has in local memory."""
-        return (1 + self.ahead) * self.depth * (self.rows + self.columns + 2 * self.padding)
+        sides = self.rows + self.columns + 2 * self.padding
+        return (1 + self.ahead) * self.depth * sides * self.element
 
     @property
     def fetched(self) -> int:
         """The numbers of the next chunk that a work-item holds."""
         down, across = self.work_items
-        return self.ahead * self.depth * (self.rows + self.columns) // (down * across)
+        return (
+            self.ahead * self.depth * (self.rows + self.columns) * self.element // (down * across)
+        )
 
     def fits(self, device: DeviceDescription, scalar_bytes: int) -> bool:
         """Whether every work-item has the same to do, and the device has room for a group.

@@ -31,12 +31,13 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.nests.zips import by_owner
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import Get, Lambda, Term, Var, children, free_variables
-from relift.semantics.syntax.types import Array, Scalar, Tuple, dimensions
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, dimensions, types_within
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def nest_in(t: Term) -> Nest | None:
             continue
         folds = list(_folds(inner.f.body))
         alike = {canonical(term_at(inner.f.body, fold)) for fold in folds}
-        if len(alike) != 1 or not isinstance(term_at(inner.f.body, folds[0]).type, Scalar):
+        if len(alike) != 1 or not _in_registers(term_at(inner.f.body, folds[0]).type):
             continue
         bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
         below = {x.name for x in binders_at(inner.f.body, folds[0])}  # of the same names, maybe
@@ -99,6 +100,11 @@ def nest_in(t: Term) -> Nest | None:
             )
             return Nest(place, around, outer, folds[0])
     return None
+
+
+def _in_registers(t: Type) -> bool:
+    """Whether a work-item holds what is of this type in registers: a number, or a tuple of such."""
+    return all(isinstance(part, Scalar | Tuple) for part in types_within(t))
 
 
 def _folds(t: Term, place: Position = ()) -> Iterator[Position]:
@@ -297,17 +303,25 @@ def _in_order(nest: Nest) -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, ReduceSeq) or not isinstance(t.xs, Zip):
             raise NoMatch("a nest needs folds that go through two arrays at once")
+        if not _straight(t.xs, x, y):
+            at = by_owner(lambda u: y not in free_variables(u))(at, place)
+            t = term_at(at.term, place)
+            assert isinstance(t, ReduceSeq), "cannot happen: it is the fold"
         if {x, y} & free_variables_of(t.f):
             at = _prologues_apart(frozenset((x, y)))(at, place)
         arrays = (term_at(at.term, (*place, "xs", field)) for field in ("xs", "ys"))
         used = [set(free_variables(u)) & {x, y} for u in arrays]
-        if {y} not in used or {x, y} in used:
-            raise NoMatch("a fold of pairs reads an array of either element")
         if used.index({y}) == 0:
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
 
     return tactic
+
+
+def _straight(t: Zip, x: str, y: str) -> bool:
+    """Whether one array of a zip may depend on an outer element, and the other one on an inner element."""
+    used = [set(free_variables(u)) & {x, y} for u in (t.xs, t.ys)]
+    return {x, y} not in used and used.count({y}) == 1
 
 
 def _prologues_apart(elements: frozenset[str]) -> Tactic:

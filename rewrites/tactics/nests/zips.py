@@ -1,0 +1,122 @@
+"""A fold over several zipped arrays as one over two: those of the element of one map, and all others.
+
+    reduce_seq f z (zip (zip a b) (zip c d))  =  reduce_seq g z (zip (zip a c) (zip b d))
+
+where a and c belong to the outer element, say.  Zips are made a list, which is sorted by whose they are, and cut where
+the first of the others stands; what the function reads follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, ReduceSeq, Zip
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Term
+
+
+def by_owner(is_first: Callable[[Term], bool]) -> Tactic:
+    """A fold of zipped arrays goes through a zip of those that are first, zipped, and of the others, zipped.
+
+    >>> from relift import f32, program, reduce_seq, zip
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.zips import by_owner
+    >>> @program
+    ... def weighted(a: f32[8], w: f32[8], b: f32[8]):
+    ...     return reduce_seq(lambda s, p: s + p[0] * p[1] * p[2], 0.0, zip(a, w, b))
+    >>> found = derive(weighted, by_owner(lambda t: t.name != "w"))
+    >>> from relift import show
+    >>> show(found.result.xs)
+    'zip(zip(a, b), w)'
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = repeat(_listed)(at, place)
+        arrays = _arrays(at, place)
+        firsts = [is_first(t) for t in arrays]
+        if not any(firsts) or all(firsts):
+            raise NoMatch("all that a fold goes through belongs together")
+        while (out := _out_of_order(firsts)) is not None:
+            at = _swapped(out, last=out + 2 == len(firsts))(at, place)
+            firsts[out : out + 2] = firsts[out + 1], firsts[out]
+        for _ in range(sum(firsts) - 1):
+            at = _settled("zip_rotate_left")(at, place)
+        return at
+
+    return tactic
+
+
+def _arrays(at: Rewriting, place: Position) -> list[Term]:
+    """The arrays of a list of zips."""
+    t = term_at(at.term, (*place, "xs"))
+    found: list[Term] = []
+    while isinstance(t, Zip):
+        found.append(t.xs)
+        t = t.ys
+    return [*found, t]
+
+
+def _out_of_order(firsts: list[bool]) -> int | None:
+    """Where one that is not first stands before one that is."""
+    pairs = enumerate(pairwise(firsts))
+    return next((i for i, pair in pairs if pair == (False, True)), None)
+
+
+def _swapped(index: int, *, last: bool) -> Tactic:
+    """An array of a list of zips and the next one have changed places."""
+    place = ("ys",) * index
+    if last:
+        return _settled("zip_swap", *place)
+    return then(
+        _settled("zip_rotate_left", *place),
+        _settled("zip_swap", *place, "xs"),
+        _settled("zip_rotate_right", *place),
+    )
+
+
+def _settled(rule: str, *fields: str) -> Tactic:
+    """A rule at a place in what a fold goes through; the map that it leaves is done by the function of the fold."""
+    return then(inside("xs", *fields)(apply(rule)), repeat(_outwards))
+
+
+def _listed(at: Rewriting, place: Position) -> Rewriting:
+    """One step towards a list of zips, of which none goes through maps that only rearrange."""
+    return first(_outwards, then(inside("xs")(topdown(apply("zip_rotate_right")))))(at, place)
+
+
+def _outwards(at: Rewriting, place: Position) -> Rewriting:
+    """A map that only rearranges tuples, one zip further out, or in the function of the fold."""
+    t = term_at(at.term, place)
+    if not isinstance(t, ReduceSeq):
+        raise NoMatch("no fold")
+    if _rearranges(t.xs):
+        return apply("reduce_map_fusion")(at, place)
+    return inside("xs")(topdown(_one_zip_outwards))(at, place)
+
+
+def _one_zip_outwards(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and _rearranges(t) and _rearranges(t.xs):
+        return apply("map_fusion")(at, place)
+    if isinstance(t, Zip) and _rearranges(t.xs):
+        return apply("zip_map_left")(at, place)
+    if isinstance(t, Zip) and _rearranges(t.ys):
+        return apply("zip_map_right")(at, place)
+    raise NoMatch("no zip of what a map rearranges")
+
+
+def _rearranges(t: Term) -> bool:
+    return isinstance(t, Map) and isinstance(t.xs, Zip | Map) and is_layout(t.f.body)
