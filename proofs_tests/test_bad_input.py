@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import inspect
+import io
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -312,6 +315,151 @@ def test_a_damaged_row_of_times_is_refused_or_shown(field: str, tmp_path: Path) 
         assert status in (0, 1, 2), (field, wrong, errors)
         assert (status == 2) == bool(errors), (field, wrong, errors)
         assert "internal error" not in errors
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("raise RuntimeError('one\\ntwo')", ":1: RuntimeError: one two"),
+        ("class E(BaseException): pass\nraise E('odd')", ":2: E: odd"),
+        ("class E(Exception):\n def __str__(self): raise ValueError\nraise E", ":3: E"),
+        ("raise GeneratorExit", ":1: GeneratorExit"),
+        ("# coding: klingon", ": unknown encoding: klingon"),
+    ],
+)
+def test_whatever_a_users_file_raises_is_one_line(text: str, said: str, tmp_path: Path) -> None:
+    """Also what is no `Exception`, what has several lines, and what cannot say what it is."""
+    file = tmp_path / "p.py"
+    file.write_text(text)
+
+    status, errors = command("compile", str(file))
+
+    assert (status, errors) == (2, f"relift: {file}{said}\n")
+
+
+def nothing_to_read(kind: str, folder: Path) -> tuple[Path, str]:
+    """What stands where a file should, and what is said of it."""
+    place = folder / "what.py"
+    match kind:
+        case "folder":
+            place.mkdir()
+            return place, f"cannot read {place}: it is a folder, name a file"
+        case "loop":
+            place.symlink_to(place)
+            return place, f"cannot read {place}: Too many levels of symbolic links"
+        case "dangling":
+            place.symlink_to(folder / "gone")
+            return place, f"{place} is a link to nothing"
+        case _:
+            place.write_bytes(b"\x80")
+            return place, f"{place} is no text in UTF-8 (byte 0x80 at 0)"
+
+
+@pytest.mark.parametrize("kind", ["folder", "loop", "dangling", "bytes"])
+def test_what_stands_in_place_of_a_file_is_said(kind: str, tmp_path: Path) -> None:
+    """By every verb in the same words: of a program, a derivation, times, labels, a kernel."""
+    place, said = nothing_to_read(kind, tmp_path)
+    labelled = tmp_path / "c"
+    labelled.mkdir()
+    launched = ("--kernel", str(place), "--entry", "f", "--global", "64", "--size", "n=64")
+    verbs: list[tuple[str, ...]] = [
+        ("explain", str(place)),
+        ("bench", "--results", str(place)),
+        ("lift", str(labelled), "--labels", str(place)),
+        ("validate", DOT, *launched),
+    ]
+    for words in verbs if kind == "bytes" else [*verbs, ("compile", str(place))]:
+        assert command(*words) == (2, f"relift: {said}\n"), words
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 100_000, "it is no JSON that is read (too deep)"),
+        ("9" * 6000, "it is no JSON that is read (a number of too many digits)"),
+        ('{"finds": [', "it is no JSON at line 1, column 12"),
+        ("3", "every find has file, function, line, idiom and right"),
+        ('{"finds": [{"right": true}]}', "every find has file, function, line, idiom and right"),
+    ],
+)
+def test_labels_that_are_none_are_refused(text: str, why: str, tmp_path: Path) -> None:
+    """A list of finds is read as derivations and times are."""
+    file = tmp_path / "finds.json"
+    file.write_text(text)
+
+    status, errors = command("lift", str(tmp_path), "--labels", str(file))
+
+    finds = "a list of finds, as relift lift FOLDER --json prints it"
+    assert (status, errors) == (2, f"relift: {file} is not {finds}: {why}\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (errno.ENOSPC, 2, "what a command writes: No space left on device; make room"),
+        (errno.EPIPE, 141, ""),
+        (errno.EBADF, 70, "internal error"),
+    ],
+)
+def test_where_an_answer_cannot_go(
+    number: int, status: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full device is no defect of Relift's, and one who reads no further, as `head -1`, hears nothing."""
+
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(number, os.strerror(number))
+
+        def fileno(self) -> int:
+            return handle
+
+    handle = os.open(os.devnull, os.O_WRONLY)
+    heard = io.StringIO()
+    monkeypatch.setattr(sys, "argv", ["relift", "cache"])
+    monkeypatch.setattr(sys, "stdout", Broken())
+    monkeypatch.setattr(sys, "stderr", heard)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    monkeypatch.undo()
+    os.close(handle)
+
+    assert (stop.value.code, bool(heard.getvalue())) == (status, bool(said)), heard.getvalue()
+    assert said in heard.getvalue()
+
+
+def test_an_error_is_a_line_that_a_terminal_may_show() -> None:
+    """Whatever a name holds, nothing of it is a command to the terminal, and a long one is cut."""
+    status, errors = command("check", "map\x1b[31m\nred")
+    assert (status, errors.count("\n"), "\x1b" in errors) == (2, 1, False)
+    assert "there is no rule map\\x1b[31m red; relift ledger lists the library" in errors
+
+    status, errors = command("check", "x" * 100_000)
+    assert (status, len(errors) < 2100) == (2, True)
+    assert errors.endswith("; relift ledger lists the library\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fuzz", "--device", "none", "--against", "nosuch", "--count", "1"), "'nosuch'"),
+        (
+            ("run", DOT, "--random", "0", "--size", "n=8", "--allow", "r"),
+            "--allow r: steps of a folder",
+        ),
+        (("verify", DOT, "--size", "n=8", "--rules", "r.py"), f"--rules r.py: {DOT} is no folder"),
+        (("build", DOT, "--size", "n=8", "--out", "w", "--wheel", "class"), "class is no name"),
+        (("build", DOT, "--size", "n=8", "--out", "w", "--wheel", "numpy"), "numpy would hide"),
+        (("optimize", DOT, "--strategy", ""), "'' names no strategy; write path.py:name"),
+        (("optimize", DOT, "--strategy", f"{DOT}:dot"), "no strategy under the name dot"),
+        (("optimize", DOT, "--rules", "map_fusionn", "--size", "n=8"), "did you mean map_fusion"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(words: tuple[str, ...], said: str) -> None:
+    """An option that nothing reads, a name that cannot be what it is for."""
+    status, errors = command(*words)
+
+    assert (status, errors.count("\n")) == (2, 1), errors
+    assert said in errors
 
 
 def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:

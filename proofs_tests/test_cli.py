@@ -256,7 +256,7 @@ def test_devices_lists_the_embedded_one() -> None:
         (("run", DOT, "--size", "n=64", "--random", "0", "--kernel", "nowhere"), "nowhere"),
         (("check", "no_such_rule"), "there is no rule no_such_rule"),
         (("check", "map_fusion", "--tier", "9"), "there is no tier 9"),
-        (("explain", "gone.json"), "cannot read gone.json"),
+        (("explain", "gone.json"), "there is no file gone.json"),
         (("explain", "pyproject.toml"), "is not a derivation"),
         (("frobnicate",), "frobnicate"),
     ],

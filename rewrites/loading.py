@@ -13,10 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from relift.files import require_file
 from relift.plugins import PREFIX, Group, working
 from relift.rewrites.checks.isolation import Stopped
 from relift.rewrites.rule import RejectedRule, Rule, RuleFamily, collecting
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, in_a_line
 from relift.semantics.language.programs import Program
 
 _loaded = itertools.count(1)
@@ -67,17 +68,17 @@ def load_strategy(spec: str) -> Callable[..., Any]:
     if spec.startswith(PREFIX):
         brought: Callable[..., Any] = _of_plugin("schedulers", spec, _unfit_strategy)
         return brought
-    path, name = _split(spec)
+    path, name = _split(spec, "strategy")
     module = load_file(Path(path))
     found = getattr(module, name, None)
-    if not callable(found):
+    if not callable(found) or isinstance(found, Program):
         why = "defines no" if found is None else "holds no strategy under the name"
         raise CannotLoad(
             f"{path} {why} {name}; a strategy is made by the functions of relift.strategies, such as apply and topdown"
         )
 
-    def strategy(*arguments: Any) -> Any:
-        return found(*arguments)
+    def strategy(at: Any, place: Any) -> Any:
+        return found(at, place)
 
     strategy.__name__ = name
     return strategy
@@ -120,8 +121,7 @@ def load_file(file: Path) -> ModuleType:
     if str(file).startswith(PREFIX):
         rules: ModuleType = _of_plugin("rules", str(file), _unfit_rules)
         return rules
-    if not _is_file(file):
-        raise CannotLoad(f"there is no file {str(file)[:200]}")
+    require_file(file)
     name = f"relift_user_{next(_loaded)}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -137,17 +137,11 @@ def load_file(file: Path) -> ModuleType:
     return module
 
 
-def _is_file(file: Path) -> bool:
-    try:
-        return file.is_file()
-    except (OSError, ValueError):  # a name that is too long, or holds a NUL byte
-        return False
-
-
-def _split(spec: str) -> tuple[str, str]:
+def _split(spec: str, what: str = "program") -> tuple[str, str]:
     path, colon, name = spec.rpartition(":")
     if not (colon and path and name.isidentifier()):
-        raise CannotLoad(f"{spec} names no program; write path.py, path.py:name or module:name")
+        forms = {"program": "path.py, path.py:name or module:name", "strategy": "path.py:name"}
+        raise CannotLoad(f"{spec or repr(spec)} names no {what}; write {forms[what]}")
     return path, name
 
 
@@ -206,9 +200,11 @@ def _one_line(what: str, file: Path | None) -> Generator[None]:
     except SyntaxError as error:
         own = file is not None and error.filename == str(file.resolve())
         place = what if own else error.filename or what
-        line = "" if error.lineno is None else f":{error.lineno}"
+        line = f":{error.lineno}" if error.lineno else ""
         raise CannotLoad(f"{place}{line}: {error.msg}") from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what is no `Exception` ends a user's file, not Relift
         if file is None and isinstance(error, ModuleNotFoundError):
             raise
         lines = [
@@ -217,5 +213,5 @@ def _one_line(what: str, file: Path | None) -> Generator[None]:
             if file is not None and Path(frame.filename) == file.resolve()
         ]
         place = f"{what}:{lines[-1]}" if lines else what
-        said = str(error) or ("more than there is" if isinstance(error, MemoryError) else "")
-        raise CannotLoad(f"{place}: {type(error).__name__}: {said}") from None
+        more = ": more than there is" if isinstance(error, MemoryError) else ""
+        raise CannotLoad(f"{place}: {in_a_line(error)}{more}") from None

@@ -48,7 +48,7 @@ from relift.rewrites.well_formed import (
     require_one_type,
     require_used,
 )
-from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.errors import IllTyped, ReliftError, in_a_line
 from relift.semantics.indices.functions import index_metavariable
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.naming import distinctly_named
@@ -377,7 +377,7 @@ def _told(error: Exception) -> str:
         case RecursionError():
             return "the rule is nested too deeply"
         case _:
-            return " ".join(f"{type(error).__name__}: {error}".split())
+            return in_a_line(error)
 
 
 def _line(function: FunctionType, error: Exception) -> str | None:

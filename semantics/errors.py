@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -49,6 +49,33 @@ class Unsupported(ReliftError):
     """A well-typed request that Relift does not carry out."""
 
 
+def in_a_line(error: BaseException) -> str:
+    """What was raised, in one line, whatever its own text is: that of a user's class may be several, or fail itself.
+
+    >>> from relift.semantics.errors import in_a_line
+    >>> in_a_line(ValueError("one\\ntwo")), in_a_line(SystemExit())
+    ('ValueError: one two', 'SystemExit')
+    """
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  # whatever a user's class raises
+        said = ""
+    return ": ".join(filter(None, (type(error).__name__, said)))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that nothing has: a few that are much like it; empty where none is.
+
+    >>> from relift.semantics.errors import did_you_mean
+    >>> did_you_mean("map_fusionn", ["map_fusion", "split_join"])
+    '; did you mean map_fusion?'
+    """
+    import difflib  # only a message asks
+
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 @contextmanager
 def bounded_depth(what: str) -> Generator[None]:
     """Turn Python's RecursionError into a message: terms are walked by recursive functions."""
@@ -81,7 +108,7 @@ def callers_line() -> str | None:
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if not _is_ours(file):
+        if not is_ours(file):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return None
@@ -102,7 +129,8 @@ def _of_python() -> tuple[Path, ...]:
 
 
 @cache
-def _is_ours(file: str) -> bool:
+def is_ours(file: str) -> bool:
+    """Whether a file is one of Relift's, or of what it is made with: all others are the user's."""
     if file.startswith("<"):
         return True
     resolved = Path(file).resolve()

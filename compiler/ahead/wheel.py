@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import keyword
 import re
+import sys
 import zipfile
 from collections.abc import Mapping
 from importlib.resources import files
@@ -27,14 +29,24 @@ DATE = (2020, 1, 1, 0, 0, 0)
 """Of every file: the same kernels are the same wheel."""
 
 
+_TAKEN = ("relift", "numpy", "pyopencl")
+"""What Python finds by these names is needed."""
+
+
 def package_files(programs: Mapping[str, tuple[Program, Compiled]], package: str) -> dict[str, str]:
     """The files of a package with a function for each program, whose sizes are fixed.
 
     Raises `Refuted` for kernels whose certificate is, and for a function in C that is not its Python, `Unsupported` for sizes that are open.
     """
-    if not package.isidentifier() or package == "relift":
+    if not (package.isascii() and package.isidentifier()) or keyword.iskeyword(package):
         raise ReliftError(
-            f"{package} is no name of a package; say one such as my_kernels", place=""
+            f"{package or repr(package)} is no name of a package; say one such as my_kernels",
+            place="",
+        )
+    if package in _TAKEN or package in sys.stdlib_module_names:
+        raise ReliftError(
+            f"a package {package} would hide the one that is there; say another name, such as my_kernels",
+            place="",
         )
     found: dict[str, str] = {}
     for name, (program, kernel) in programs.items():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import symtable
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.bench.by_hand import ByHand
+from relift.files import require_file
 from relift.rewrites.loading import load_file
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -127,11 +129,10 @@ def load_benchmarks(
 
 def _lists_benchmarks(file: Path) -> bool:
     """Whether a file gives the name `benchmarks` to something, found without executing it."""
+    require_file(file)
     try:
-        names = symtable.symtable(file.read_text(encoding="utf-8"), str(file), "exec")
+        names = symtable.symtable(decode_source(file.read_bytes()), str(file), "exec")
         found = names.lookup("benchmarks")
     except (KeyError, SyntaxError, ValueError):
         return False
-    except OSError as error:
-        raise ReliftError(f"cannot read {file}: {error.strerror}", place="") from None
     return found.is_assigned() or found.is_imported()

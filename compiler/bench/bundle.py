@@ -22,7 +22,7 @@ from relift.compiler.lowering.analyses import EVERYTHING, Analyses
 from relift.compiler.program import compile_program
 from relift.compiler.running.arrays.buffers import components
 from relift.compiler.running.launch import Launch
-from relift.files import write_text
+from relift.files import read_json, write_text
 from relift.rewrites.loading import load_file
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
@@ -33,6 +33,7 @@ from relift.semantics.syntax.types import Tuple, Type, dimensions
 MANIFEST, RUNNER, SAMPLES = "manifest.json", "runner.py", "samples.py"
 VERSION = 1
 ORIGIN = "a bundle's runner.py writes them as results.json"
+TIMES = "a list of times, as a bundle's runner.py writes it"
 
 
 def write_bundle(
@@ -161,7 +162,7 @@ class _Results(msgspec.Struct):
 
 def read_results(file: Path) -> dict[str, Any]:
     """The times of benchmarks that a runner wrote; raises `ReliftError` for a file that holds none."""
-    found: dict[str, Any] = read_json(file)
+    found: dict[str, Any] = read_json(file, TIMES)
     try:
         results = msgspec.convert(found, _Results)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -169,15 +170,3 @@ def read_results(file: Path) -> dict[str, Any]:
             f"{file} holds no times of benchmarks ({error}); {ORIGIN}", place=""
         ) from None
     return {**found, "device": "".join(c for c in results.device if c.isprintable())}
-
-
-def read_json(file: Path) -> Any:
-    """What a runner may have written; raises `ReliftError` when there is no file or it is not JSON."""
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ReliftError(f"there is no file {file}", place="") from None
-    except OSError as error:
-        raise ReliftError(f"cannot read {file}: {error.strerror}", place="") from None
-    except (ValueError, RecursionError):
-        raise ReliftError(f"{file} holds no times; {ORIGIN}", place="") from None

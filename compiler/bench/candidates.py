@@ -17,12 +17,12 @@ import numpy as np
 from relift.compiler.agreement.comparison import in_reach, rounding
 from relift.compiler.agreement.rounding import allowed
 from relift.compiler.bench.benchmarks import Draw
-from relift.compiler.bench.bundle import ORIGIN, VERSION, buffers_of, read_json, write_manifest
+from relift.compiler.bench.bundle import ORIGIN, TIMES, VERSION, buffers_of, write_manifest
 from relift.compiler.bench.bundle_runner import PICKED, inputs_of, picked_rows
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.program import compile_program
 from relift.compiler.running.arrays.buffers import components
-from relift.files import write_bytes
+from relift.files import read_json, write_bytes
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language.programs import Program
@@ -181,7 +181,7 @@ def read_times(
     Results of an interrupted run are those of the candidates that it reached.  Raises `BadTimes` when the
     file is damaged, is of another program, other sizes or another version, or no candidate was right.
     """
-    data = read_json(file)
+    data = read_json(file, TIMES)
     source = program.at(sizes)
     try:
         version, device, entries = data["version"], str(data["device"]), data["entries"]

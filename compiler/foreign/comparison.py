@@ -180,7 +180,7 @@ class _Launch(Run):
         from pycparser import c_ast
 
         functions = parsed(k.text, k.file, dict(k.defined))
-        mine = kernel_in(functions, k.entry)
+        mine = kernel_in(functions, k.entry, k.arguments)
         limits = _limits(Piece((0, 0, 0), total, local))
         helpers: dict[str, Any] = {}
         copies, constants = Copies(), [d for d in functions if isinstance(d, c_ast.Decl) and d.init]

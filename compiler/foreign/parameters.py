@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -55,13 +55,18 @@ class Passed:
 Given: TypeAlias = Number | Cells | Passed
 
 
-def kernel_in(functions: Sequence[Any], entry: str) -> Any:
-    """The kernel of a name; raises `NotSaid` where there is none."""
+def kernel_in(functions: Sequence[Any], entry: str, said: Collection[str] = ()) -> Any:
+    """The kernel of a name; raises `NotSaid` where there is none, or where it lacks a parameter that is spoken of."""
     from pycparser import c_ast
 
     defined = [f for f in functions if isinstance(f, c_ast.FuncDef)]
     for f in defined:
         if f.decl.name == entry and is_kernel(f):
+            own = [name for name, _ in parameters_of(f)]
+            for name in said:
+                if name not in own:
+                    have = ", ".join(own) or "none"
+                    raise NotSaid(f"{entry} has no parameter {name}; its parameters are: {have}")
             return f
     names = [f.decl.name for f in defined if is_kernel(f)]
     raise NotSaid(f"there is no kernel {entry}; give --entry one of: {', '.join(names) or 'none'}")

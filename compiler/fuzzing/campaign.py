@@ -29,11 +29,11 @@ from relift.compiler.fuzzing.programs.variants import Book, book_of, library
 from relift.compiler.fuzzing.reports.findings import Finding
 from relift.compiler.fuzzing.reports.report import FILES, PAGE, files_of
 from relift.executors import each
-from relift.files import write_folder, write_text
+from relift.files import read_json, write_folder, write_text
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.loading import load_rules
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, in_a_line
 
 ROUND, CHUNK = 448, 4
 """Cases of a round, and those that a worker gets at a time: few, so that no worker waits long for the last of a round."""
@@ -110,9 +110,11 @@ def court_of(settings: Settings) -> Court:
         return device_of(target, plain=settings.plain, seconds=settings.seconds_each)
 
     first = None if settings.device == NO_DEVICE else device(settings.device)
-    if first is not None:
-        first.name()
-    return Court(first, tuple(device(t) for t in settings.against if t != "interpreter"))
+    others = tuple(device(t) for t in settings.against if t != "interpreter")
+    for found in (first, *others):
+        if found is not None:
+            found.name()
+    return Court(first, others)
 
 
 def _book(files: Sequence[str]) -> Book | None:
@@ -149,7 +151,7 @@ def outcome_of(case: Case, court: Court, task: Task, book: Book | None = None) -
     try:
         return _investigated(found, subject, seen, court, task)
     except Exception as error:  # noqa: BLE001  # the finding stays one
-        why = f"{type(error).__name__}: {error}"
+        why = in_a_line(error)
         return replace(
             found,
             detail=f"{found.detail}; {why}",
@@ -389,7 +391,7 @@ def _logged(out: Path | None, settings: Settings) -> dict[str, dict[str, Any]]:
     asked = json.loads(json.dumps(asdict(settings)))
     file = out / SETTINGS
     if file.exists():
-        if _read(file) != asked:
+        if read_json(file, "the settings of a campaign") != asked:
             raise ReliftError(
                 f"{out} holds a campaign with other settings ({file}); give --out another folder, or the same options",
                 place="",
@@ -410,15 +412,6 @@ def _logged(out: Path | None, settings: Settings) -> dict[str, dict[str, Any]]:
             except (ValueError, KeyError, TypeError):
                 raise ReliftError(f"{out / LOG} is damaged: {line[:60]!r}", place="") from None
     return found
-
-
-def _read(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ReliftError(
-            f"cannot read {file}: {error}; give --out another folder", place=""
-        ) from None
 
 
 def has_campaign(out: Path) -> bool:

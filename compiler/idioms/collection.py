@@ -6,7 +6,6 @@ again, the precision is read off it: of those that are labelled, how many are ri
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,8 @@ from typing import Any, TypeAlias
 
 from relift.compiler.idioms.facts.llvm.source import Uncompilable
 from relift.compiler.idioms.lift import lift
+from relift.files import read_json
+from relift.semantics.errors import ReliftError
 
 KINDS = {
     "scalar": ("reduction", "memory-reduction", "argmin", "dot"),
@@ -116,17 +117,20 @@ def _in_file(folder: Path, name: Path, options: Sequence[str]) -> Iterator[Find]
         yield Find(program, str(name), i.function, i.line, i.idiom, i.lifted is not None)
 
 
-def labels_of(text: str) -> dict[_Key, Label]:
-    """The labels of a list of finds in JSON; raises `ValueError` where it is none."""
+FINDS = "a list of finds, as relift lift FOLDER --json prints it"
+
+
+def labels_in(file: Path) -> dict[_Key, Label]:
+    """The labels of a list of finds in JSON; raises `ReliftError` where it is none."""
     found: dict[_Key, Label] = {}
     try:
-        for f in json.loads(text)["finds"]:
+        for f in read_json(file, FINDS)["finds"]:
             right = f["right"]
             if right not in (True, False, None):
-                raise ValueError(f"{f['file']}:{f['line']}: right is true, false or null")
+                where = f"{file}: {f['file']}:{f['line']}"
+                raise ReliftError(f"{where}: right is true, false or null", place="")
             found[str(f["file"]), str(f["function"]), int(f["line"]), str(f["idiom"])] = right
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(
-            f"no list of finds, as relift lift FOLDER --json prints it ({error})"
-        ) from None
+    except (LookupError, TypeError, ValueError):
+        what = "every find has file, function, line, idiom and right"
+        raise ReliftError(f"{file} is not {FINDS}: {what}", place="") from None
     return found

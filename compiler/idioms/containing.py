@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import IO
 
 from relift.compiler.idioms.evidence import Evidence
+from relift.semantics.errors import in_a_line
 
 
 def contained(work: Callable[[], Evidence]) -> Evidence:
@@ -45,7 +46,7 @@ def _compare(work: Callable[[], Evidence], out: IO[bytes]) -> None:
     try:
         pickle.dump(work(), out)
     except Exception as error:
-        said = f"the comparison failed: {type(error).__name__}: {error}"
+        said = f"the comparison failed: {in_a_line(error)}"
         pickle.dump(Evidence(skipped=said), out)
         raise
 

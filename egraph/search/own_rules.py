@@ -6,6 +6,7 @@ matches, so that what tactics make of the program, they make of that, too.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 
 from relift.egraph.checks.admission import Admitted, RefusedRule
@@ -15,12 +16,15 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, topdown, watched
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, in_a_line, is_ours
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical, term_at
 
 MOST_PLACES = 16
 """So often a rule is applied to a program at most; one that fits what it makes would go on forever."""
+
+
+_STRATEGY = "a strategy takes a Rewriting and a place, and returns a Rewriting, as those of relift.strategies do"
 
 
 class StrategyStopped(ReliftError):
@@ -69,12 +73,13 @@ def _at_every_place(once: Tactic) -> Tactic:
 def by_strategies(
     source: Program, given: Derivation, strategies: Sequence[tuple[str, Tactic]], admitted: Admitted
 ) -> list[Derivation]:
-    """What the user's strategies make of the program; raises `StrategyStopped`."""
+    """What the user's strategies make of the program; raises `StrategyStopped` of one that does not apply, or fails."""
     found: list[Derivation] = []
     for name, strategy in strategies:
         with watched() as furthest:
             try:
-                found.append(_by_strategy(after(source, given, strategy), name, admitted))
+                tried = _watched(strategy, name)
+                found.append(_by_strategy(after(source, given, tried), name, admitted))
             except NoMatch as failure:
                 told = furthest.told() if furthest.at is not None else failure.message
                 raise StrategyStopped(
@@ -82,6 +87,28 @@ def by_strategies(
                     place="",
                 ) from None
     return found
+
+
+def _watched(strategy: Tactic, name: str) -> Tactic:
+    """The strategy; what is wrong with its own Python is said of it, and is no defect of the search."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        try:
+            found: object = strategy(at, place)
+        except (ReliftError, AssertionError):
+            raise
+        except Exception as error:  # it may be built of anything
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [f"{f.filename}:{f.lineno}" for f in frames if not is_ours(f.filename)]
+            where = f" at {lines[-1]}" if lines else ""
+            said = f"the strategy {name} fails{where}: {in_a_line(error)}"
+            raise StrategyStopped(f"{said}; {_STRATEGY}", place="") from error
+        if not isinstance(found, Rewriting):
+            kind = type(found).__name__
+            raise StrategyStopped(f"the strategy {name} returns {kind}; {_STRATEGY}", place="")
+        return found
+
+    return tactic
 
 
 def _by_strategy(reached: Derivation, name: str, admitted: Admitted) -> Derivation:

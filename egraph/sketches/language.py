@@ -196,7 +196,9 @@ class Sketch:
         try:
             return ast.parse(self.text.strip(), mode="eval").body
         except SyntaxError as error:
-            raise BadSketch(f"not a sketch: {error.msg} in {self.text!r}", self.place) from None
+            raise BadSketch(
+                f"not a sketch: {error.msg} in {self.text[:200]!r}", self.place
+            ) from None
 
 
 def sketch(text: str) -> Sketch:

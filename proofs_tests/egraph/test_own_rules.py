@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -22,6 +23,7 @@ from relift.rewrites.derivation.pages import as_html, as_text
 from relift.rewrites.derivation.steps import BrokenDerivation, require_standing, standing
 from relift.rewrites.library import RULES
 from relift.semantics.notation.printer import show
+from relift.strategies import fuse, skip, then
 
 FILE = str(Path(own.__file__))
 
@@ -137,6 +139,25 @@ def test_a_strategy_that_does_not_apply_says_where_it_stopped() -> None:
     """After how many steps, and which rule did not fit."""
     with pytest.raises(StrategyStopped, match=r"stopped after 0 steps: reduce_to_seq"):
         optimize(own.norm, {"n": 64}, CPU, strategies=[own.strips_of_a_reduction])
+
+
+def raising(at: Any, place: Any) -> Any:
+    raise ValueError("one\ntwo")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        (raising, rf"raising fails at {__file__}:\d+: ValueError: one two; a strategy takes"),
+        (lambda at, place: None, r"<lambda> returns NoneType; a strategy takes a Rewriting and"),
+        (lambda at: at, r"<lambda> fails: TypeError: .* takes 1 positional argument"),
+        (then(fuse, skip), r"tactic fails: TypeError: fuse\(\) takes 0 positional arguments"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_strategy_that_fails_is_blamed_by_name(strategy: Any, said: str) -> None:
+    """What is wrong with its own Python is no defect of the search; `fuse` for `fuse()` is easily written."""
+    with pytest.raises(StrategyStopped, match=said):
+        optimize(own.norm, {"n": 64}, CPU, strategies=[strategy])
 
 
 def test_the_command_line_takes_rules_and_says_what_is_assumed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 
 from relift.rewrites.checks.isolation import Stopped
 from relift.rewrites.checks.verdicts import TierName, TierResult
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, in_a_line
 
 NAMES: dict[TierName, str] = {
     "1": "types", "2": "random", "3": "free", "4a": "index", "4b": "kernel", "5": "search",
@@ -38,5 +38,5 @@ def _told(error: Exception) -> str:
         case MemoryError():
             return "it ran out of memory"
         case _:
-            told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            told = in_a_line(error)[:200]
             return f"internal error: {told} (a defect of Relift; RELIFT_TRACEBACK=1 shows where)"

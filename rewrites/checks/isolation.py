@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TypeVar
 
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, in_a_line
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def _run(work: Callable[[], object], writing: int, seconds: int, memory: int) ->
     except RecursionError:
         answer = ("stopped", "it is nested too deeply")
     except Exception as error:  # noqa: BLE001  whatever a function of the user's raises
-        answer = ("stopped", f"{type(error).__name__}: {error}")
+        answer = ("stopped", in_a_line(error))
     finally:  # whatever happens, this process does not go on with what its parent was doing
         with suppress(Exception):
             data = pickle.dumps(answer)

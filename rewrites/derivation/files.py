@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from relift.files import parsed_json, read_text
 from relift.rewrites.checks.operator_uses import operator_uses
 from relift.rewrites.declared_laws import float_policy
 from relift.rewrites.derivation.own_rules import OwnRule
@@ -20,7 +21,7 @@ from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step,
 from relift.rewrites.ledger.book import rule_hash
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.errors import ReliftError, Unsupported, in_a_line
 from relift.semantics.indices.reader import read_index_function
 from relift.semantics.interpreter import World, evaluate, operator_lambda
 from relift.semantics.language.coercion import operator_name
@@ -200,7 +201,7 @@ def from_json(
     try:
         result = parse_term(data["result"], names)
     except MALFORMED as error:
-        raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
+        raise BrokenDerivation(f"not a derivation: {in_a_line(error)}") from None
     recorded = replace(found, result=result)
     recorded.replay(rules)
     return recorded
@@ -248,7 +249,7 @@ def steps_from_json(
             steps.append(step)
         return Derivation(origin, sizes, tuple(steps), t, policy, given), names
     except MALFORMED as error:
-        raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
+        raise BrokenDerivation(f"not a derivation: {in_a_line(error)}") from None
     except RecursionError:
         raise BrokenDerivation("not a derivation: its terms are nested too deeply") from None
 
@@ -459,12 +460,7 @@ def read_json(
     own: Callable[[str], Sequence[OwnRule]] = lambda _: (),
 ) -> Derivation:
     """The derivation in a file, where `own` gives the rules of the user's own that its text names; raises `BrokenDerivation` when it is missing, foreign or does not replay."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BrokenDerivation(f"cannot read {path}: {error.strerror}", place="") from None
-    except UnicodeDecodeError:
-        raise BrokenDerivation(f"{path} is not a derivation: it is no text", place="") from None
+    text = read_text(path, BrokenDerivation)
     return parse_json(text, path, rules, own(text))
 
 
@@ -485,10 +481,10 @@ def parse_json(
     functions: Sequence[UserFunction] = (),
 ) -> Derivation:
     """The derivation that a text holds, which was read from a file."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BrokenDerivation(f"{path} is not a derivation: it is no JSON", place="") from None
+    data = parsed_json(text, path, "a derivation", BrokenDerivation)
     if not isinstance(data, dict):
         raise BrokenDerivation(f"{path} is not a derivation", place="")
-    return from_json(data, rules, own, functions)
+    try:
+        return from_json(data, rules, own, functions)
+    except BrokenDerivation as error:
+        raise BrokenDerivation(f"{path}: {error.message}", place="") from None

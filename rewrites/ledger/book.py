@@ -33,7 +33,7 @@ from relift.rewrites.checks.rocq.statements import Provable
 from relift.rewrites.checks.verdicts import CheckReport, Direction, Status, TierName, printed
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.errors import ReliftError, Unsupported, did_you_mean
 
 Verdict: TypeAlias = Literal[
     "PROVED", "PROVED left to right", "PROVED right to left", "PROVED where total",
@@ -284,7 +284,8 @@ def require_proved(names: Iterable[str], rules: Mapping[str, Rule]) -> None:
     """Raise `ReliftError` unless the ledger says PROVED of every one of these rules."""
     for name in dict.fromkeys(names):
         if name not in rules:
-            raise ReliftError(f"there is no rule {name}; relift ledger lists them", place="")
+            near = did_you_mean(name, rules) or "; relift ledger lists them"
+            raise ReliftError(f"there is no rule {name}{near}", place="")
         if not is_proved(found := verdict(rules[name])):
             raise ReliftError(
                 f"{name} is {found} in the ledger, and a search uses PROVED rules only; "

@@ -28,7 +28,7 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, children
@@ -140,7 +140,8 @@ def apply(
 
 def _of_the_library(name: str) -> Rule:
     if name not in RULES:
-        raise ReliftError(f"there is no rule {name}; relift ledger lists the library")
+        near = did_you_mean(str(name), RULES) or "; relift ledger lists the library"
+        raise ReliftError(f"there is no rule {str(name)[:40]}{near}")
     return RULES[name]
 
 

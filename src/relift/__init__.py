@@ -209,9 +209,8 @@ else:  # a checker sees the imports above, and says which names there are not
         if name == "__all__":
             return [*_OWN, *functions.__all__]
         if name not in functions.__all__:
-            difflib = importlib.import_module("difflib")
-            near = difflib.get_close_matches(name, [*_OWN, *functions.__all__], n=3)
-            raise AttributeError(said + (f"; did you mean {' or '.join(near)}?" if near else ""))
+            errors = importlib.import_module("relift.semantics.errors")
+            raise AttributeError(said + errors.did_you_mean(name, [*_OWN, *functions.__all__]))
         return getattr(functions, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import secrets
 import shutil
@@ -97,6 +98,53 @@ def remove_left_behind() -> None:
 def _own_temporary() -> Path:
     """Where temporary files of this user go without a cache; it stays."""
     return Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
+
+
+def require_file(path: Path, error: type[ReliftError] = ReliftError) -> None:
+    """Raise an error that says what stands where a file of the user's should."""
+    shown = str(path)[:200]
+    try:
+        if path.is_dir():
+            raise error(f"cannot read {shown}: it is a folder, name a file", place="")
+        with path.open("rb"):
+            return
+    except FileNotFoundError:
+        dangling = path.is_symlink()
+        what = f"{shown} is a link to nothing" if dangling else f"there is no file {shown}"
+        raise error(what, place="") from None
+    except OSError as failed:
+        raise error(f"cannot read {shown}: {failed.strerror}", place="") from None
+    except ValueError:  # a NUL byte in its name
+        raise error(f"there is no file {shown}", place="") from None
+
+
+def read_text(path: Path, error: type[ReliftError] = ReliftError) -> str:
+    """The text of a file of the user's; raises an error that says what is there instead."""
+    require_file(path, error)
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as failed:
+        byte = f"byte {failed.object[failed.start]:#04x} at {failed.start}"
+        raise error(f"{path} is no text in UTF-8 ({byte})", place="") from None
+    except OSError as failed:
+        raise error(f"cannot read {path}: {failed.strerror}", place="") from None
+
+
+def read_json(path: Path, what: str, error: type[ReliftError] = ReliftError) -> Any:
+    """The JSON of a file of the user's, which is `what`; raises an error that says so where it is none."""
+    return parsed_json(read_text(path, error), path, what, error)
+
+
+def parsed_json(text: str, path: Path, what: str, error: type[ReliftError] = ReliftError) -> Any:
+    """The same of a text that was read from the file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as failed:
+        where = f"line {failed.lineno}, column {failed.colno}"
+        raise error(f"{path} is not {what}: it is no JSON at {where}", place="") from None
+    except (ValueError, RecursionError) as failed:
+        why = "too deep" if isinstance(failed, RecursionError) else "a number of too many digits"
+        raise error(f"{path} is not {what}: it is no JSON that is read ({why})", place="") from None
 
 
 def write_bytes(path: Path, data: bytes) -> None:

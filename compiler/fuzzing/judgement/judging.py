@@ -17,7 +17,7 @@ from relift.compiler.fuzzing.programs.subjects import LARGEST, Subject, same, va
 from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.validate import Report, validate
-from relift.semantics.errors import ReliftError, Undefined, Unsupported
+from relift.semantics.errors import ReliftError, Undefined, Unsupported, in_a_line
 
 Sight: TypeAlias = Literal[
     "right", "refused", "not made", "undefined", "too large",
@@ -114,7 +114,7 @@ def told(error: Exception) -> str:
     """An error that is none of Relift's own, and where it was raised."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     file = where.filename.rpartition("relift/")[2]
-    return f"{type(error).__name__}: {error} ({file}, {where.name})"
+    return f"{in_a_line(error)} ({file}, {where.name})"
 
 
 def judged(answer: Answer, subject: Subject, device: str, expected: Any) -> Seen | None:

@@ -185,7 +185,10 @@ def test_bundle_of_the_command_line(tmp_path: Path) -> None:
         (("nothing",), "there is no benchmark nothing for cpu; there are: "),
         (("--folder", "nowhere"), "there is no folder nowhere; benchmarks are the files of"),
         (("--results", "nowhere.json"), "there is no file nowhere.json"),
-        (("--results", "pyproject.toml"), "pyproject.toml holds no times; a bundle's runner.py"),
+        (
+            ("--results", "pyproject.toml"),
+            "pyproject.toml is not a list of times, as a bundle's runner.py",
+        ),
     ],
 )
 def test_bad_input(words: tuple[str, ...], message: str) -> None:

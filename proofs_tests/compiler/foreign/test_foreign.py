@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,10 +57,12 @@ def double(x: Any) -> Any:
     return rl.map(lambda v: v * 2.0, x)
 
 
-def doubled(body: str, before: str = "", entry: str = "twice") -> Report:
+def doubled(
+    body: str, before: str = "", entry: str = "twice", arguments: Mapping[str, str] | None = None
+) -> Report:
     """What is said of a kernel for `double` with this body, in line 3, and these lines before it."""
     text = f"{before}\nkernel void twice(global const float *x, global float *y) {{ int i = get_global_id(0);\n{body} }}"
-    return validate_foreign(ByOthers(text, entry, (8,), (4,)), double)
+    return validate_foreign(ByOthers(text, entry, (8,), (4,), arguments or {}), double)
 
 
 RIGHT = "y[i] = x[i] * 2;"
@@ -98,6 +101,12 @@ def test_a_kernel_that_is_not_there_is_no_text_that_cannot_be_read() -> None:
     """What the command line has to say is asked for by name."""
     with pytest.raises(NotSaid, match="there is no kernel other; give --entry one of: twice"):
         doubled(RIGHT, entry="other")
+
+
+def test_what_is_said_of_no_parameter_is_refused() -> None:
+    """A name that was misspelt says nothing of any other."""
+    with pytest.raises(NotSaid, match="twice has no parameter z; its parameters are: x, y"):
+        doubled(RIGHT, arguments={"z": "3"})
 
 
 def test_a_sum_as_deep_as_it_is_long_is_computed_on_numbers() -> None:

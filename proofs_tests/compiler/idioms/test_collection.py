@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofs_tests.command_line import command, here
-from relift.compiler.idioms.collection import collection, labels_of
+from relift.compiler.idioms.collection import collection, labels_in
 
 FOLDER = Path(__file__).parent / "programs"
 
@@ -34,7 +34,7 @@ def test_labels_give_the_precision(tmp_path: Path) -> None:
     listed["finds"][0]["right"], listed["finds"][1]["right"] = True, False
     labels = tmp_path / "finds.json"
     labels.write_text(json.dumps(listed))
-    assert collection(FOLDER / "heat", labels_of(labels.read_text())).precision() == {
+    assert collection(FOLDER / "heat", labels_in(labels)).precision() == {
         "stencil": (1, 1),
         "scalar": (0, 1),
     }

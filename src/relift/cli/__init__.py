@@ -10,9 +10,10 @@ rule is tested only; `validate`: unknown), 70 a defect of Relift, 130 interrupte
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -30,7 +31,7 @@ from relift.cli.rules import check, ledger
 from relift.cli.searching import explain, optimize
 from relift.cli.serving import serve
 from relift.cli.validating import validate
-from relift.semantics.errors import Refuted, ReliftError
+from relift.semantics.errors import Refuted, ReliftError, in_a_line
 
 app = typer.Typer(
     name="relift",
@@ -102,25 +103,37 @@ def main() -> None:
     except SystemExit as stop:
         if stop.code == 130:  # how typer ends on Ctrl-C, without a word
             fail("interrupted", 130)
+        if isinstance(stop.__context__, BrokenPipeError):  # nobody reads on, as after `| head -1`
+            sys.exit(141)
         raise
-    except BrokenPipeError:
+    except BrokenPipeError:  # where typer does not say so itself
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except MemoryError:
         fail("this process may take no more memory; ulimit -v says how much it may, raise it", 2)
+    except OSError as error:
+        if error.errno not in _OF_THE_SYSTEM:
+            _defect(error)
+        what = error.filename or "what a command writes"
+        fail(f"{what}: {error.strerror}; make room, or name another place", 2)
     except Refuted as error:
         fail(str(error), 1)
     except ReliftError as error:
         fail(str(error), 2)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # a usage error of click's, or a defect
         usage = getattr(error, "format_message", None)  # what click's usage errors have
         if usage is not None:
             message = usage()
             sys.exit(2) if not message else fail(message, 2)  # empty: the help has been printed
-        if os.environ.get("RELIFT_TRACEBACK"):
-            raise
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        fail(
-            f"internal error: {said} (this is a defect of Relift; relift --verbose shows where)",
-            70,
-        )
+        _defect(error)
+
+
+_OF_THE_SYSTEM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EROFS)
+"""What no file of Relift's and no argument is to blame for."""
+
+
+def _defect(error: Exception) -> NoReturn:
+    if os.environ.get("RELIFT_TRACEBACK"):
+        raise error
+    said = in_a_line(error)
+    fail(f"internal error: {said} (this is a defect of Relift; relift --verbose shows where)", 70)

@@ -23,6 +23,7 @@ from relift.cli.options import (
     TargetOption,
     own_rules_in,
     pairs_of,
+    require_none,
     sizes_of,
 )
 from relift.cli.output import brief, print_json, progress_of
@@ -85,6 +86,8 @@ def run(
     from relift.files import write_array
     from relift.rewrites.loading import load_program
 
+    if kernel is None:
+        require_none("steps of a folder use it; give its --kernel", rules=rules, allow=allow)
     loaded = load_program(program)
     sizes, arrays = _inputs(loaded, sizes_of(size), given, random)
     source = loaded.at(sizes)
@@ -284,13 +287,12 @@ def verify(
     from relift.rewrites.loading import load_program
 
     task = _Task(_chosen_devices(devices), sizes_of(size), float_policy)
-    if Path(program).is_dir():
+    folder = Path(program).is_dir()
+    if not folder:
+        require_none(f"{program} is no folder", program=reference, rules=rules, allow=allow)
+    if folder:
         judge = None if reference is None else load_program(reference)
         name, tested = _verify_saved(task, _read_saved(Path(program), (rules, allow), judge), judge)
-    elif reference is not None:
-        raise Refusal(
-            "--program says what a folder computes; without a folder the program itself is given"
-        )
     elif is_low_level(loaded := load_program(program)):
         name, tested = loaded.name, _verify_low_level(task, loaded)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from relift.cli.options import JsonOption, Refusal
+from relift.cli.options import JsonOption, Refusal, require_none
 from relift.cli.output import print_json, print_table, progress_of
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def lift(
 ) -> None:
     """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
     if file.is_dir():
-        _require_none(f"{file} is a folder", function=function, replace=replace, html=html)
+        require_none(f"{file} is a folder", function=function, replace=replace, html=html)
         _collect(file, labels, as_json=as_json)
-    _require_none(f"{file} is no folder", labels=labels)
+    require_none(f"{file} is no folder", labels=labels)
     from relift.compiler.idioms.lift import lift as lifted
 
     with progress_of(f"lifting {file}"):
@@ -90,20 +90,11 @@ def _say(
         _print_replacement(written, out)
 
 
-def _require_none(why: str, **options: object) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise Refusal(f"--{name} {value}: {why}")
-
-
 def _collect(folder: Path, labels: Path | None, *, as_json: bool) -> NoReturn:
     """List what is found below a folder, and end."""
-    from relift.compiler.idioms.collection import collection, labels_of
+    from relift.compiler.idioms.collection import collection, labels_in
 
-    try:
-        known = labels_of(labels.read_text(encoding="utf-8")) if labels is not None else None
-    except (OSError, ValueError) as error:
-        raise Refusal(f"--labels {labels}: {error}") from None
+    known = labels_in(labels) if labels is not None else None
     with progress_of(f"lifting {folder}"):
         found = collection(folder, known)
     if as_json:

@@ -109,6 +109,14 @@ def own_rules_in(files: Sequence[Path] | None) -> Callable[[str], Sequence[OwnRu
     return found
 
 
+def require_none(why: str, **options: object) -> None:
+    """Refuse the options that are given though nothing would read them, and say why."""
+    for name, value in options.items():
+        if value:
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            raise Refusal(f"--{name} {shown}: {why}")
+
+
 def counts_of(option: str, text: str | None) -> tuple[int, ...] | None:
     """The numbers of `--option 16,4`."""
     if text is None:

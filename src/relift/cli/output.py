@@ -35,9 +35,17 @@ def set_loudness(*, quiet: bool, verbose: bool) -> None:
         LOUDNESS.errors, sys.stderr = sys.stderr, open(os.devnull, "w")  # noqa: SIM115  # until the end
 
 
+_LONGEST = 2000
+"""Characters of an error: its beginning says of what it is, its end what to do."""
+
+
 def fail(message: str, status: int) -> NoReturn:
-    """End with one line on standard error."""
-    print(f"relift: {message}", file=LOUDNESS.errors or sys.stderr)
+    """End with one line on standard error, which holds no command to a terminal, and no more than a person reads."""
+    line = " ".join(filter(None, map(str.strip, message.splitlines())))
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    print(f"relift: {line}", file=LOUDNESS.errors or sys.stderr)
     sys.exit(status)
 
 

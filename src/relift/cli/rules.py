@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +10,7 @@ import typer
 
 from relift.cli.options import JsonOption, Refusal, SchedulerOption, WorkersOption
 from relift.cli.output import print_json, print_table, progress_of
+from relift.semantics.errors import did_you_mean
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -79,9 +79,8 @@ def check(
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """What may have been meant; a few names, however many there are."""
-    found = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    if found:
-        return f"; did you mean {' or '.join(found)}?"
+    if near := did_you_mean(name, known):
+        return near
     if name.endswith(".py"):
         return f"; the rules of a file are checked by relift check --file {name}"
     return "; relift ledger lists the library"
@@ -116,7 +115,7 @@ def ledger(
 
     known = book.known_rules()
     if unknown := [name for name in rules or () if name not in known]:
-        raise Refusal(f"there is no rule {unknown[0]}; relift ledger lists them")
+        raise Refusal(f"there is no rule {unknown[0]}{_nearest(unknown[0], known)}")
     if update and audit:
         raise Refusal("--update records what --audit compares; give one of them")
     if sample is not None and (not audit or rules):

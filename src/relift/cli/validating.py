@@ -137,6 +137,7 @@ def _by_others(
     """A kernel that somebody wrote; ends with its status."""
     from relift.compiler.foreign.comparison import ByOthers, validate_foreign
     from relift.compiler.foreign.on_device import on_device
+    from relift.files import read_text
     from relift.rewrites.loading import load_program
 
     entry, global_, local, argument, define = launch.values()
@@ -146,12 +147,7 @@ def _by_others(
         )
     loaded = load_program(program)
     here = loaded.at(sizes_of(size))
-    try:
-        text = kernel.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(
-            f"cannot read {kernel}: {getattr(error, 'strerror', 'it is no text')}"
-        ) from None
+    text = read_text(kernel)
     range_ = counts_of("global", global_) or ()
     group = counts_of("local", local) or (1,) * len(range_)
     if len(group) != len(range_) or len(range_) > 3 or 0 in (*range_, *group):

@@ -214,7 +214,8 @@ def serve(host: str, port: int, *, public: bool, token: str, say: Callable[[str]
         listening = socket.create_server((host, port), family=family, backlog=256)
     except OSError as error:
         raise CannotServe(
-            f"cannot serve at {host}:{port}: {error.strerror}; give another --port", place=""
+            f"cannot serve at {host}:{port}: {error.strerror}; give another --port or --host",
+            place="",
         ) from None
     shown = f"[{host}]" if ":" in host else host
     query = f"/?token={access.token}" if access.token else "/"

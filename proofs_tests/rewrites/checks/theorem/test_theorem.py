@@ -355,7 +355,7 @@ def test_the_verb_writes_a_file_that_the_prover_takes(tmp_path: Path) -> None:
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == "Closed under the global context", said.stderr
     for words, reason in (
-        (("gone.json",), "cannot read gone.json"),
+        (("gone.json",), "there is no file gone.json"),
         ((str(file), "--out", "theorem.txt"), "a file of Rocq ends in .v"),
         ((str(file), str(file), "--out", "theorem.v"), "holds one theorem"),
         ((str(file), "--size", "k=3"), "dot has no size k"),
