@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
+
 from relift.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -29,15 +31,21 @@ def relift(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def here(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in this process, which has imported already what a new one would import first."""
+    """Run the command line in this process, which has imported already what a new one would import first.
+
+    What drivers are told by the environment when they are first asked for stays, as it does after other calls.
+    """
     out, errors, status = io.StringIO(), io.StringIO(), 0
     with (
         contextlib.chdir(ROOT),
-        patch.dict(os.environ, environment),
+        pytest.MonkeyPatch.context() as told,
         patch.object(sys, "argv", ["relift", *words]),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(errors),
     ):
+        told.setenv("RELIFT_TRACEBACK", os.environ.get("RELIFT_TRACEBACK", ""))  # --verbose sets it
+        for name, value in environment.items():
+            told.setenv(name, value)
         try:
             main()
         except SystemExit as stop:
