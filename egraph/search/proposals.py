@@ -59,6 +59,7 @@ from relift.egraph.search.guidance.plans import (
     shared_folds,
     shared_rows,
     shared_windows,
+    staged_blocks,
 )
 from relift.egraph.search.guidance.tilings import extent_of, nest_tiles
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
@@ -421,8 +422,16 @@ class Proposals:
 _PLANS = (
     register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
     shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
+    staged_blocks,
 )  # fmt: skip
-_PLANS_OF_ROWS = (cooperative_reductions, partial_folds, folded_rows, shared_rows, vector_folds)
+_PLANS_OF_ROWS = (
+    cooperative_reductions,
+    partial_folds,
+    folded_rows,
+    shared_rows,
+    vector_folds,
+    staged_blocks,
+)
 
 
 def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

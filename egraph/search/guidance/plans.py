@@ -41,6 +41,7 @@ from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_g
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
+from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.groups.stencil_strips import (
     lines_in_groups,
     strips_in_groups,
@@ -64,6 +65,9 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import dimensions
+
+_MOST_AROUND = 3
+"""Dimensions of groups."""
 
 
 @dataclass(frozen=True)
@@ -314,6 +318,13 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     for side in _SIDES:
         yield in_tables(tiles_across(side))
         yield in_tables(zipped_across(side))
+
+
+def staged_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give each block that maps go through to a group of a GPU, with what stands between its stages in local memory."""
+    if device.kind == "gpu":
+        for depth in range(1, _MOST_AROUND + 1):
+            yield stages_by_groups(depth, device.local_memory_bytes)
 
 
 def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -1,0 +1,104 @@
+"""Tactics for maps over small blocks on a GPU: a group has a block, and its work-items share every stage of it.
+
+What a stage computes stands in local memory, where the next one reads it: a product of three small matrices, a
+transform of rows and then of columns.
+
+    map (\\x. map g (map f x)) xs  =  map_wrg (\\x. map_lcl g (to_local (map_lcl f x))) xs
+
+Source: Halide, PLDI'13, compute_at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.groups.rows import IN_ORDER
+from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, nest
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Let, Map
+from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
+from relift.semantics.syntax.types import cells
+
+
+def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
+    """Maps `depth` deep over blocks, a group for each block, whose stages stand in local memory.
+
+    Raises `NoMatch` where a block is computed in one stage, or there is no room for what stands between them.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.stages import stages_by_groups
+    >>> @rl.program
+    ... def turned_twice(x: rl.f32[4, 8, 8]):
+    ...     double = lambda b: rl.map(lambda row: rl.map(lambda v: v + v, row), b)
+    ...     return rl.map(lambda b: double(rl.transpose(double(b))), x)
+    >>> [step.rule for step in derive(turned_twice, stages_by_groups(1, 48 * 1024)).steps]
+    ['map_to_lcl', 'map_to_lcl', 'store_local', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for around in range(depth):
+            if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
+                raise NoMatch(f"no {depth} maps stand in one another here")
+        block = (*place, *("f",) * depth)
+        at = _named(at, block)
+        stages = list(_stages(term_at(at.term, block)))
+        kept = [term_at(at.term, (*block, *stage)) for stage in stages[:-1]]
+        if not kept:
+            raise NoMatch("a block is computed in one stage")
+        if 4 * sum(cells(t.type).constant or local_bytes for t in kept) > local_bytes:
+            raise NoMatch("local memory has no room for what stands between the stages")
+        for stage in stages:
+            last = stage == stages[-1]
+            lowered = _shared_out if last else then(_shared_out, apply("store_local"))
+            at = inside(*stage)(lowered)(at, block)
+        for d in range(depth):
+            at = apply("map_to_wrg", d=d)(at, (*place, *("f",) * (depth - 1 - d)))
+        return at
+
+    return tactic
+
+
+def _named(at: Rewriting, block: Position) -> Rewriting:
+    """What functions of a block compute anew for each element, though it is the same for all, under names."""
+    while (found := _invariant(term_at(at.term, block))) is not None:
+        at = apply("let_inline", "backward", parts={"x": found})(at, block)
+        block = (*block, "f")
+    return at
+
+
+def _invariant(t: Term) -> Position | None:
+    """The smallest map in functions that needs nothing of their elements."""
+    found = [
+        place
+        for place, u in positions(t)
+        if isinstance(u, Map)
+        if not is_layout(u.f.body)
+        if (bound := {x.name for x in binders_at(t, place)}) and not bound & free_variables(u)
+    ]
+    return max(found, key=len, default=None)
+
+
+def _stages(t: Term, place: Position = ()) -> Iterator[Position]:
+    """Where the maps are that compute something of a block, outside of functions; first what others read."""
+    if isinstance(t, Let):
+        yield from _stages(t.x, (*place, "x"))
+        yield from _stages(t.f.body, (*place, "f"))
+        return
+    for field, child in children(t):
+        if not isinstance(child, Lambda):
+            yield from _stages(child, (*place, field))
+    if isinstance(t, Map) and not is_layout(t.f.body):
+        yield place
+
+
+def _shared_out(at: Rewriting, place: Position) -> Rewriting:
+    """A table, or a row, each of whose elements a work-item computes."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: a stage is a map"
+    items = WORK_ITEMS if isinstance(t.f.body, Map) else WORK_ITEMS[-1:]
+    at = inside(*("f",) * len(items))(IN_ORDER)(at, place)
+    return nest(*items)(at, place)
