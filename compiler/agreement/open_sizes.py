@@ -134,7 +134,6 @@ def differential_at(
     sizes: Mapping[str, int],
     devices: Sequence[str],
     report: Callable[[str], None],
-    effort: int = EFFORT,
 ) -> list[Agreement]:
     """A low-level program, its text on symbols, its kernels on each device and on the race checker.
 
@@ -142,7 +141,7 @@ def differential_at(
     way of running, of all choices.
     """
     program.at(sizes, partly=True)  # a size that it does not have is the user's mistake
-    found = cases(program, kernel.plan, sizes, effort)
+    found = cases(program, kernel.plan, sizes)
     if not found:
         detail = "at none of the sizes that were tried it has a value; give others with --size"
         return [Agreement("the interpreter", False, detail, known=False)]

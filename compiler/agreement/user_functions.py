@@ -59,6 +59,8 @@ EDGES: dict[str, Row] = {
 """Values of each type at which functions go wrong."""
 
 
+EXAMPLES = 200
+"""Batches of arguments that are drawn at most."""
 BATCH = 64
 """So many rows of arguments go to one kernel."""
 
@@ -125,13 +127,11 @@ def check_reference(
     function: UserFunction,
     *,
     ulps: int = 0,
-    examples: int = 200,
-    device: str | None = None,
     edges: bool = True,
 ) -> ReferenceDiffers | None:
     """The simplest arguments found on which a user function's C and Python differ on a device; None if none do.
 
-    The combinations of `EDGES` are tried, and up to `examples` batches of 1 to 64 rows of arguments that
+    The combinations of `EDGES` are tried, and up to EXAMPLES batches of 1 to 64 rows of arguments that
     Hypothesis draws, the same each time.  `ulps` is the rounding that is allowed.  Without `edges`, only finite
     numbers up to a million are tried: for a function that is not meant to work beyond them.  Of a traced
     function, the C is Relift's own.
@@ -146,19 +146,19 @@ def check_reference(
     if not function.types:
         raise IllTyped(f"userfun {function.name} takes no argument; there is nothing to vary")
     types = [scalar_of(t) for t in function.types]
-    batch = _Sides(function, types, BATCH, ulps, device)
+    batch = _Sides(function, types, BATCH, ulps)
     row = st.tuples(*(scalars(t, edges=edges) for t in types))
     drawn = simplest(
         st.lists(row, min_size=1, max_size=BATCH),
         lambda rows: batch.difference(rows) is not None,
-        examples=examples,
+        examples=EXAMPLES,
     )
     if drawn is not None:
         return batch.difference(drawn)
     if not edges:
         return None
     columns = corners(types)
-    return _Sides(function, types, len(columns[0]), ulps, device).difference_of(columns)
+    return _Sides(function, types, len(columns[0]), ulps).difference_of(columns)
 
 
 def corners(types: list[Scalar]) -> list[Row]:
@@ -179,11 +179,8 @@ def corners(types: list[Scalar]) -> list[Row]:
 class _Sides:
     """A user function's C, as one kernel on `count` rows of arguments, and its Python."""
 
-    def __init__(
-        self, function: UserFunction, types: list[Scalar], count: int, ulps: int, device: str | None
-    ) -> None:
+    def __init__(self, function: UserFunction, types: list[Scalar], count: int, ulps: int) -> None:
         self.function, self.types, self.count, self.ulps = function, types, count, ulps
-        self.device = device
         self.python = on_rows(function, count)
         self.c = compile_program(self.python, contract=False)
 
@@ -196,7 +193,7 @@ class _Sides:
 
     def difference_of(self, columns: list[Row]) -> ReferenceDiffers | None:
         """The first of `count` rows, given by columns, on which they differ."""
-        result, expected = self.c(*columns, device=self.device), self.python(*columns)
+        result, expected = self.c(*columns), self.python(*columns)
         wrong = np.flatnonzero(~close_enough(result, expected, self.ulps))
         if not len(wrong):
             return None

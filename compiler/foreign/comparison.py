@@ -47,9 +47,7 @@ class ByOthers:
     defined: Mapping[str, str] = field(default_factory=dict)
 
 
-def validate_foreign(
-    kernel: ByOthers, program: Program, *, reassociate: bool = True, limit: int = LIMIT
-) -> Report:
+def validate_foreign(kernel: ByOthers, program: Program, *, reassociate: bool = True) -> Report:
     """Compare a kernel with a program at its sizes, for all data: to the last bit, or up to the order of sums.
 
     >>> import relift as rl
@@ -69,7 +67,7 @@ def validate_foreign(
     plan = Launch(program.name, *interface(program), (launched,))
     strict = Report("unknown", "", "nothing was tried")
     for taken in WAYS if reassociate else WAYS[:1]:
-        report = _judged(kernel, plan, program, limit, taken)
+        report = _judged(kernel, plan, program, taken)
         if report.verdict == "shown" or (report.verdict == "refuted" and report.fault != "values"):
             return report
         if taken is not Taken.NUMBERS or strict.verdict == "unknown":
@@ -92,11 +90,11 @@ class Taken(Enum):
 WAYS = tuple(Taken)
 
 
-def _judged(kernel: ByOthers, plan: Launch, program: Program, limit: int, taken: Taken) -> Report:
+def _judged(kernel: ByOthers, plan: Launch, program: Program, taken: Taken) -> Report:
     """What is said of a kernel; inputs are drawn where control flow depends on them."""
     drawn: frozenset[str] = frozenset()
     while True:
-        one = _Foreign(Source((), ()), plan, plan, program, {}, drawn, limit, kernel, taken)
+        one = _Foreign(Source((), ()), plan, plan, program, {}, drawn, LIMIT, kernel, taken)
         try:
             return one.judged(reassociate=taken is not Taken.EXACTLY)
         except DependsOnData as error:

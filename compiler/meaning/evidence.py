@@ -146,7 +146,6 @@ def meaning_of(
     program: Program,
     certified: Sequence[Certificate] | None = None,
     *,
-    limit: int = LIMIT,
     report: Callable[[str], None] = lambda name: None,
 ) -> Meaning:
     """Compare the text of all kernels with a low-level program, at its sizes or, where they are open, at all.
@@ -166,11 +165,11 @@ def meaning_of(
     >>> print(meaning_of(wrong, double).kernels[0].detail)
     out[0] is 5.047679424285889 instead of 4.493408203125: work-item 0 writes x[glb_0] * x[glb_0] instead of x[glb_0] + x[glb_0], n = 1
     """
-    found = _by_kernels(compiled, program, certified, limit, report)
+    found = _by_kernels(compiled, program, certified, report)
     if found.verdict != "unknown":
         return found
     report("all kernels together")
-    [*_, last] = reports_of(compiled, program, limit=min(limit, ENOUGH), witness=on_inputs)
+    [*_, last] = reports_of(compiled, program, limit=min(LIMIT, ENOUGH), witness=on_inputs)
     return replace(found, run=last)
 
 
@@ -178,7 +177,6 @@ def _by_kernels(
     compiled: Launched,
     program: Program,
     certified: Sequence[Certificate] | None,
-    limit: int,
     report: Callable[[str], None],
 ) -> Meaning:
     """What is found of each kernel, for itself."""
@@ -215,7 +213,7 @@ def _by_kernels(
     found: list[KernelMeaning] = []
     for stage, name in stages:
         report(stage.kernel.name)
-        judge = Judge(source, compiled.plan, stage, inputs, bounds, body, limit)
+        judge = Judge(source, compiled.plan, stage, inputs, bounds, body, LIMIT)
         own = next((c for c in certified if c.kernel == stage.kernel.name), None)
         one = _together(judge, own, sizes)
         taken = [

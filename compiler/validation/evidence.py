@@ -35,7 +35,6 @@ def reports_of(
     program: Program,
     *,
     limit: int = LIMIT,
-    reassociate: bool = False,
     witness: Witness = lambda report, apart: report,
 ) -> tuple[Report, ...]:
     """The text against the interpreter: at its sizes, or where they are open at two choices of small ones.
@@ -65,7 +64,6 @@ def reports_of(
             program,
             sizes,
             limit=most,
-            reassociate=reassociate,
             witness=witness,
         )
         found.append(report)

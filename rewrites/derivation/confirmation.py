@@ -73,19 +73,21 @@ def confirm(
     return None
 
 
+MOST_TRIED = 3000
+"""So many assignments of small sizes are tried at most."""
 MORE = 400
 """So many more assignments are tried, once one applies, for others that are unlike it."""
 
 
 def small_confirmations(
-    derivation: Derivation, rules: Mapping[str, Rule], count: int, limit: int = 3000
+    derivation: Derivation, rules: Mapping[str, Rule], count: int
 ) -> list[Confirmation]:
     """The same at several small sizes: the least that apply, then others, alike in no size where there are such."""
     found: list[Confirmation] = []
     alike: list[Confirmation] = []
-    first = limit
+    first = MOST_TRIED
     for tried, (sizes, choices) in enumerate(_small_assignments(derivation)):
-        if tried >= min(limit, first + MORE) or len(found) == count:
+        if tried >= min(MOST_TRIED, first + MORE) or len(found) == count:
             break
         known = [c.sizes for c in (*found, *alike)]
         if sizes in known or (len(alike) >= count and _meets(sizes, found)):

@@ -362,9 +362,11 @@ def operator_of(t: Term) -> Operator | None:
     return getattr(t, "op", None) if isinstance(t, Pattern) else None
 
 
-def subterms(t: Term, bound: tuple[Var, ...] = ()) -> Iterator[tuple[Term, tuple[Var, ...]]]:
+def subterms(t: Term) -> Iterator[tuple[Term, tuple[Var, ...]]]:
     """`t` and everything below it, each with the variables bound around it, outermost first."""
-    waiting = [(t, bound)]  # of nested generators each would hand on what all below it yield
+    waiting: list[tuple[Term, tuple[Var, ...]]] = [
+        (t, ())
+    ]  # of nested generators each would hand on what all below it yield
     while waiting:
         t, bound = waiting.pop()
         yield t, bound

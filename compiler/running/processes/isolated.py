@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,6 @@ def run_apart(
     arrays: tuple[Any, ...],
     device: str,
     *,
-    sizes: Mapping[str, int] | None = None,
     seconds: float = SECONDS,
 ) -> Any | Failed:
     """The result of a run on a device in another process, or why there is none."""
@@ -51,7 +49,7 @@ def run_apart(
             require_not_refuted(compiled)
     except Refuted as error:
         return Failed(error.message)
-    rows = compiled.rows(arrays, sizes)
+    rows = compiled.rows(arrays)
     plan = plan_at(compiled.plan, rows)
     with temporary_folder() as folder:
         for name, text in files_of(compiled).items():

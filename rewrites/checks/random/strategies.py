@@ -42,9 +42,9 @@ def size_assignments(draw: st.DrawFn, rule: Rule, most: int = 6) -> dict[str, in
 
 
 @st.composite
-def models(draw: st.DrawFn, rule: Rule, most: int = 6) -> Model:
+def models(draw: st.DrawFn, rule: Rule) -> Model:
     """Concrete models of the rule: operators obey its laws, and as few others as there are."""
-    sizes = draw(size_assignments(rule, most))
+    sizes = draw(size_assignments(rule))
 
     def choose(options: Sequence[T], /) -> T:
         return draw(st.sampled_from(options))
