@@ -15,7 +15,7 @@ from functools import partial
 import z3
 
 from relift.compiler.idioms.facts.llvm.numbers import BITS
-from relift.compiler.idioms.proofs.scalars import FLOATS, Scalars, Term
+from relift.compiler.idioms.proofs.scalars import FLOATS, INTEGERS, Scalars, Term
 from relift.rewrites.checks.smt.goals import EFFORT, Fact, Number, Open, Prover, answer_of
 
 _OPERATORS = ("add", "mul", "minimum", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")
@@ -96,12 +96,31 @@ class Equations:
     def _decided(self, goal: Fact, facts: list[Fact], what: str) -> None:
         solver = z3.Solver()
         solver.set(rlimit=EFFORT, random_seed=1)
+        facts = [*facts, *self._rests(goal, *facts)]
         solver.add(*self.prover.given, *self.prover.assumed, *self.prover.bounds, *facts)
         solver.add(*self.scalars.ordered(goal, *facts), z3.Not(goal))
         answer = answer_of(solver)
         if answer != z3.unsat:
             raise Open(f"{what}: {'Z3 cannot tell' if answer == z3.unknown else 'not shown'}")
         self.proved += 1
+
+    def _rests(self, *terms: Term) -> list[Fact]:
+        """Of each rest and quotient by a number in some terms, that it is what the normal form makes of it.
+
+        What loops and programs divide alike is one unknown there; Z3 has to find that out of two, and large divisors lead it astray.
+        """
+        found: list[Fact] = []
+        met: set[int] = set()
+        stack = list(terms)
+        while stack:
+            e = stack.pop()
+            if e.get_id() in met:
+                continue
+            met.add(e.get_id())
+            stack += e.children()
+            if (z3.is_mod(e) or z3.is_idiv(e)) and z3.is_int_value(e.arg(1)):
+                found.append(e == self.prover.number_of(self.prover.polynomial(e)))
+        return found
 
     def _folds_of(self, e: Term) -> list[tuple[Folded, int]]:
         met: set[int] = set()
@@ -130,18 +149,59 @@ class Equations:
             for pairs in _pairings(f, i, program, None if last else j):
                 if relation.of_begin and len(pairs) > 1:
                     continue
-                proved = self.proved
-                self.depth += 1
-                try:
-                    self._induction(f, program, pairs, relation)
-                except Open:
-                    self.proved = proved
-                    continue
-                finally:
-                    self.depth -= 1
-                self.invariants[relation.said] = None
-                return [f.results[a] == relation.of(program.results[b]) for a, b in pairs] + last
+                if self._is_kept(f, program, pairs, relation):
+                    self.invariants[relation.said] = None
+                    return [
+                        *(f.results[a] == relation.of(program.results[b]) for a, b in pairs),
+                        *last,
+                    ]
         return []
+
+    def _is_kept(
+        self,
+        f: Folded,
+        g: Folded,
+        pairs: tuple[tuple[int, int], ...],
+        relation: _Relation,
+    ) -> bool:
+        """Whether a relation is shown by induction."""
+        proved = self.proved
+        self.depth += 1
+        try:
+            self._induction(
+                f, g, pairs, relation, () if relation.of_begin else self._never_negative(g)
+            )
+        except Open:
+            self.proved = proved
+            return False
+        finally:
+            self.depth -= 1
+        return True
+
+    def _never_negative(self, g: Folded) -> tuple[int, ...]:
+        """Which whole numbers that a fold carries begin with no negative one, and never become one."""
+        found = [
+            b
+            for b, kind in enumerate(g.kinds)
+            if kind in INTEGERS and self._follows(g.first[b] >= 0)
+        ]
+        while found:
+            there, k = tuple(map(self.unknown, g.kinds)), self.prover.index()
+            with self.prover.assuming(k >= 0, k < g.trips, *(there[b] >= 0 for b in found)):
+                after = g.step(there, k)
+                rest = [b for b in found if self._follows(after[b] >= 0)]
+            if rest == found:
+                break
+            found = rest
+        return tuple(found)
+
+    def _follows(self, fact: Fact) -> bool:
+        """Whether a fact can be shown."""
+        try:
+            self._decided(fact, [], "")
+        except Open:
+            return False
+        return True
 
     def _as_long(self, f: Folded, g: Folded) -> tuple[Folded | None, list[Fact]]:
         """The program's fold over as many steps as the loop's; where it has one more, and how that follows."""
@@ -177,7 +237,12 @@ class Equations:
         return s % 2**bits if s.sort() == z3.IntSort() else s
 
     def _induction(
-        self, f: Folded, g: Folded, pairs: tuple[tuple[int, int], ...], relation: _Relation
+        self,
+        f: Folded,
+        g: Folded,
+        pairs: tuple[tuple[int, int], ...],
+        relation: _Relation,
+        natural: tuple[int, ...],
     ) -> None:
         for a, b in pairs:
             self.same(f.first[a], relation.of(g.first[b]), "the value before the first iteration")
@@ -186,7 +251,8 @@ class Equations:
         here = [self.unknown(kind) for kind in f.kinds]
         for a, b in pairs:
             here[a] = relation.of(there[b])
-        with self.prover.assuming(k >= 0, k < f.trips):
+        facts = [there[b] >= 0 for b in natural]
+        with self.prover.assuming(k >= 0, k < f.trips, *facts):
             after, wanted = f.step(tuple(here), k), g.step(there, k)
             for a, b in pairs:
                 self.same(after[a], relation.of(wanted[b]), "the value after one more iteration")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from relift.compiler.idioms.facts.values.folds import CONTRARY
+from relift.compiler.idioms.facts.values.folds import CONTRARY, replaced
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -49,6 +49,37 @@ def most_steps(search: Search) -> int | None:
     return _Ending(search).most()
 
 
+def without_signs(search: Search) -> Search:
+    """A search in which what is shown to be no negative number is divided as such.
+
+    C's quotients are cut towards zero: a program asks for the sign, which says nothing where there is none.
+    """
+    ending = _Ending(search)
+    given = [*ending.ranges, ending.truth(search.test)]
+    given += ending.kept(given)
+    for e in {e: None for u in search.updates for e in all_of(u)}:
+        match e:
+            case Apply("select", (Apply("lt", (a, Constant(0))), _, b)) if (
+                a == b and a.type in _BITS
+            ):
+                if ending.holds(given, ending.number(a) >= 0):
+                    search = replace(
+                        search, updates=tuple(replaced(u, e, a) for u in search.updates)
+                    )
+            case (
+                Apply()
+                | Constant()
+                | Accumulator()
+                | Value()
+                | Index()
+                | Read()
+                | Fold()
+                | Search()
+            ):
+                pass
+    return search
+
+
 class _Ending:
     """A loop as whole numbers of Z3: what it carries before an iteration and after it."""
 
@@ -70,10 +101,10 @@ class _Ending:
         """The number of bits of what is left, and one."""
         goes_on = self.truth(self.search.test)
         given = [*self.ranges, goes_on]
-        given += self._kept(given)
+        given += self.kept(given)
         for bits, left in self._measures(self.search.test):
             after = self.z3.substitute(left, *self._changes())
-            if self._holds(given, self.z3.And(left > 0, 2 * after <= left)):
+            if self.holds(given, self.z3.And(left > 0, 2 * after <= left)):
                 return bits + 1
         return None
 
@@ -81,7 +112,7 @@ class _Ending:
         pairs = zip(self.accumulators, self.search.updates, strict=True)
         return [(self.number(a), self.number(u)) for a, u in pairs if a.type in _BITS]
 
-    def _kept(self, given: list[Any]) -> list[Any]:
+    def kept(self, given: list[Any]) -> list[Any]:
         """What begins with no negative number and never becomes one."""
         starts = zip(self.accumulators, self.search.starts, strict=True)
         found = [
@@ -90,7 +121,7 @@ class _Ending:
         updates = dict(zip(self.accumulators, self.search.updates, strict=True))
         while True:
             facts = [self.number(a) >= 0 for a in found]
-            rest = [a for a in found if self._holds([*given, *facts], self.number(updates[a]) >= 0)]
+            rest = [a for a in found if self.holds([*given, *facts], self.number(updates[a]) >= 0)]
             if rest == found:
                 return facts
             found = rest
@@ -121,7 +152,8 @@ class _Ending:
         left = b - a if test.function in ("lt", "le") else a - b
         yield bits, left + (1 if test.function in ("le", "ge") else 0)
 
-    def _holds(self, given: list[Any], fact: Any) -> bool:
+    def holds(self, given: list[Any], fact: Any) -> bool:
+        """Whether a fact is shown to follow."""
         solver = self.z3.Solver()
         solver.set(rlimit=EFFORT, random_seed=1)
         solver.add(*given, self.z3.Not(fact))

@@ -14,7 +14,7 @@ from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.numbers import BITS, literal_of
 from relift.compiler.idioms.facts.names import Counter, is_constant
-from relift.compiler.idioms.facts.values.endings import most_steps
+from relift.compiler.idioms.facts.values.endings import most_steps, without_signs
 from relift.compiler.idioms.facts.values.narrow import as_value, fits, kept
 from relift.compiler.idioms.facts.values.operations import (
     as_index,
@@ -282,7 +282,7 @@ class Expressions:
         most = self.evolution.endings[loop.header]
         if most is None:
             raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
-        return replace(found, most=most)
+        return without_signs(replace(found, most=most))
 
     def updates(
         self, loop: Loop, *first: str, and_: str | None = None
