@@ -58,7 +58,9 @@ def drawn(
     """Sizes, then values and arrays that fit them; and room for what the loop does beside; raises `NotRun`."""
     length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
     if near := [int(k) for k in _edges(lifted) if 0 < k < 300]:
-        length = random.choice((length, random.choice(near) + random.randint(0, 3)))
+        edge = random.choice(near)  # twice as far, data that lie beyond it lead to cells
+        far = random.choice((edge, edge, 2 * edge)) if edge < 64 else edge
+        length = random.choice((length, far + random.randint(0, 3)))
     for most in (7, 7, 7, 7, 5, 3, 2, 1, 1):
         sizes = _sizes(lifted, length, most, random)
         values: dict[str, Any] = {v: size.evaluate(sizes) for v, size in lifted.values.items()}
@@ -151,10 +153,12 @@ def left_beside(case: Case, others: Sequence[Beside], random: Random) -> Iterato
 def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, int]:
     """A number for each size."""
     sizes: dict[str, int] = {}
+    data = any(isinstance(part, Length) for m in lifted.sizes.values() for part in m.names())
+    often = 0.3 if data else 0.06  # of many cells that data choose, few are cells all
     for name in lifted.sizes:
         small = random.choice([k for k in (1, 1, 2, 3, 4, 5, 7) if k <= most])
         if (
-            most == 7 and random.random() < 0.06
+            most == 7 and random.random() < often
         ):  # a row or two more than what the program divides by
             small = random.choice(
                 [small, *(int(k) + random.randint(0, 2) for k in _edges(lifted) if 0 < k < 64)]
@@ -287,6 +291,12 @@ def _number(type_: Type | None, random: Random, few: int, *, plain: bool = False
     )
 
 
+def _far(random: Random) -> int:
+    """A whole number of any size, small ones as often as large ones; seldom one below zero."""
+    size = int(2 ** random.uniform(3, 31))
+    return -size if random.random() < 0.2 else min(size, 2**31 - 1)
+
+
 def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
     """An array with drawn cells, and with cells around it."""
     assert p.first is not None, "cannot happen: it is an array"
@@ -295,6 +305,9 @@ def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
     drawn = [_number(scalar, random, few, plain=plain) for _ in range(cells + 2 * GUARD)]
     if not scalar.is_float and random.random() < 0.5:
         drawn[GUARD : GUARD + cells] = sorted(drawn[GUARD : GUARD + cells])
+    if not scalar.is_float and cells and random.random() < 0.06:
+        for _ in range(random.randint(1, 3)):
+            drawn[GUARD + random.randrange(cells)] = _far(random)
     if scalar.is_float and random.random() < 0.5:
         drawn = [abs(x) for x in drawn]
     if p.cells in CELLS:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +16,18 @@ import relift as rl
 from proofs_tests.command_line import command, here
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
+from relift.compiler.idioms.admitted import conditional
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.evidence import Evidence, evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.llvm.source import bitcode
 from relift.compiler.idioms.lift import LiftedIdiom
+from relift.compiler.idioms.lifting.conditions import About
 from relift.compiler.idioms.rounding import Bounded, bounds, rounded_inputs
+from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.notation.parser import parse_term
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input
 
 INSIDE = {  # what these find is used inside the function, or given there: it is not run alone
@@ -90,6 +96,43 @@ def test_mistakes_at_the_ends_of_long_inputs_are_noticed(file: str, function: st
             beside=right.lifted, others=right.others,
         )  # fmt: skip
         assert not found.ok, wrong
+
+
+ROWS = """void rows(int n, float *y, const int *len, const float *v) {
+  for (int i = 0; i < n; i++) { float s = 0; for (int k = 0; k < len[i]; k++) s += v[k]; y[i] = s; }
+}
+void whole(int n, int *y, const float *x) { for (int i = 0; i < n; i++) y[i] = (int)x[i]; }
+float most(int n, const float *x) { float m = 0; for (int i = 0; i < n; i++) if (x[i] > m) m = x[i]; return m; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "admitted", "refused"),
+    [
+        ("rows", {"len": [3, 0], "v": [1, 2, 4]}, {"len": [3, 4], "v": [1, 2, 4]}),
+        ("whole", {"x": [2147483520, -1.5]}, {"x": [2147483648, 0]}),
+        ("whole", {"x": [-2147483648, 0]}, {"x": [math.nan, 0]}),
+        ("most", {"x": [math.inf, 0]}, {"x": [0, math.nan]}),
+    ],
+)
+def test_inputs_that_the_conditions_exclude_have_no_value(
+    function: str, admitted: dict[str, list[float]], refused: dict[str, list[float]]
+) -> None:
+    """The C is run on none of them: a row that goes on behind its array reads what happens to lie there."""
+    (one,) = [i for i in rl.lift(ROWS, runs=0).idioms if i.function == function]
+    assert one.lifted is not None
+    asked: frozenset[About] = frozenset(c.about for c in one.lifted.conditions)
+    sizes = {"n": Size.of(2), **dict.fromkeys(one.lifted.sizes.keys() - {"n"}, Size.of(3))}
+    program = one.lifted.program.with_sizes(sizes)
+
+    def value(arrays: dict[str, list[float]]) -> Any:
+        kinds = {"len": np.int32}
+        given = {n: list(np.array(x, kinds.get(n, np.float32))) for n, x in arrays.items()}
+        return conditional(program, given, asked)
+
+    value(admitted)
+    with pytest.raises(Undefined):
+        value(refused)
 
 
 def test_mistakes_in_programs_are_noticed() -> None:

@@ -58,26 +58,20 @@ def without_signs(search: Search) -> Search:
     given = [*ending.ranges, ending.truth(search.test)]
     given += ending.kept(given)
     for e in {e: None for u in search.updates for e in all_of(u)}:
-        match e:
-            case Apply("select", (Apply("lt", (a, Constant(0))), _, b)) if (
-                a == b and a.type in _BITS
-            ):
-                if ending.holds(given, ending.number(a) >= 0):
-                    search = replace(
-                        search, updates=tuple(replaced(u, e, a) for u in search.updates)
-                    )
-            case (
-                Apply()
-                | Constant()
-                | Accumulator()
-                | Value()
-                | Index()
-                | Read()
-                | Fold()
-                | Search()
-            ):
-                pass
+        plain = _if_natural(e)
+        if plain is not None and ending.holds(given, ending.number(plain) >= 0):
+            updates = (replaced(u, e, plain) for u in search.updates)
+            search = replace(search, updates=tuple(updates))
     return search
+
+
+def _if_natural(e: Expression) -> Expression | None:
+    """What an expression is where that is no negative number; none where it asks for no sign."""
+    if not isinstance(e, Apply) or e.function != "select":
+        return None
+    asked, _, natural = e.arguments
+    is_below = asked == Apply("lt", (natural, Constant(0, natural.type)), "boolean")
+    return natural if is_below and natural.type in _BITS else None
 
 
 class _Ending:
