@@ -240,12 +240,19 @@ class Names:
                 return tree.Cast(t, given)
 
     def _is_number(self, e: tree.Expression) -> bool:
-        """Whether an expression is arithmetic on whole numbers with signs alone."""
-        return all(
-            isinstance(u, tree.Whole | tree.Binary | tree.Prefix)
-            or (isinstance(u, tree.Name) and u.name in self.whole)
-            for u in tree.within(e)
-        )
+        """Whether an expression is arithmetic on whole numbers with signs alone, or a cell of an input of such."""
+        match e:
+            case tree.Element(tree.Name(array), _):
+                return self.whole.get(array) == "input"
+            case tree.Name(name):
+                return name in self.whole
+            case tree.Whole() | tree.Binary() | tree.Prefix():
+                return all(map(self._is_number, tree.parts(e)))
+            case (
+                tree.Real() | tree.Element() | tree.Member() | tree.Conditional()
+                | tree.Invocation() | tree.Cast()
+            ):  # fmt: skip
+                return False
 
     def _is_long(self, e: tree.Expression) -> bool:
         """Whether an expression may be of the type long; no name that ever was may be left out."""

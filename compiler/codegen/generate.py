@@ -40,6 +40,7 @@ from relift.semantics.indices.views import (
     view,
 )
 from relift.semantics.patterns import (
+    AtRuntime,
     Concat,
     EachOf,
     Fold,
@@ -201,6 +202,8 @@ class Generator:
 
     def view(self, t: Term, scope: Scope) -> View:
         """Emit what t computes and say where its result lies."""
+        if isinstance(t, AtRuntime) and t.computes_default and scope.lane is None:
+            return self._shared(t, scope)
         return view(
             t, scope.environment, lambda u, env: self._shared(u, replace(scope, environment=env))
         )
@@ -233,6 +236,8 @@ class Generator:
                 return self.view(xs, scope)
             case InOrder() if not t.fills:
                 return in_order.shown(self, t, scope)
+            case AtRuntime() if t.computes_default:
+                return in_order.looked_up(self, t, scope)
             case Store(xs) if t.space.of_item and holds_array(xs.type):
                 return into_private(self, xs, scope, t.space)
             case Store(xs) if t.space.of_item:

@@ -6,6 +6,7 @@
     sorted_       each element goes along those before it, which are in order, and takes the place of the first that it
                   must be before; that one goes on, and so do all after it
     scattered     each element goes where its index says
+    looked_up     a cell, or where an index has none a default, of which the loops run only then
 
 No loop is left early: what is after the end of a search does nothing.
 """
@@ -48,6 +49,7 @@ from relift.semantics.indices.views import (
     tuple_view,
 )
 from relift.semantics.patterns import (
+    AtRuntime,
     BinarySearch,
     FilterSeq,
     InOrder,
@@ -218,6 +220,21 @@ def _reduced(g: Terms, t: ReduceWhile, scope: Scope) -> View:
     with around_loop(e, f.body):
         loop(e, data, scope, step)
     return TupleView((as_view(taken, i32, None), accumulator))
+
+
+# ---- lookups with a default that takes long
+
+
+def looked_up(g: Terms, t: AtRuntime, scope: Scope) -> View:
+    """Emit a lookup whose default is computed only where there is no such cell."""
+    e, n = g.emission, t.solved["n"]
+    index = e.named(_scalar(g.evaluate(t.index, scope)), "place")
+    cell = g.evaluate(t.of_cells(), scope)
+    found = e.hold(cell, t.type, "found", scope, fixed=False)
+    before = Binary("<", index.code, Whole(0))
+    with _where(g, Binary("||", before, Binary(">=", index.code, _number(g, n)))):
+        e.assign(found, g.evaluate(t.default, scope.block()))
+    return found
 
 
 # ---- filters, sorts, scattering

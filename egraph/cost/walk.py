@@ -27,18 +27,21 @@ from relift.semantics.indices.views import (
     is_layout,
     memories_of,
     name_of,
+    same_cells,
     tuple_view,
     vector,
     view,
 )
 from relift.semantics.patterns import (
     Accumulating,
+    AtRuntime,
     Concat,
     EachInTurn,
     EachOf,
     Fold,
     InOrder,
     InsertionSortSeq,
+    InTurn,
     Iterate,
     Let,
     MapLcl,
@@ -46,6 +49,7 @@ from relift.semantics.patterns import (
     MapSeqSlide,
     MapVec,
     ScanSeq,
+    ScatterIndices,
     Splat,
     Stepping,
     Store,
@@ -116,9 +120,14 @@ class Walk:
                     self._write(f.body, array(target).at(i), environment.bind(f, windows.at(i)))
             case ScanSeq():
                 self._scan(t, array(target), environment)
+            case ScatterIndices():
+                self._scatter(t, array(target), environment)
             case InOrder():
                 self._in_order(t, environment)
                 self._accesses.copy(_registers(t.type), target)
+            case Stepping() if isinstance(t.first, InTurn):
+                self._write(t.first, target, environment)
+                self._fold(t, environment, target)
             case Let(f, x):
                 with self._meter.repeated(_work_items(f.body) / _work_items(x)):
                     value = self._view(x, environment)
@@ -153,6 +162,10 @@ class Walk:
     # ---- values
 
     def _view(self, t: terms.Term, environment: Environment) -> View:
+        if isinstance(t, AtRuntime) and t.computes_default:
+            t = (
+                t.of_cells()
+            )  # kernels compute it where there is no cell, which is taken for the exception
         return view(t, environment, self._produce_once)
 
     def _produce_once(self, t: terms.Term, environment: Environment) -> View:
@@ -307,10 +320,21 @@ class Walk:
                 self._buffers[xs] = self._result(self._meter.fresh("buffer"), xs, environment)
         return self._buffers[xs]
 
-    def _fold(self, t: Stepping, environment: Environment) -> View:
-        """A loop whose every run writes an array anew, in place."""
+    def _scatter(self, t: ScatterIndices, places: ArrayView, environment: Environment) -> None:
+        """A loop that writes cells at indices that are data, of an array that may lie in its place already."""
+        if not (is_layout(t.into) and same_cells(self._view(t.into, environment), places)):
+            self._write(t.into, places, environment)
+        ids, xs = (array(self._view(u, environment)) for u in (t.ids, t.xs))
+        algebra = Views(t.name)
+        with self._meter.loop(xs.length) as j:
+            self._accesses.touch(ids.at(j))
+            cell = algebra.at(places, algebra.within(ids.at(j), places.length))
+            self._accesses.copy(xs.at(j), cell)
+
+    def _fold(self, t: Stepping, environment: Environment, place: View | None = None) -> View:
+        """A loop whose every run writes an array anew, in place: that of its first value, or one that holds this."""
         f, iterates = t.f, isinstance(t, Iterate)
-        accumulator = self._view(t.first, environment)
+        accumulator = self._view(t.first, environment) if place is None else place
         if isinstance(t, Iterate):
             data = ArrayView(t.m, lambda _: accumulator)
         else:

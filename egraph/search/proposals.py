@@ -42,6 +42,7 @@ from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.fold_plans import (
     cooperative_reductions,
     folded_by_groups,
+    folds_in_bins,
     partial_folds,
     several_results_each,
     vector_folds,
@@ -422,7 +423,7 @@ class Proposals:
 _PLANS = (
     register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
     shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
-    staged_blocks,
+    staged_blocks, folds_in_bins,
 )  # fmt: skip
 _PLANS_OF_ROWS = (
     cooperative_reductions,

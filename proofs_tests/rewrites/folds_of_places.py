@@ -16,3 +16,14 @@ COUNTED = frozenset(
     ["reduce_seq_counted", *(r.name for r in CHOICES["reduce_seq_counted_part"].rules)]
 )
 """What counts the elements is their index."""
+
+BINS = frozenset(
+    rule.name
+    for name, family in CHOICES.items()
+    if name.startswith("fold_of_said_bins")
+    for rule in family.rules
+)
+"""Folds of the elements of each key as one fold, for each way to compare a key, and each type of results."""
+
+KEPT = frozenset(["select_neutral", "select_neutral_f64", "select_neutral_i32"])
+"""What adds a neutral element keeps what there is."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proofs_tests.rewrites.folds_of_places import COUNTED, PLACES
+from proofs_tests.rewrites.folds_of_places import BINS, COUNTED, KEPT, PLACES
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free.algebra import covers
 from relift.rewrites.checks.free.tier import check_free, free_world
@@ -44,6 +44,9 @@ def wrong(tier: int) -> list[Rule]:
 BRANCHING = {
     "at_runtime_of_map": "a cell is looked up at an index that is a symbol",
     "select_same": "a choice by a symbol",
+    "looked_up_or_computed": "a cell is looked up at an index that is a symbol",
+    **dict.fromkeys(KEPT, "a choice by a symbol"),
+    **dict.fromkeys(BINS, "a cell is written at an index that is a symbol"),
     **dict.fromkeys(PLACES, "a choice by the order of symbols"),
     **dict.fromkeys(COUNTED, "a sum of numbers"),
 }

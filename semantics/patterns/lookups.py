@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.algebra import Algebra
+from relift.semantics.patterns.algorithmic import Stepping
 from relift.semantics.patterns.letters import a, m, n
 from relift.semantics.patterns.sequential import InOrder
 from relift.semantics.syntax.signatures import Signature
-from relift.semantics.syntax.terms import Pattern, Term
-from relift.semantics.syntax.types import i32
+from relift.semantics.syntax.terms import Literal, Pattern, Term, subterms
+from relift.semantics.syntax.types import Scalar, i32
 
 
 def within(i: Any, n: int, what: str) -> int:
@@ -43,6 +46,20 @@ class AtRuntime(Pattern):
     layout: ClassVar = True
     branches: ClassVar = True
     signature: ClassVar = Signature({"index": i32, "default": a, "xs": a[n]}, a)
+
+    @property
+    def computes_default(self) -> bool:
+        """Whether a loop computes the default, a scalar: kernels run it only where it is asked for."""
+        below = (u for u, _ in subterms(self.default))
+        return isinstance(self.type, Scalar) and any(
+            isinstance(u, Stepping | InOrder) for u in below
+        )
+
+    def of_cells(self) -> AtRuntime:
+        """The same with nothing for a default."""
+        assert isinstance(self.type, Scalar), "cannot happen: such a default is a scalar"
+        nothing = Literal(np.dtype(self.type.dtype).type(0).item(), self.type)
+        return replace(self, default=nothing)
 
     @staticmethod
     def meaning(index: Any, default: Any, xs: list[Any]) -> Any:

@@ -1,4 +1,5 @@
-"""Plans for the folds of a GPU: who has a share of each, where many work-items, or groups, fold one array together."""
+"""Plans for folds: on a GPU who has a share of each, where many work-items, or groups, fold one array together; on a CPU
+the tables of those that choose elements by their keys."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, topdown
+from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
@@ -124,3 +126,18 @@ def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
     """A tactic by which each work-item of a GPU folds what all of them read in vectors; it raises `NoMatch` for others."""
     if device.kind == "gpu" and isinstance(program.body, Map):
         yield folds_in_vectors(WIDTH)
+
+
+_TABLES = 8
+"""Tables for each thread of a CPU: work-items that take unlike times fill its threads evenly."""
+
+
+def folds_in_bins(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics by which work-items of a CPU fold each element into the cell of its key; they raise `NoMatch` for others.
+
+    On a GPU the table of a work-item would lie in global memory, far from those of its neighbours.
+    """
+    if device.kind == "cpu":
+        yield in_bins(_TABLES * device.compute_units)
+        yield in_bins(device.compute_units)
+        yield bins_of_each()

@@ -457,7 +457,7 @@ def _never_negative(e: IndexExpression, i: Index, length: Size) -> bool:
             return known and surely_at_most(Size.of(0), IndexFunction(e).of(i))
 
 
-_OF_INTEGERS = {"add": "+", "lt": "<?"}
+_OF_INTEGERS = {"add": "+", "lt": "<?", "equal": "=?"}
 """Functions of i32 and i64 that have a definition: what counts and compares indices."""
 
 

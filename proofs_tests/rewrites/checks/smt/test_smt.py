@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import z3
 
-from proofs_tests.rewrites.folds_of_places import COUNTED, PLACES
+from proofs_tests.rewrites.folds_of_places import BINS, COUNTED, KEPT, PLACES
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.smt.tier import check_index
@@ -373,6 +373,9 @@ BEYOND = {
     "reduce_chunks_idempotent": "idempotence",
     "reduce_strided_idempotent": "idempotence",
     "select_same": "a choice between equal values",
+    "looked_up_or_computed": "indices that are data",
+    **dict.fromkeys(KEPT, "a choice in an operator"),
+    **dict.fromkeys(BINS, "indices that are data, by induction"),
     **dict.fromkeys(COUNTED, "folds of other types, by induction"),
     **dict.fromkeys(PLACES, "what a tie-breaking operator chooses, by induction"),
 }

@@ -1,0 +1,153 @@
+"""Histograms: each element is folded into the cell of its key, whatever the keys and labels are."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.cli.building import certificates_of
+from relift.device import CPU
+from relift.egraph.cost.model import estimate
+from relift.egraph.search.guidance.fold_plans import folds_in_bins
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import require_standing
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
+from relift.semantics.language.programs import Program
+
+n, m, b = rl.nat("n"), rl.nat("m"), rl.nat("b")
+BELOW = float("-inf")
+
+
+def counted(keys: Any, chosen: Any) -> Any:
+    """How many keys are chosen."""
+    return rl.reduce(rl.add, 0, rl.map(lambda v: rl.select(chosen(v), 1, 0), keys))
+
+
+@rl.program
+def labelled(keys: rl.i32[n], labels: rl.i32[b]):
+    return rl.map(lambda label: counted(keys, lambda v: rl.equal(v, label)), labels)
+
+
+@rl.program
+def numbered(keys: rl.i32[n]):
+    return rl.generate(5, lambda j: counted(keys, lambda v: rl.equal(j, v)))
+
+
+@rl.program
+def shares(keys: rl.i32[n]):
+    def share(j):
+        kept = rl.map(lambda v: rl.select(rl.equal(v, j), 1.0, 0.0), keys)
+        return rl.reduce(rl.add, 0.0, kept) / n
+
+    return rl.map(share, rl.generate(5, lambda j: j))
+
+
+@rl.program
+def largest(keys: rl.i32[n], values: rl.f64[n]):
+    def best(j):
+        kept = rl.map(lambda p: rl.select(rl.equal(p[0], j), p[1], BELOW), rl.zip(keys, values))
+        return rl.reduce(rl.maximum, BELOW, kept)
+
+    return rl.generate(5, best)
+
+
+@rl.program
+def of_tables(keys: rl.i32[n, m]):
+    def occurrences(j):
+        rows = rl.map(lambda row: counted(row, lambda v: rl.equal(v, j)), keys)
+        return rl.reduce(rl.add, 0, rows)
+
+    return rl.generate(5, occurrences)
+
+
+@rl.program
+def of_each_row(keys: rl.i32[n, m]):
+    def occurrences(row):
+        return rl.generate(5, lambda j: counted(row, lambda v: rl.equal(v, j)))
+
+    return rl.map(occurrences, keys)
+
+
+@rl.program
+def below_each(keys: rl.i32[n]):
+    return rl.generate(5, lambda j: counted(keys, lambda v: v < j))
+
+
+KEYS = np.array(
+    [3, 0, -1, 3, 7, 2, 5, 4, 3, -9, 0, 1, 2, 2, 99, 4, 4, 1, 0, 3, 2, 6, 1, 1], np.int32
+)
+LABELS = np.array([2, -1, 99, 0, 0, 4, 8, 3, -7], np.int32)
+VALUES = np.arange(24) % 7 - 3.5
+TABLE = KEYS.reshape(4, 6)
+FIVE = np.arange(5)
+OCCURRENCES = (FIVE[:, None] == KEYS).sum(1)
+
+WAYS = [
+    (labelled, in_bins(4), (KEYS, LABELS), (LABELS[:, None] == KEYS).sum(1)),
+    (labelled, in_bins(1), (KEYS, LABELS), (LABELS[:, None] == KEYS).sum(1)),
+    (numbered, in_bins(4), (KEYS,), OCCURRENCES),
+    (numbered, in_bins(5), (KEYS,), OCCURRENCES),
+    (shares, in_bins(3), (KEYS,), (OCCURRENCES / np.float32(24)).astype(np.float32)),
+    (largest, in_bins(2), (KEYS, VALUES), [VALUES[j == KEYS].max() for j in FIVE]),
+    (of_tables, in_bins(2), (TABLE,), OCCURRENCES),
+    (of_each_row, bins_of_each(), (TABLE,), (TABLE[:, None, :] == FIVE[None, :, None]).sum(2)),
+]
+
+
+@pytest.mark.parametrize(("program", "tactic", "arguments", "wanted"), WAYS)
+def test_each_element_goes_into_the_cell_of_its_key(
+    program: Program, tactic: Tactic, arguments: Any, wanted: Any
+) -> None:
+    """By PROVED rules that replay, and every step means the same: also where keys and labels are no indices."""
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, tactic, sizes)
+    require_standing(derivation, RULES)
+    assert confirm(derivation, RULES) is not None
+    assert any("bins" in step.rule for step in derivation.steps)
+    found = Program(program.name, program.at(sizes).parameters, derivation.result)
+    assert np.array_equal(found(*arguments), wanted)
+    assert np.array_equal(rl.compile(found)(*arguments), wanted)
+
+
+def test_a_label_without_a_cell_is_computed_only_then() -> None:
+    """The loop of the default stands behind a condition."""
+    derivation = derive(labelled, in_bins(4), {"n": 64, "b": 8})
+    low = Program("labelled", labelled.at({"n": 64, "b": 8}).parameters, derivation.result)
+    last = rl.compile(low).source.split("kernel void")[-1]
+    assert last.index("if (") < last.index("for (")
+
+
+def test_no_key_is_written_out_of_its_table() -> None:
+    """Whatever the data are: an index that has no cell is another one that has."""
+    derivation = derive(numbered, in_bins(2), {"n": 8})
+    low = Program("numbered", numbered.at({"n": 8}).parameters, derivation.result)
+    found = certificates_of(rl.compile(low), low)
+    assert all(certificate.ok for certificate in found)
+
+
+def test_what_is_chosen_by_no_equality_has_no_cell() -> None:
+    """An element below several labels would go into several cells."""
+    for tactic in (in_bins(4), bins_of_each()):
+        with pytest.raises(NoMatch):
+            derive(below_each, tactic, {"n": 64})
+
+
+def test_a_cpu_does_not_go_through_all_elements_for_each_label() -> None:
+    """Tables are estimated to take a small part of what the program takes as it is written."""
+    histogram = load_program("examples/histogram.py")
+    proposals = Proposals(histogram, {"n": 1 << 20, "b": 256}, CPU)
+    way = next(iter(folds_in_bins(proposals.source, CPU)))
+    found = proposals.derived(way)[0]
+    assert estimate(found.low, CPU) == found.cost
+    assert 4 * found.cost.seconds < proposals.as_written()[0].cost.seconds

@@ -1,0 +1,88 @@
+"""Proof scripts of the rules for bins, see `proof_scripts`."""
+
+from relift.rewrites.checks.verdicts import Direction
+
+_CELL = """
+assert (cell : forall l, l <= n -> forall j, j < m + 1 -> S (fold (f j) z l xs) (fold k (fun _ => z') l xs' j)).
+{ induction l as [| l step]; intros L j J; [assumption |].
+  cbn beta iota delta [fold]. specialize (step ltac:(lia)). unfold f, k at 1. rewrite ?(Z.eqb_sym (Z.of_nat j)).
+  match goal with X : Rarr n R_A xs xs', K : Rfun _ eq key key' |- _ =>
+    assert (V : R_A (xs l) (xs' l)) by (apply X; lia); rewrite (K _ _ V) end.
+  set (at_ := key' (xs' l)) in *. unfold scatter_indices at 1. cbn [List.seq List.find].
+  destruct ((0 <=? at_)%Z && (at_ <? Z.of_nat (m + 1))%Z)%bool eqn:E.
+  - apply andb_prop in E. destruct E as [E1 E2]. apply Z.leb_le in E1. apply Z.ltb_lt in E2.
+    rewrite Z2Nat.id by lia. rewrite Z.eqb_refl.
+    destruct (at_ =? Z.of_nat j)%Z eqn:Q; [| exact (step j J)]. apply Z.eqb_eq in Q.
+    match goal with G : Rfun _ (Rfun _ _) g g' |- _ => apply G; [| exact V] end.
+    replace (nearest at_ (m + 1)) with j by (unfold nearest; lia). exact (step j J).
+  - assert (Out : (at_ < 0 \\/ Z.of_nat (m + 1) <= at_)%Z) by (apply andb_false_iff in E;
+      destruct E as [E | E]; [left; apply Z.leb_gt | right; apply Z.ltb_ge]; exact E).
+    replace (at_ =? Z.of_nat j)%Z with false by (symmetry; apply Z.eqb_neq; lia).
+    replace (at_ =? 0)%Z with false by (symmetry; apply Z.eqb_neq; lia).
+    destruct (0 =? Z.of_nat j)%Z eqn:Q; [| exact (step j J)]. apply Z.eqb_eq in Q.
+    replace (nearest 0 (m + 1)) with j by (unfold nearest; lia). exact (step j J). }
+"""
+"""What a fold has in a cell is what a fold for that cell alone has: whether the key is an index, and this one."""
+
+FOLD_OF_BINS = (
+    """
+hnf.
+intros.
+opened.
+reduced.
+match goal with |- Rarr _ ?r (fun i => fold (@?one i) z n xs) (fold ?all _ n xs') =>
+  set (S := r); set (f := one); set (k := all) end.
+"""
+    + _CELL
+    + "exact (cell n ltac:(lia)).\n"
+)
+
+FOLD_OF_BINS_DEFINED: dict[Direction, str] = {
+    "forward": """
+hnf.
+intros.
+opened.
+unfold generate_defined, fold_defined, let_defined, scatter_indices_defined, gather_indices_defined, every in *.
+reduced.
+match goal with H : forall i, i < m + 1 -> _ /\\ (forall j, j < n -> _ /\\ D_g (fold (@?one i) z j xs) _),
+  Z : ?r z z' |- _ /\\ (forall j, j < n -> _ /\\ (_ /\\ D_g' (fold ?all _ j xs' _) _) /\\ _) =>
+  rename H into each; set (S := r); set (f := one) in *; set (k := all) in * end.
+"""
+    + _CELL
+    + """
+destruct (each 0 ltac:(lia)) as [start keys].
+split; [tauto |]. intros l L. destruct (keys l L) as [Dk _].
+assert (V : R_A (xs l) (xs' l)) by (match goal with X : Rarr n R_A xs xs' |- _ => apply X, L end).
+assert (Dk' : D_key' (xs' l)) by (match goal with E : Rfun _ iff D_key D_key' |- _ => apply (E _ _ V), Dk end).
+match goal with |- _ /\\ ((_ /\\ in_range _ ?e) /\\ _) /\\ _ => set (c := e) in *;
+  assert (at_ : in_range (m + 1) c) by (unfold c, in_range; destruct (_ && _)%bool eqn:E; [| lia];
+  apply andb_prop in E; destruct E as [_ E]; apply Z.ltb_lt in E; lia) end.
+split; [exact Dk' |]. split; [split; [split; [exact Dk' | exact at_] |] | split; intros; [exact at_ | lia]].
+assert (J : nearest c (m + 1) < m + 1) by (unfold nearest; lia).
+destruct (each _ J) as [_ inside]. destruct (inside l L) as [_ Dg].
+match goal with E : Rfun _ (Rfun _ iff) D_g D_g' |- _ => apply (E _ _ (cell l ltac:(lia) _ J) _ _ V), Dg end.
+""",
+}
+
+SELECT_NEUTRAL = """
+hnf.
+intros.
+match goal with C : c = c' |- _ => destruct C end.
+match goal with N : neutral ?S _ _, A : ?S acc acc' |- _ =>
+  assert (E : S acc acc) by first [reflexivity | match goal with P : PER S |- _ =>
+    apply (per_trans P) with acc'; [exact A | apply (per_sym P); exact A] end];
+  destruct (N acc E) as [_ kept]; destruct c; [relift |];
+  first [rewrite kept; exact A | match goal with P : PER S |- _ => apply (per_trans P) with acc; [exact kept | exact A] end] end.
+"""
+
+LOOKED_UP_OR_COMPUTED = """
+hnf.
+intros.
+opened.
+reduced.
+intros j J.
+match goal with X : Rarr n _ xs xs', F : Rfun _ _ f f' |- _ =>
+  rewrite <- (X j J); assert (V : R_B (f (xs j)) (f' (xs j))) by (apply F; reflexivity) end.
+destruct (_ && _)%bool eqn:E; [| exact V]. apply andb_prop in E. destruct E as [E _]. apply Z.leb_le in E.
+rewrite Z2Nat.id by exact E. exact V.
+"""

@@ -1,0 +1,123 @@
+"""Folds of those elements whose key is an index, one for each index: one fold that updates the cell of its key.
+
+op acc (if c then x else z)  =  if c then op acc x else acc                                          (z neutral)
+generate m (\\j. fold (\\acc x. if key x == j then g acc x else acc) z xs)
+    =  fold (\\cells x. cells with g (cells ! key x) x at key x, if that is an index) (repeat m z) xs
+map f  =  map (\\i. at_runtime i (f i) (generate m f))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relift.rewrites.conditions import neutral
+from relift.rewrites.families import Among
+from relift.rewrites.notation import A, B, m, n
+from relift.rewrites.proofs_of_bins import (
+    FOLD_OF_BINS,
+    FOLD_OF_BINS_DEFINED,
+    LOOKED_UP_OR_COMPUTED,
+    SELECT_NEUTRAL,
+)
+from relift.rewrites.rule import rule
+from relift.semantics.language.vocabulary import (
+    at_runtime,
+    at_runtime_unsafe,
+    equal,
+    generate,
+    let,
+    make_array,
+    map,
+    reduce_seq,
+    scatter_indices,
+    select,
+)
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import boolean, f32, f64, i32
+
+Compared = Among({"keyed": equal, "labelled": lambda key, j: equal(j, key)})
+"""How a program asks whether a key is an index."""
+
+
+# ---- what is kept
+
+
+@rule(
+    where=[neutral("op", "z")],
+    source="Bird, theory of lists, filter promotion",
+    proof=SELECT_NEUTRAL,
+)
+def select_neutral(op: Op[f32], c: boolean, x: f32, z: f32, acc: f32):
+    """What adds a neutral element where a condition does not hold, keeps what there is."""
+    return op(acc, select(c, x, z)), select(c, op(acc, x), acc)
+
+
+@rule(
+    where=[neutral("op", "z")],
+    source="Bird, theory of lists, filter promotion",
+    proof=SELECT_NEUTRAL,
+)
+def select_neutral_f64(op: Op[f64], c: boolean, x: f64, z: f64, acc: f64):
+    """The same for doubles."""
+    return op(acc, select(c, x, z)), select(c, op(acc, x), acc)
+
+
+@rule(
+    where=[neutral("op", "z")],
+    source="Bird, theory of lists, filter promotion",
+    proof=SELECT_NEUTRAL,
+)
+def select_neutral_i32(op: Op[i32], c: boolean, x: i32, z: i32, acc: i32):
+    """The same for whole numbers."""
+    return op(acc, select(c, x, z)), select(c, op(acc, x), acc)
+
+
+# ---- one fold
+
+
+_SOURCE = "accumArray of Haskell; Henriksen et al., SC'20, generalised histograms"
+
+
+def _bins(g: Any, key: Any, z: Any, xs: Any, said: Any) -> tuple[Any, Any]:
+    def chosen(acc: Any, x: Any, j: Any) -> Any:
+        return select(said(key(x), j), g(acc, x), acc)
+
+    def kept(cells: Any, x: Any) -> Any:
+        def put(c: Any) -> Any:
+            cell = at_runtime_unsafe(c, cells)
+            value = select(equal(key(x), c), g(cell, x), cell)
+            return scatter_indices(make_array(c), make_array(value), cells)
+
+        return let(put, at_runtime(key(x), 0, generate(m + 1, lambda i: i)))
+
+    return (
+        generate(m + 1, lambda j: reduce_seq(lambda acc, x: chosen(acc, x, j), z, xs)),
+        reduce_seq(kept, generate(m + 1, lambda _: z), xs),
+    )
+
+
+@rule(lowering=True, source=_SOURCE, proof=FOLD_OF_BINS, defined=FOLD_OF_BINS_DEFINED)
+def fold_of_said_bins(g: Fun[f32, A, f32], key: Fun[A, i32], z: f32, xs: A[n], said: Compared):
+    """Each element is folded into the cell of its key alone: bins are {said}."""
+    return _bins(g, key, z, xs, said)
+
+
+@rule(lowering=True, source=_SOURCE, proof=FOLD_OF_BINS, defined=FOLD_OF_BINS_DEFINED)
+def fold_of_said_bins_f64(g: Fun[f64, A, f64], key: Fun[A, i32], z: f64, xs: A[n], said: Compared):
+    """The same for doubles: bins are {said}."""
+    return _bins(g, key, z, xs, said)
+
+
+@rule(lowering=True, source=_SOURCE, proof=FOLD_OF_BINS, defined=FOLD_OF_BINS_DEFINED)
+def fold_of_said_bins_i32(g: Fun[i32, A, i32], key: Fun[A, i32], z: i32, xs: A[n], said: Compared):
+    """The same for whole numbers: bins are {said}."""
+    return _bins(g, key, z, xs, said)
+
+
+# ---- labels that are data
+
+
+@rule(choose=(m,), source="Michie, memo functions, 1968", proof=LOOKED_UP_OR_COMPUTED)
+def looked_up_or_computed(f: Fun[i32, B], xs: i32[n]):
+    """What a function is at indices is looked up among what it is at the first m, or computed."""
+    return map(f, xs), map(lambda i: at_runtime(i, f(i), generate(m, f)), xs)
