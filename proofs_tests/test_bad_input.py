@@ -347,6 +347,9 @@ def nothing_to_read(kind: str, folder: Path) -> tuple[Path, str]:
         case "loop":
             place.symlink_to(place)
             return place, f"cannot read {place}: Too many levels of symbolic links"
+        case "pipe":
+            os.mkfifo(place)
+            return place, f"cannot read {place}: it is a pipe or a device, name a file"
         case "dangling":
             place.symlink_to(folder / "gone")
             return place, f"{place} is a link to nothing"
@@ -355,7 +358,7 @@ def nothing_to_read(kind: str, folder: Path) -> tuple[Path, str]:
             return place, f"{place} is no text in UTF-8 (byte 0x80 at 0)"
 
 
-@pytest.mark.parametrize("kind", ["folder", "loop", "dangling", "bytes"])
+@pytest.mark.parametrize("kind", ["folder", "loop", "dangling", "bytes", "pipe"])
 def test_what_stands_in_place_of_a_file_is_said(kind: str, tmp_path: Path) -> None:
     """By every verb in the same words: of a program, a derivation, times, labels, a kernel."""
     place, said = nothing_to_read(kind, tmp_path)
@@ -368,7 +371,9 @@ def test_what_stands_in_place_of_a_file_is_said(kind: str, tmp_path: Path) -> No
         ("lift", str(labelled), "--labels", str(place)),
         ("validate", DOT, *launched),
     ]
-    for words in verbs if kind == "bytes" else [*verbs, ("compile", str(place))]:
+    module: tuple[str, ...] = ("compile", str(place))
+    of_kind = {"bytes": verbs, "pipe": [module]}  # Python reads other bytes, and derivations pipes
+    for words in of_kind.get(kind, [*verbs, module]):
         assert command(*words) == (2, f"relift: {said}\n"), words
 
 
@@ -391,6 +396,27 @@ def test_labels_that_are_none_are_refused(text: str, why: str, tmp_path: Path) -
 
     finds = "a list of finds, as relift lift FOLDER --json prints it"
     assert (status, errors) == (2, f"relift: {file} is not {finds}: {why}\n")
+
+
+@pytest.mark.parametrize("listed", ["3", "[3]", "'text'", "None"])
+def test_benchmarks_that_are_none_are_refused(listed: str, tmp_path: Path) -> None:
+    """A file that calls other things so is named."""
+    (tmp_path / "mine.py").write_text(f"benchmarks = {listed}")
+
+    status, errors = command("bench", "--folder", str(tmp_path))
+
+    assert (status, errors.count("\n")) == (2, 1)
+    assert f"{tmp_path / 'mine.py'}: benchmarks is or holds " in errors
+
+
+def test_c_that_is_no_text_is_not_replaced(tmp_path: Path) -> None:
+    """It may be lifted; but a file with calls would not have its letters."""
+    file = tmp_path / "sum.c"
+    file.write_bytes(b"// \xe9\nfloat id(float x) { return x; }\n")
+
+    status, errors = command("lift", str(file), "--replace", str(tmp_path / "out.c"))
+
+    assert (status, errors) == (2, f"relift: {file} is no text in UTF-8 (byte 0xe9 at 3)\n")
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,7 @@ def load_benchmarks(
             f"no file of {folder} lists benchmarks; one does by a list that is called benchmarks",
             place="",
         )
-    modules = [load_file(file) for file in files]
-    listed = [b for module in modules for b in getattr(module, "benchmarks", ())]
-    found = [b for b in listed if b.target == target]
+    found = [b for file in files for b in _listed(file) if b.target == target]
     known = {b.name for b in found}
     if missing := [name for name in names if name not in known]:
         raise ReliftError(
@@ -125,6 +123,17 @@ def load_benchmarks(
         )
     chosen = [b for b in found if not names or b.name in names]
     return [replace(b, variants=b.variants[:1]) if defaults else b for b in chosen]
+
+
+def _listed(file: Path) -> Sequence[Benchmark]:
+    """The benchmarks of a file, which is executed; raises `ReliftError` where it lists other things."""
+    found = getattr(load_file(file), "benchmarks", ())
+    listed = found if isinstance(found, Sequence) else (found,)
+    for other in listed:
+        if not isinstance(other, Benchmark):
+            said = f"{file}: benchmarks is or holds {str(other)[:60]!r}; it is a list of Benchmark"
+            raise ReliftError(said, place="")
+    return listed
 
 
 def _lists_benchmarks(file: Path) -> bool:

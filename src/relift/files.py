@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -101,26 +102,33 @@ def _own_temporary() -> Path:
 
 
 def require_file(path: Path, error: type[ReliftError] = ReliftError) -> None:
-    """Raise an error that says what stands where a file of the user's should."""
+    """Raise an error that says what stands where a file of the user's should: a pipe, say, which would be waited for."""
+    if not stat.S_ISREG(_mode(path, error)):
+        raise error(f"cannot read {path}: it is a pipe or a device, name a file", place="")
+
+
+def _mode(path: Path, error: type[ReliftError]) -> int:
+    """That of what can be read there and is no folder; raises an error that says what is there instead."""
     shown = str(path)[:200]
     try:
-        if path.is_dir():
-            raise error(f"cannot read {shown}: it is a folder, name a file", place="")
-        with path.open("rb"):
-            return
+        mode = path.stat().st_mode
     except FileNotFoundError:
-        dangling = path.is_symlink()
-        what = f"{shown} is a link to nothing" if dangling else f"there is no file {shown}"
+        what = f"{shown} is a link to nothing" if path.is_symlink() else f"there is no file {shown}"
         raise error(what, place="") from None
     except OSError as failed:
         raise error(f"cannot read {shown}: {failed.strerror}", place="") from None
     except ValueError:  # a NUL byte in its name
         raise error(f"there is no file {shown}", place="") from None
+    if stat.S_ISDIR(mode):
+        raise error(f"cannot read {shown}: it is a folder, name a file", place="")
+    if not os.access(path, os.R_OK):
+        raise error(f"cannot read {shown}: {os.strerror(errno.EACCES)}", place="")
+    return mode
 
 
 def read_text(path: Path, error: type[ReliftError] = ReliftError) -> str:
-    """The text of a file of the user's; raises an error that says what is there instead."""
-    require_file(path, error)
+    """The text of a file of the user's, or of a pipe; raises an error that says what is there instead."""
+    _mode(path, error)
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as failed:

@@ -130,13 +130,13 @@ def _print_collection(found: Collection) -> None:
 
 def _replaced(found: LiftedFile, file: Path, out: Path, calls: str) -> Replacement:
     from relift.compiler.idioms.replacement.replacing import CALLS, replacement
-    from relift.files import write_text
+    from relift.files import read_text, write_text
 
     if out.suffix != ".c" or out.resolve() == file.resolve():
         raise Refusal(f"--replace {out}: name another file that ends in .c")
     if calls not in CALLS:
         raise Refusal(f"--calls {calls}: there are: {', '.join(CALLS)}")
-    written = replacement(found, file.read_text(encoding="utf-8"), CALLS[calls])
+    written = replacement(found, read_text(file), CALLS[calls])
     write_text(out, written.text)
     write_text(_kernels(out), written.kernels)
     return written
