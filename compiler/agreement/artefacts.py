@@ -9,7 +9,7 @@ own ones, is called so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from relift.compiler.agreement.own_sizes import at_own_sizes
 from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.agreement.small_sizes import not_simulated
 from relift.compiler.agreement.verification import steps_confirmed
-from relift.compiler.certificates.certificate import annotated
+from relift.compiler.certificates.certificate import Certificate, annotated
 from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.program import compile_program
@@ -41,6 +41,9 @@ from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.terms import UserFunction
 
 TERM, DERIVATION = "term.txt", "derivation.json"
+
+PROVER = "the prover"
+"""What judges the theorem of a folder."""
 
 SIMULATED = 60_000
 """The same of a program that the simulator runs at its own sizes."""
@@ -155,9 +158,31 @@ def verify_saved(
     yield _simulated(saved, small)
 
 
+def with_what_is_proved(
+    saved: Saved, checks: Sequence[Agreement], certified: Sequence[Certificate]
+) -> list[Agreement]:
+    """What a folder was compared with; what is beyond reach there passes where all of the chain is shown for all data.
+
+    The theorem says at these sizes what a step by the interpreter shows at some inputs, and the validation of every
+    kernel's text, with its certificate, what its cells and the race checker do.
+    """
+    proved = any(check.against == PROVER and check.ok for check in checks)
+    means = [
+        c.kernel
+        for c in certified
+        if c.ok and any(x.kind == "meaning" and x.verdict == "proved" for x in c.claims)
+    ]
+    if not proved or means != [k.name for k in saved.kernel.plan.kernels]:
+        return list(checks)
+    return [replace(check, instead=INSTEAD) if check.beyond else check for check in checks]
+
+
+INSTEAD = "proved and validated at these sizes instead, for all data"
+
+
 def theorem_holds(saved: Saved) -> Agreement:
     """Whether what lies in the folder states its derivation, and the prover accepts it."""
-    against = "the prover"
+    against = PROVER
     if len(saved.theorem) < 2:
         return Agreement(against, False, f"of {RESULT} and {PROOF} one is missing")
     try:
@@ -280,7 +305,7 @@ def _on_symbols(own: Report, anew: _Anew) -> Agreement:
         if again.verdict != "unknown":
             detail = f"the text compiled anew at {small.at}: {again.text()}"
             return Agreement(against, again.ok, detail)
-    return Agreement(against, False, own.text(), known=False)
+    return Agreement(against, False, own.text(), known=False, beyond=not own.not_read)
 
 
 def _simulated(saved: Saved, anew: _Anew) -> Agreement:
@@ -289,9 +314,8 @@ def _simulated(saved: Saved, anew: _Anew) -> Agreement:
     own = work(saved.derivation.program.body) <= SIMULATED
     small = None if own else anew.small
     if not own and small is None:
-        return Agreement(
-            against, False, "it is too large, and nothing small stands for it", known=False
-        )
+        large = "it is too large, and nothing small stands for it"
+        return Agreement(against, False, large, known=False, beyond=True)
     kernel, source, at = saved.kernel, saved.derivation.program, "its own sizes"
     if not own and small is not None:
         kernel, source, at = small.kernel, small.source, f"{small.at}, compiled anew"

@@ -39,23 +39,32 @@ WORK_LIMIT = 6_000_000
 class Agreement:
     """One comparison: with what, whether it agreed, and the evidence.
 
-    What is not `known` was not compared, and `detail` says why: that is no agreement, and no difference.
+    What is not `known` was not compared, and `detail` says why: that is no agreement, and no difference.  Where only
+    its size was in the way it is `beyond` reach, and `instead` says what was shown of all data, if something was.
     """
 
     against: str
     ok: bool
     detail: str
     known: bool = True
+    beyond: bool = False
+    instead: str = ""
 
     @property
     def refuted(self) -> bool:
         """Whether it was compared, and differs."""
         return self.known and not self.ok
 
+    @property
+    def passes(self) -> bool:
+        """Whether it agreed, or something stronger stands for it."""
+        return self.ok or bool(self.instead)
+
     def text(self) -> str:
         """One line for a person."""
         word = "agrees" if self.ok else "DIFFERS" if self.known else "not compared"
-        return f"{word} with {self.against}: {self.detail}"
+        shown = f"; {self.instead}" if self.instead else ""
+        return f"{word} with {self.against}: {self.detail}{shown}"
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""

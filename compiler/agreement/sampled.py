@@ -41,7 +41,9 @@ def sampled(
         found = list(_cells(program, arrays, rows, effort))
     except (TooMuch, Undefined, Unsupported) as error:
         detail = f"the interpreter reaches no cell at these sizes: {error.message}"
-        return Agreement(against, False, detail, known=False)
+        return Agreement(
+            against, False, detail, known=False, beyond=not isinstance(error, Undefined)
+        )
     one = (
         _exactly(against, found)
         if whole and is_exact(program)

@@ -63,7 +63,7 @@ def steps_confirmed(derivation: Derivation) -> tuple[Agreement, Confirmation | N
         return Agreement(STEPS, False, error.message, known=False), None
     if found is None:
         none = "no sizes and inputs were found at which it could run them"
-        return Agreement(STEPS, False, none, known=False), None
+        return Agreement(STEPS, False, none, known=False, beyond=True), None
     at = ", ".join(f"{name}={value}" for name, value in found.sizes.items()) or "their sizes"
     again = "" if found.recorded else ", derived again"
     return Agreement(STEPS, True, f"{len(found.terms)} programs at {at}{again}"), found

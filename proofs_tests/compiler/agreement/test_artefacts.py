@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import command
+from proofs_tests.command_line import command, here
 from proofs_tests.tampering import changes, resealed, separated
+from relift.cli.building import certificates_of
 from relift.compiler.agreement import artefacts as artefact_checks
 from relift.compiler.agreement import own_sizes
 from relift.compiler.agreement.artefacts import (
@@ -26,6 +27,7 @@ from relift.compiler.agreement.artefacts import (
     read_saved,
     require_program,
     verify_saved,
+    with_what_is_proved,
 )
 from relift.compiler.agreement.comparison import Agreement
 from relift.compiler.agreement.inputs import whole_inputs
@@ -321,6 +323,83 @@ def test_of_a_source_beyond_reach_cells_are_sampled(
     assert not own.ok
     assert not own.known
     assert "not compared" in own.text()
+
+
+@pytest.fixture
+def few_cells(beyond_reach: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a result the interpreter reaches no cell either."""
+    monkeypatch.setattr(own_sizes, "sampled", partial(sampled, effort=0))
+
+
+def without_a_prover(monkeypatch: pytest.MonkeyPatch, *, ok: bool) -> None:
+    """What the prover says of the theorem in a folder; that it says so is tested with the theorem."""
+    said = Agreement(artefact_checks.PROVER, ok, "as the test wants it")
+    monkeypatch.setattr(artefact_checks, "theorem_holds", lambda saved: said)
+
+
+def with_a_theorem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that seems to hold a theorem."""
+    read = artefact_checks.read_saved
+    files = {"Result.v": "", "Derivation.v": ""}
+    monkeypatch.setattr(
+        artefact_checks, "read_saved", lambda *words: replace(read(*words), theorem=files)
+    )
+
+
+@pytest.mark.usefixtures("few_cells")
+@pytest.mark.parametrize(
+    ("theorem", "proved", "status"), [(True, True, 0), (True, False, 1), (False, True, 1)]
+)
+def test_theorem_and_validation_stand_for_cells_beyond_reach(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, theorem: bool, proved: bool, status: int
+) -> None:
+    """Not compared, which is said, and no failure; without a theorem, or with one that is refused, it is one."""
+    without_a_prover(monkeypatch, ok=proved)
+    if theorem:
+        with_a_theorem(folder, monkeypatch)
+    done = here("verify", str(folder), "--devices", "cpu")
+    assert done.returncode == status
+    assert "not compared with cells of the interpreter" in done.stdout
+    assert ("proved and validated at these sizes instead" in done.stdout) == (status == 0)
+
+
+@pytest.mark.usefixtures("few_cells")
+@pytest.mark.parametrize("unknown", ["a claim", "the meaning", "inputs", "the run"])
+def test_what_is_not_wholly_shown_stands_for_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, unknown: str
+) -> None:
+    """A claim or a text that is not decided, or what was not compared for another reason than its size."""
+    without_a_prover(monkeypatch, ok=True)
+    with_a_theorem(folder, monkeypatch)
+    saved = artefact_checks.read_saved(folder)
+    checks = list(verify_saved(saved, [label(find_device("cpu"))], lambda _: None))
+    certified = certificates_of(saved.kernel, saved.low)
+    shown = with_what_is_proved(saved, checks, certified)
+    assert [c.passes for c in shown if c.beyond] == [True]
+
+    if unknown == "inputs":
+        checks = [replace(c, beyond=False) for c in checks]
+    elif unknown == "the run":
+        late = Failed("it did not end within 9 s", finished=False)
+        monkeypatch.setattr(own_sizes, "run_apart", lambda *_: late)
+        checks = list(verify_saved(saved, [label(find_device("cpu"))], lambda _: None))
+    else:
+        kind = "meaning" if unknown == "the meaning" else "bounds"
+        [one] = certified
+        claims = [replace(c, verdict="unknown") if c.kind == kind else c for c in one.claims]
+        certified = (replace(one, claims=tuple(claims)),)
+    assert not all(c.passes for c in with_what_is_proved(saved, checks, certified))
+
+
+@pytest.mark.usefixtures("few_cells")
+def test_of_some_kernels_nothing_is_taken_for_all(folder: Path) -> None:
+    """A launch may have a kernel that nobody has certified."""
+    saved = read_saved(folder)
+    known = [
+        Agreement(artefact_checks.PROVER, True, ""),
+        Agreement("cells", False, "", False, True),
+    ]
+    assert not with_what_is_proved(saved, known, ())[1].passes
 
 
 @pytest.mark.usefixtures("beyond_reach")

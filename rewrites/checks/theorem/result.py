@@ -56,6 +56,10 @@ TRIED = 300
 """Up to this size an index function is tried at each index where no arithmetic shows what is asked of it."""
 
 
+EXPLICIT = "Unset Implicit Arguments.\n"
+"""Above what names numbers: to see which arguments of a theorem could be left out, the prover would count up to them."""
+
+
 @dataclass(frozen=True)
 class Halves:
     """Result.v after its imports: what is said for all sizes, that it is proved, and what is said at those of the derivation."""
@@ -132,7 +136,7 @@ def _instance(
     w = said.writer
     values = {name: of[0] for of, name in w.atoms.items()}
     numbers = "".join(f"Definition {name} : nat := N.to_nat {n}.\n" for name, n in values.items())
-    lines = [f"Module AtItsSizes.\n{numbers}"]
+    lines = [f"{EXPLICIT}Module AtItsSizes.\n{numbers}"]
     tried = max(values.values(), default=0) <= TRIED
     shown = "holds_at_each_index" if tried else "holds_of_numbers"
     unfolded = f"unfold {', '.join(values)}; " if values else ""

@@ -220,7 +220,7 @@ class _Tested:
         for certificate in self.certificates:
             yield certificate.refuted, certificate.ok
         for check in self.checks:
-            yield check.refuted, check.ok
+            yield check.refuted, check.passes
 
     def to_json(self) -> dict[str, Any]:
         from relift.semantics.notation.printer import show
@@ -325,7 +325,12 @@ def _verify_saved(
     task: _Task, saved: Saved, reference: Program | None
 ) -> tuple[str, list[_Tested]]:
     """The kernel of a folder, with the name of its program."""
-    from relift.compiler.agreement.artefacts import require_program, values_of, verify_saved
+    from relift.compiler.agreement.artefacts import (
+        require_program,
+        values_of,
+        verify_saved,
+        with_what_is_proved,
+    )
     from relift.semantics.syntax.binding import tidy
 
     _require_policy(saved, task.float_policy)
@@ -339,7 +344,8 @@ def _verify_saved(
         checks = list(verify_saved(saved, task.devices, report, judge, values))
     certified = certificates_of(saved.kernel, saved.low, [values])
     assumed = saved.derivation.assumed
-    tested = _Tested(tidy(saved.derivation.result), certified, checks, assumed)
+    shown = with_what_is_proved(saved, checks, certified)
+    tested = _Tested(tidy(saved.derivation.result), certified, shown, assumed)
     return saved.derivation.origin.name, [tested]
 
 

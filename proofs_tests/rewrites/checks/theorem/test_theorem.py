@@ -328,6 +328,14 @@ def test_several_derivations_are_what_they_are_alone(
     assert [a.to_json() for a in pickle.loads(pickle.dumps(there))] == here
 
 
+@needs_prover
+def test_the_prover_does_not_count_up_to_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instance at 2^26 takes what one at 24 does, and no memory for so many successors, in halves and as files."""
+    monkeypatch.setattr(proving, "LIMIT", 30.0)
+    found = proving.prove(chunked(1 << 26))
+    Checker.here().check_files(found.files)
+
+
 def test_without_a_prover_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prover that is missing, or does not work, is bad input and no verdict."""
     monkeypatch.setenv("PATH", str(tmp_path))
