@@ -203,7 +203,7 @@ class _Launch(Run):
             self.arithmetic, {}, {}, limits, {}, sized, helpers, self.contracted, copies, constants
         )
         translated, parameters = translator.foreign(mine)
-        self.notes += dict.fromkeys(translator.values.notes)  # type: ignore[attr-defined]
+        self.notes += dict.fromkeys(translator.values.notes)
         arguments = self._given(parameters)
         self.items += int(np.prod(total))
         self.piece(Piece((0, 0, 0), total, local), translated, arguments)

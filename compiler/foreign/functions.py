@@ -154,7 +154,9 @@ class Loosely(Expressions):
             outer, inner, extent = (self.value(a) for a in arguments)
             return Code(f"row(it, {outer.text}, {inner.text}, {extent.text})", INT)
         if function in self.helpers:
-            return self._helper_called(function, arguments)
+            if self.helpers[function].waits:
+                raise refused(None, f"a call of {function}, which has barriers, in an expression")
+            return self.helper_called(function, arguments)
         if COPIES.get(function) == len(arguments):
             return self._copied(function, arguments)
         if (found := self._written_out(function, arguments)) is not None:
@@ -257,7 +259,7 @@ class Loosely(Expressions):
         checked = [Code(f"short({f.text}, {SHORT[f.type]})", f.type) for f in factors]
         return binary(self.w, "*", *checked)
 
-    def _helper_called(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+    def helper_called(self, function: str, arguments: tuple[Expression, ...]) -> Code:
         """A call of a function of the source."""
         helper = self.helpers[function]
         if len(helper.parameters) != len(arguments):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.machine import Fault, Item, Memory, Undecided, Vectors
 from relift.compiler.validation.symbols import OPEN, DependsOnData, Symbol
+
+Stops: TypeAlias = Generator[tuple[Any, bool, bool], None, Any]
+"""A work-item that runs from barrier to barrier, and what it gives in the end."""
 
 PATHS = 64
 """Ways through a function that are followed where it branches on data."""
@@ -142,10 +145,20 @@ def beside(one: Any, other: Any, at: Any) -> Any:
     return at
 
 
-def sited(site: int, stops: Iterator[tuple[Any, bool, bool]]) -> Iterator[tuple[Any, bool, bool]]:
-    """The barriers of a function, as those of one call of it."""
-    for number_, local, everywhere in stops:
+def sited(site: int, stops: Stops) -> Stops:
+    """The barriers of a function, as those of one call of it; what it gives."""
+    while True:
+        try:
+            number_, local, everywhere = next(stops)
+        except StopIteration as end:
+            return end.value
         yield f"{site}.{number_}", local, everywhere
+
+
+def everywhere(it: Item, under: Any) -> None:
+    """Refuse a barrier in a part of a branch on data; `under` is nothing in others."""
+    if under is not None:
+        raise Undecided(f"{it} may be at a barrier or not, which depends on data")
 
 
 def short(x: Any, ends: tuple[int, int]) -> int:

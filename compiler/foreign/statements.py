@@ -67,6 +67,7 @@ class ByHand(WithDeclarations):
     contracted: bool = True
     copies: Copies = field(default_factory=Copies)
     constants: Sequence[Any] = ()
+    values: Loosely = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,7 +81,7 @@ class ByHand(WithDeclarations):
         self.in_kernel = True
         self.w.environment |= {
             "row": runtime.row, "short": runtime.short, "tick": self._tick,
-            "beside": runtime.beside, "sited": runtime.sited, "placed": runtime.placed,
+            "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": runtime.placed,
             "copied": self.copies.copied, "waited": self.copies.waited,
             **{f"h_{name}": helper.run for name, helper in self.helpers.items()},
         }  # fmt: skip
@@ -188,7 +189,11 @@ class ByHand(WithDeclarations):
             self.step(s, depth)
 
     def _assigned(self, s: Any, depth: int) -> None:
-        if has_effects(s.rvalue) or has_effects(s.lvalue):
+        if self._waits(s.rvalue):
+            if s.op != "=" and type(s.lvalue).__name__ != "ID":
+                raise refused(s, "a cell that is changed by what has barriers")
+            self._simple(s.lvalue, s.op, self.trees.of(self.pure(s.rvalue, depth)), depth)
+        elif has_effects(s.rvalue) or has_effects(s.lvalue):
             self.pure(s, depth)
         else:
             self._simple(s.lvalue, s.op, self.trees.of(s.rvalue), depth)
@@ -241,7 +246,7 @@ class ByHand(WithDeclarations):
         self._assignment(target, value, depth)
 
     def _call(self, s: Any, depth: int) -> None:
-        e = self.trees.of(self.pure(s, depth))
+        e = self.trees.of(super().pure(s, depth))
         assert isinstance(e, Invocation), "cannot happen: a call"
         if e.function in ("barrier", "work_group_barrier"):
             flags = e.arguments[0]
@@ -264,11 +269,35 @@ class ByHand(WithDeclarations):
 
     def _helped(self, e: Invocation, depth: int) -> None:
         """A call of a function for its effect; its barriers are barriers here, apart from those of other calls."""
-        text = self.values.value(e).text
+        text = self.values.helper_called(e.function, e.arguments).text
         if self.helpers[e.function].waits:
             self.barriers += 1
             text = f"yield from sited({self.barriers}, {text})"
         self.w.emit(depth, text)
+
+    def _waits(self, e: Any) -> bool:
+        """Whether an expression is a call of a function with barriers."""
+        known = self.helpers.get(e.name.name) if type(e).__name__ == "FuncCall" else None
+        return known is not None and known.waits
+
+    def pure(self, e: Any, depth: int) -> Any:
+        """The same; what a function with barriers gives is known before the statement, where nothing stands beside its call."""
+        from pycparser import c_ast
+
+        if not self._waits(e):
+            return super().pure(e, depth)
+        call = self.trees.of(super().pure(e, depth))
+        assert isinstance(call, Invocation), "cannot happen: a call"
+        code = self.values.helper_called(call.function, call.arguments)
+        if self.helpers[call.function].result is None:
+            raise refused(e, f"the result of {call.function}, which gives none,")
+        if self.under is not None:
+            self.w.emit(depth, f"everywhere(it, {self.under})")
+        self.barriers += 1
+        held = self.w.fresh("given")
+        self.w.emit(depth, f"{held} = yield from sited({self.barriers}, {code.text})")
+        self.w.declare(held, Variable(held, code.type, "value"))
+        return c_ast.ID(held, e.coord)
 
     def _waited(self, e: Invocation, depth: int) -> None:
         count = self.values.value(e.arguments[0]).text

@@ -173,12 +173,19 @@ def _whole_part(x: Any, number: Any, *, saturated: bool) -> Any:
     return number(min(max(int(x), int(ends.min)), int(ends.max)))
 
 
-_IN_C = frozenset(["quotient", "rest", "shift"])
-"""Operators of C on numbers with a sign, for which the language has no name."""
+_WITHOUT_SIGN = frozenset(
+    f"{name}_unsigned" for name in ("quotient", "rest", "shift", "minimum", "maximum")
+)
+_IN_C = _WITHOUT_SIGN | {"quotient", "rest", "shift"}
+"""Operators of C on whole numbers, for which the language has no name."""
 
 
 def _as_in_c(name: str, x: int, y: int, ends: Any) -> int:
     """What C computes; nothing where it says that this is not defined."""
+    if name in _WITHOUT_SIGN:
+        above = 1 << ends.bits
+        found = _of_naturals(name.removesuffix("_unsigned"), x % above, y % above, ends.bits)
+        return found - above if found > ends.max else found
     if name == "shift":
         if not 0 <= y < ends.bits:
             raise GivenUp
@@ -187,6 +194,15 @@ def _as_in_c(name: str, x: int, y: int, ends: Any) -> int:
         raise GivenUp
     q = quotient(x, y)
     return q if name == "quotient" else x - y * q
+
+
+def _of_naturals(name: str, x: int, y: int, bits: int) -> int:
+    """The same of numbers without a sign."""
+    if name in ("minimum", "maximum"):
+        return min(x, y) if name == "minimum" else max(x, y)
+    if y >= bits if name == "shift" else y == 0:
+        raise GivenUp
+    return x >> y if name == "shift" else x // y if name == "quotient" else x % y
 
 
 def _numbers(

@@ -11,12 +11,14 @@ import numpy as np
 from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED
 from relift.compiler.validation.machine import Fault, Item, Memory, Undecided
 from relift.compiler.validation.symbols import (
+    BITS,
     OPEN,
     Algebra,
     DependsOnData,
     Scalar,
     Symbol,
     TooLarge,
+    value_of,
 )
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
@@ -132,6 +134,8 @@ class Arithmetic:
         match operator:
             case "+" | "-" | "*" if not signed:
                 return {"+": a.add, "-": a.sub, "*": a.mul}[operator]
+            case "<<" if not signed:
+                return partial(self._shifted_left, kind)
             case "+" | "-" | "*" | "<<":
                 return self._may_overflow(operator)
             case "/" | "%":
@@ -144,6 +148,12 @@ class Arithmetic:
             case _:
                 compare = self._comparison(operator, signed=signed)
                 return lambda x, y: self.held(compare(x, y))
+
+    def _shifted_left(self, kind: str, x: Symbol, by: Symbol) -> Symbol:
+        """x << by without a sign: the product with a power of two, of which the bits beyond are dropped."""
+        if by.op != "whole" or not 0 <= value_of(by) < BITS[kind]:
+            raise Undecided(f"{x} << {by}")
+        return self.algebra.mul(x, self.algebra.whole(1 << int(value_of(by)), kind))
 
     def _may_overflow(self, operator: str) -> Callable[[Symbol, Symbol], Symbol]:
         a = self.algebra

@@ -65,6 +65,8 @@ scans = program(
 mm = program("mm", product, A=f32[32, 32], B=f32[32, 32])
 blurred = program("blurred", blur, x=f32[32, 64])
 totals = program("totals", lambda x: pat.map(total, pat.split(256, x)), x=f32[2048])
+odd_sum = program("odd_sum", lambda x: pat.map(total, pat.split(77, x)), x=f32[77])
+eightfold = program("eightfold", each(lambda v: v * 8 + 1), x=i32[64])
 scaled = program("scaled", each(lambda v: v * 2.0 + 1.0), x=f32[1024])
 products = program("products", pairs(complex_product), a=f32[256, 2], b=f32[256, 2])
 leaky = program("leaky", each(lambda v: rl.select(v < 0.0, 0.01 * v, v)), x=f32[512])
@@ -514,4 +516,28 @@ __kernel void ch(__constant float* m, __global const float* x, __global float* y
     r0 = r1; r1 = r2;
   }
 }""",(32,),(8,),("r0 = r1; r1 = r2;","r1 = r2; r0 = r1;")),
+ByHandKernel("odd tree in a function", odd_sum, """
+float fold(__local float* s, int l, int n) {
+  while (n > 1) {
+    int h = (n + 1) / 2;
+    if (l + h < n) s[l] = s[l] + s[l + h];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    n = h;
+  }
+  return s[0];
+}
+__kernel void total(__global const float* x, __global float* out) {
+  __local float s[96];
+  int l = get_local_id(0);
+  if (l < 77) s[l] = x[l];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float r = fold(s, l, 77);
+  if (l == 0) *out = r;
+}""",(96,),(96,),("l + h < n","l + h < n - 1")),
+ByHandKernel("shifts without a sign", eightfold, """
+__kernel void shifted(__global const int* x, __global int* out) {
+  int i = get_global_id(0);
+  uint u = x[i];
+  out[i] = (int)((u << 3) + 1u);
+}""",(64,),(32,),("<< 3","<< 4")),
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from relift.compiler.foreign.comparison import ByOthers, drawn_inputs, validate_
 from relift.compiler.foreign.parameters import NotSaid
 from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.syntax.types import f32
+from relift.semantics.syntax.types import f32, i32
 
 
 @pytest.mark.parametrize("k", KERNELS + STYLES, ids=lambda k: k.name)
@@ -153,6 +153,69 @@ def test_what_is_said_of_a_line(body: str, verdict: str) -> None:
     """Effects inside of expressions, functions of known numbers, branches on data."""
     found = doubled(body)
     assert found.verdict == verdict, found.text()
+
+
+WAITS = (
+    "int met() { barrier(CLK_LOCAL_MEM_FENCE); return 2; } "
+    "void went() { barrier(CLK_LOCAL_MEM_FENCE); } "
+    "float turned(local float *s, int l, float v) { s[l] = v; barrier(CLK_LOCAL_MEM_FENCE); return s[3 - l]; } "
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("int k = met(); y[i] = x[i] * k;", "shown"),
+        ("int k; k = met(); k *= met(); y[i] = x[i] * k;", "refuted"),
+        ("int k = 0; while (met() == 2 && k == 0) k = 1; y[i] = x[i] * 2;", "unknown"),
+        ("if (met()) y[i] = x[i] * 2; else y[i] = 0;", "shown"),
+        ("y[i] = x[i] * met();", "unknown"),  # beside other parts of an expression
+        ("y[i] = x[i]; y[i] *= met();", "unknown"),
+        ("int k = went(); y[i] = x[i] * 2;", "unknown"),
+        ("int k = 2; if (x[i] > 0) k = met(); y[i] = x[i] * k;", "unknown"),
+        ("int k = 2; if (i < 2) k = met(); y[i] = x[i] * k;", "refuted"),  # not met by all
+        ("int k = 2; if (i < 9) k = met(); y[i] = x[i] * k;", "shown"),
+        ("local float s[4]; int l = get_local_id(0); float v = turned(s, 3 - l, 2 * x[i]); y[i + 3 - 2 * l] = v;", "shown"),
+        ("local float s[4]; int l = get_local_id(0); turned(s, l, 2 * x[i]); y[i] = s[l];", "shown"),
+        ("local float s[4]; int l = get_local_id(0); float v = turned(s, l, 2 * x[i]); y[i] = v;", "refuted"),
+    ],
+)  # fmt: skip
+def test_what_a_function_with_barriers_gives(body: str, verdict: str) -> None:
+    """It is run to its end where its call stands alone, and refused beside anything whose order C leaves open."""
+    found = doubled(body, before=WAITS)
+    assert found.verdict == verdict, found.text()
+
+
+@pytest.mark.parametrize(("by", "verdict"), [("1u", "shown"), ("31u", "refuted"), ("k", "unknown")])
+def test_bits_are_shifted_out_of_numbers_without_a_sign(by: str, verdict: str) -> None:
+    """By a known number it is a product; with a sign C leaves open what is lost."""
+    text = (
+        "kernel void k(global const int *x, global int *y) { int i = get_global_id(0); uint k = x[0]; "
+        f"uint u = x[i]; y[i] = (int)(u << {by}); }}"
+    )
+    assert validate_foreign(ByOthers(text, "k", (8,), (4,)), twice).verdict == verdict
+    signed = text.replace(f"u << {by}", "x[i] << 1")
+    assert validate_foreign(ByOthers(signed, "k", (8,), (4,)), twice).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    "value", ["(u << 30) >> 30", "u / 3u", "u % 5u", "min(u, 3u)", "max(u - 5u, 7u)"]
+)
+def test_a_wrong_value_without_a_sign_is_shown_on_numbers(value: str) -> None:
+    """What has no name in the language is computed as C says, so that a fault is refuted."""
+    text = (
+        "kernel void k(global const int *x, global int *y) { int i = get_global_id(0); "
+        f"uint u = x[i]; y[i] = (int)({value}); }}"
+    )
+    found = validate_foreign(ByOthers(text, "k", (8,), (4,)), twice)
+    assert found.verdict == "refuted", found.text()
+    assert "on the inputs of" in found.detail
+
+
+@typed(x=i32[8])
+def twice(x: Any) -> Any:
+    """Twice each whole number."""
+    return rl.map(lambda v: v * 2, x)
 
 
 def test_what_is_assumed_of_data_is_said() -> None:
