@@ -372,8 +372,12 @@ def test_what_stands_in_place_of_a_file_is_said(kind: str, tmp_path: Path) -> No
         ("validate", DOT, *launched),
     ]
     module: tuple[str, ...] = ("compile", str(place))
-    of_kind = {"bytes": verbs, "pipe": [module]}  # Python reads other bytes, and derivations pipes
-    for words in of_kind.get(kind, [*verbs, module]):
+    of_clang = ("lift", str(place)) if kind != "folder" else module  # a folder of C is lifted
+    of_kind = {
+        "bytes": verbs,
+        "pipe": [module, of_clang],
+    }  # Python reads other bytes, and derivations pipes
+    for words in of_kind.get(kind, [*verbs, module, of_clang]):
         assert command(*words) == (2, f"relift: {said}\n"), words
 
 

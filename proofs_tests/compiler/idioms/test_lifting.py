@@ -187,7 +187,7 @@ def test_the_command_line_prints_programs_and_conditions(tmp_path: Path) -> None
     [
         ("int f(void) { return x; }\n", (), "f.c:1:22: use of undeclared identifier 'x'"),
         ("int f(void) { return 1; }\n", ("--function", "g"), "there is no function g; it has: f"),
-        (None, (), "there is no such file"),
+        (None, (), "there is no file "),
     ],
 )
 def test_bad_input_is_one_line(

@@ -20,7 +20,7 @@ from typing import Any
 
 from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
-from relift.files import temporary_folder
+from relift.files import require_file, temporary_folder
 from relift.semantics.errors import ReliftError
 
 NAMES = ("clang", *(f"clang-{n}" for n in range(25, 13, -1)))
@@ -37,8 +37,8 @@ SECONDS = 120
 class Uncompilable(ReliftError):
     """C that a compiler refuses, or no compiler that makes bitcode."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, place="")
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message, place)
 
 
 @cache
@@ -62,8 +62,7 @@ def front_end() -> tuple[str, ...]:
 def bitcode(source: Path, by: Sequence[str] = (), options: Sequence[str] = ()) -> bytes:
     """What the front end makes of a file, not optimised; raises `Uncompilable` with its first error."""
     command = tuple(by) or front_end()
-    if not source.is_file():
-        raise Uncompilable(f"{source}: there is no such file")
+    require_file(source, Uncompilable)
     with temporary_folder() as folder:
         out = folder / "module.bc"
         try:
