@@ -15,7 +15,7 @@ from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
 from relift.rewrites.tactics.groups.cooperative import cooperative_each
-from relift.rewrites.tactics.groups.few_folds import few_folds
+from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.language.programs import Program
@@ -63,7 +63,7 @@ def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic
     """One tactic for each way in which the groups of a GPU fold: whole arrays, rows, columns."""
     if not holds_array(program.body.type):
         return [_numbers(device, _GROUPS[1], _MEMBERS[1])]
-    rows = rows_by_groups(1, ROW_MEMBERS[0], WIDTH, device.local_memory_bytes)
+    rows = rows_by_groups(1, ROW_MEMBERS[-1], WIDTH, device.local_memory_bytes)
     return [rows, partial_results(_BLOCKS_OF_FOLDS[2])]
 
 
@@ -81,8 +81,13 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
             yield partial_results(blocks)
         for groups, members in _CHUNKS:
             yield few_folds(groups, members, WIDTH)
+        for each in _ITEMS_OF_FEW:
+            items = each * device.compute_units
+            yield few_columns(items, _MEMBERS[-1], WIDTH, device.local_memory_bytes)
 
 
+_ITEMS_OF_FEW = (1024, 256)
+"""For each unit of a GPU, the work-items that fold few columns in part."""
 _CHUNKS = ((1024, 128), (512, 128), (256, 256))
 """Groups for all chunks of few long folds, and their work-items."""
 

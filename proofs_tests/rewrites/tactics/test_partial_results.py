@@ -23,7 +23,7 @@ from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.partial_results import partial_results
-from relift.rewrites.tactics.groups.few_folds import few_folds
+from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -81,17 +81,19 @@ def empty_rows(a: f[rl.nat("n", 0), rl.nat("m", 0)]):
 
 
 SMALL: Mapping[str, int] = {"n": 16, "m": 24}
+ODD: Mapping[str, int] = {"n": 19, "m": 23}
 PROGRAMS = [column_sums, column_products, transposed_times, gemv_transposed, column_norms, rows]
 
 
+@pytest.mark.parametrize("sizes", [SMALL, ODD], ids=["blocks", "blocks and a rest"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-def test_two_kernels_compute_what_one_does(program: Program) -> None:
+def test_two_kernels_compute_what_one_does(program: Program, sizes: Mapping[str, int]) -> None:
     """By proved rules, and the kernels as the interpreter has it."""
-    found = derive(program, partial_results(4), SMALL)
+    found = derive(program, partial_results(4), sizes)
     require_standing(found, RULES)
     assert confirm(found, RULES) is not None
 
-    source = program.at(SMALL)
+    source = program.at(sizes)
     kernel = rl.compile(Program(program.name, source.parameters, found.result))
     inputs = tuple(np.sign(x) for x in whole_inputs(source, 1))
     assert kernel.source.count("kernel void") == 2
@@ -99,12 +101,17 @@ def test_two_kernels_compute_what_one_does(program: Program) -> None:
 
 
 @pytest.mark.parametrize("length", [96, 101], ids=["chunks", "chunks and a rest"])
+@pytest.mark.parametrize(
+    "tactic",
+    [few_folds(12, 4, 4), few_columns(96, 8, 4, 48 * 1024)],
+    ids=["groups", "side by side"],
+)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-def test_few_long_folds_are_shared_by_groups(program: Program, length: int) -> None:
-    """A group for each chunk of each fold, whatever is folded, and however long; then a work-item for each result."""
+def test_few_long_folds_are_shared(program: Program, tactic: Tactic, length: int) -> None:
+    """By a group for each chunk of each fold, or by neighbours side by side, whatever is folded, and however long."""
     down = program is not rows
     sizes = {"n": length, "m": 3} if down else {"n": 3, "m": length}
-    found = derive(program, few_folds(12, 4, 4), sizes)
+    found = derive(program, tactic, sizes)
     require_standing(found, RULES)
 
     source = program.at(sizes)
@@ -141,7 +148,11 @@ def test_few_partial_results_are_read_at_once(
 
 
 @pytest.mark.parametrize("sizes", [{"n": 0, "m": 3}, {"n": 3, "m": 0}], ids=["rows", "elements"])
-@pytest.mark.parametrize("tactic", [partial_results(4), few_folds(12, 4, 4)], ids=["one", "few"])
+@pytest.mark.parametrize(
+    "tactic",
+    [partial_results(4), few_folds(12, 4, 4), few_columns(9, 1, 4, 1024)],
+    ids=["one", "few", "side by side"],
+)
 def test_where_there_is_nothing_there_are_no_chunks(
     tactic: Tactic, sizes: Mapping[str, int]
 ) -> None:
@@ -150,11 +161,25 @@ def test_where_there_is_nothing_there_are_no_chunks(
         derive(empty_rows, tactic, sizes)
 
 
-@pytest.mark.parametrize("blocks", [3, 16])
-def test_blocks_that_do_not_divide_the_folds_are_refused(blocks: int) -> None:
-    """Nor is a block for each element one."""
-    with pytest.raises(NoMatch, match=f"{blocks} blocks do not divide 16 elements"):
+@pytest.mark.parametrize("blocks", [9, 16])
+def test_blocks_of_one_element_are_none(blocks: int) -> None:
+    with pytest.raises(NoMatch, match=f"16 elements are too few for {blocks} blocks"):
         derive(column_sums, partial_results(blocks), SMALL)
+
+
+@pytest.mark.parametrize(("items", "members"), [(24 * 16, 4), (24 * 3, 4)])
+def test_columns_that_are_many_or_short_have_no_group_each(items: int, members: int) -> None:
+    """A work-item would have one element, or a group fewer partial results than work-items."""
+    with pytest.raises(NoMatch, match="24 folds of 16 elements are not few and long"):
+        derive(column_sums, few_columns(items, members, 4, 48 * 1024), SMALL)
+
+
+@pytest.mark.parametrize("rows_of", [1 << 20, 1_000_003])
+def test_a_gpu_has_work_for_all_of_its_units_where_few_columns_are_long(rows_of: int) -> None:
+    """By the model sums of 16 columns take hardly longer than to read them, where the chunks of each column took 107 us."""
+    task = Proposals(column_sums, {"n": rows_of, "m": 16}, GPU)
+    found = [each for tactic in partial_folds(task.source, GPU) for each in _proposed(task, tactic)]
+    assert min(each.cost.seconds for each in found) < 40e-6
 
 
 @pytest.mark.parametrize(

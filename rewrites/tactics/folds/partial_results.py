@@ -31,7 +31,9 @@ from relift.semantics.syntax.types import Array
 
 
 def partial_results(blocks: int) -> Tactic:
-    """The outermost map of folds by two kernels, with so many blocks for each fold.
+    """The outermost map of folds by two kernels, with so many blocks for each fold, or a few more.
+
+    What no whole block is left for is folded with the results of the blocks.
 
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.folds.partial_results import partial_results
@@ -48,9 +50,10 @@ def partial_results(blocks: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(places_in_any_order())(at, place)
         folds = folds_at(at, place)
-        if folds.length % blocks or folds.length == blocks:
-            raise NoMatch(f"{blocks} blocks do not divide {folds.length} elements")
-        return in_two_kernels(folds, folds.length // blocks, _PARTIAL)(at, place)
+        chunk = folds.length // blocks
+        if chunk < 2:
+            raise NoMatch(f"{folds.length} elements are too few for {blocks} blocks")
+        return in_two_kernels(folds, chunk, PARTIAL)(at, place)
 
     return tactic
 
@@ -76,8 +79,13 @@ def folds_at(at: Rewriting, place: Position) -> MapOfFolds:
     return MapOfFolds(below, fold, results, length)
 
 
-def in_two_kernels(folds: MapOfFolds, chunk: int, partial: Tactic) -> Tactic:
-    """Folds of chunks of so many elements, which a tactic has computed and stored, then the folds of those, and of the rest."""
+def in_two_kernels(
+    folds: MapOfFolds, chunk: int, partial: Tactic, last: Tactic | None = None
+) -> Tactic:
+    """Folds of chunks of so many elements, which a tactic has computed and stored, then the folds of those, and of the rest.
+
+    These are done by `last`; by a work-item for each result where none is given.
+    """
     main = folds.length - folds.length % chunk
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -94,6 +102,8 @@ def in_two_kernels(folds: MapOfFolds, chunk: int, partial: Tactic) -> Tactic:
         else:
             at = apply("map_fusion", "backward", parts=of_chunks)(at, here)
             at = inside("xs")(partial)(at, here)
+        if last is not None:
+            return then(_TOGETHER, topdown(last), IN_ORDER)(at, place)
         return then(IN_ORDER, topdown(EACH_RESULT))(at, place)
 
     return tactic
@@ -112,15 +122,17 @@ def _map_of_folds(t: Term) -> tuple[Position, Position]:
 STORED_ACROSS = then(apply("transpose_transpose", "backward"), inside("xss")(apply("store_global")))
 """A table that is stored column by column."""
 
-_PARTIAL = then(inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), STORED_ACROSS)
+PARTIAL = then(inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), STORED_ACROSS)
 """Neighbouring work-items have neighbouring results, and store them side by side: block by block."""
 
 ELEMENTS_IN_CHUNKS = repeat(topdown(first(apply("split_map"), apply("map_fusion"))))
 """What is computed of each element is computed in its chunk."""
 
-_RULES = ("map_fusion", "zip_map_left", "zip_map_right", "reduce_to_seq", "reduce_map_fusion")
+_MAPS = ("map_fusion", "zip_map_left", "zip_map_right")
+_TOGETHER = repeat(topdown(first(*(apply(rule) for rule in _MAPS))))
+_FOLDS = ("reduce_to_seq", "reduce_map_fusion")
 
-IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in _RULES))))
+IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in (*_MAPS, *_FOLDS)))))
 """Each fold by one work-item, which computes each of its elements when it needs it, and what is done with the result."""
 
 EACH_RESULT = then(apply("map_to_glb", d=0), inside("f")(short_folds()))

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
-from relift.rewrites.tactics.folds.partial_results import folds_at, in_two_kernels
+from relift.rewrites.tactics.folds.partial_results import PARTIAL, folds_at, in_two_kernels
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
+from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.syntax.binding import Position
+
+_MOST_BLOCKS = 16384
+"""Partial results that a group folds."""
 
 
 def few_folds(groups: int, members: int, width: int) -> Tactic:
@@ -38,5 +42,33 @@ def few_folds(groups: int, members: int, width: int) -> Tactic:
         if not chunk:
             raise NoMatch(f"a fold of {folds.length} elements has no two chunks")
         return in_two_kernels(folds, chunk, then(chunks, apply("store_global")))(at, place)
+
+    return tactic
+
+
+def few_columns(items: int, members: int, width: int, local_bytes: int) -> Tactic:
+    """The outermost map of folds by about so many work-items, which read side by side; then a group has each result.
+
+    Raises `NoMatch` where work-items have no two elements each.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.few_folds import few_columns
+    >>> @rl.program
+    ... def sums(a: rl.f32[4096, 2]):
+    ...     return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(a))
+    >>> [step.rule for step in derive(sums, few_columns(512, 64, 4, 48 * 1024)).steps][:3]
+    ['partial_reduce_chunks', 'map_fusion', 'map_to_glb']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
+        folds = folds_at(at, place)
+        blocks = min(items // folds.results, _MOST_BLOCKS)
+        chunk = -(-folds.length // max(blocks, 1))
+        if chunk < 2 or blocks < members:
+            raise NoMatch(f"{folds.results} folds of {folds.length} elements are not few and long")
+        each = rows_by_groups(1, members, width, local_bytes)
+        return in_two_kernels(folds, chunk, PARTIAL, each)(at, place)
 
     return tactic

@@ -70,6 +70,10 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
         at, names = named(at, row, local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
+        each = (term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names))
+        folded = [t.xs for t in each if isinstance(t, Reduce)]
+        if folded and max(map(length_of, folded)) < members:
+            raise NoMatch(f"{members} work-items share no fold of a row")
         for i in range(names):
             at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
         at = _written(members, width)(at, (*row, *("f",) * names))
@@ -145,9 +149,12 @@ def _lowered(members: int, width: int) -> Tactic:
     def fold(at: Rewriting, place: Position) -> Rewriting:
         xs = term_at(at.term, (*place, "xs"))
         length = length_of(xs)
-        lanes = width if length % width == 0 and has_lanes(xs) else 1
+        in_lanes = length % width == 0 and length >= members * width and has_lanes(xs)
+        lanes = width if in_lanes else 1
         main = length - length % (members * lanes)
-        if main == 0 or length > _MOST_TURNS * members * width:
+        if length < members:
+            return at  # every work-item folds the few
+        if length > _MOST_TURNS * members * width:
             raise NoMatch(f"{members} work-items do not share {length} elements")
         here = place
         if main < length:
