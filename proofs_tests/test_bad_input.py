@@ -381,6 +381,13 @@ def test_what_stands_in_place_of_a_file_is_said(kind: str, tmp_path: Path) -> No
         assert command(*words) == (2, f"relift: {said}\n"), words
 
 
+def test_a_file_that_may_not_be_read_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Python tries to execute it."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+
+    assert command("compile", DOT) == (2, f"relift: cannot read {DOT}: Permission denied\n")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -426,8 +433,9 @@ def test_c_that_is_no_text_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "status", "said"),
     [
-        (errno.ENOSPC, 2, "what a command writes: No space left on device; make room"),
+        (errno.ENOSPC, 2, "what a command writes: No space left on device; name another"),
         (errno.EPIPE, 141, ""),
+        (errno.EACCES, 2, "Permission denied; name another place"),
         (errno.EBADF, 70, "internal error"),
     ],
 )

@@ -121,7 +121,7 @@ def _mode(path: Path, error: type[ReliftError]) -> int:
         raise error(f"there is no file {shown}", place="") from None
     if stat.S_ISDIR(mode):
         raise error(f"cannot read {shown}: it is a folder, name a file", place="")
-    if not os.access(path, os.R_OK):
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise error(f"cannot read {shown}: {os.strerror(errno.EACCES)}", place="")
     return mode
 

@@ -115,7 +115,10 @@ def main() -> None:
         if error.errno not in _OF_THE_SYSTEM:
             _defect(error)
         what = error.filename or "what a command writes"
-        fail(f"{what}: {error.strerror}; make room, or name another place", 2)
+        fail(
+            f"{what}: {error.strerror}; name another place, or see to it that this one can be used",
+            2,
+        )
     except Refuted as error:
         fail(str(error), 1)
     except ReliftError as error:
@@ -128,7 +131,10 @@ def main() -> None:
         _defect(error)
 
 
-_OF_THE_SYSTEM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EROFS)
+_OF_THE_SYSTEM = (
+    errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EROFS, errno.EACCES, errno.EPERM,
+    errno.ELOOP, errno.ENAMETOOLONG,
+)  # fmt: skip
 """What no file of Relift's and no argument is to blame for."""
 
 
