@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -275,11 +276,32 @@ class Memory(Structure):
             cells.setdefault((access.base, access.index, access.type), []).append(name)
         return ((a, b) for group in cells.values() for a in group for b in group)
 
-    def same_arrays(self) -> Iterator[Row]:
-        for store, a in self.accesses.items():
-            for name, b in self.accesses.items():
-                if a.is_store and a.base == b.base:
-                    yield store, name
+    @cached_property
+    def same_arrays(self) -> Computed:
+        """The stores, each with what is stored and loaded in its array: in a long function these are too many to list."""
+        stores, all_of = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        for name, access in self.accesses.items():
+            all_of[access.base].append(name)
+            if access.is_store:
+                stores[access.base].append(name)
+
+        def of_first(store: str) -> Iterator[Row]:
+            access = self.accesses.get(store)
+            if access is not None and access.is_store:
+                yield from ((store, name) for name in all_of[access.base])
+
+        def of_last(name: str) -> Iterator[Row]:
+            access = self.accesses.get(name)
+            if access is not None:
+                yield from ((store, name) for store in stores[access.base])
+
+        def test(store: str, name: str) -> bool:
+            a, b = self.accesses.get(store), self.accesses.get(name)
+            return a is not None and b is not None and a.is_store and a.base == b.base
+
+        written = [name for names in stores.values() for name in names]
+        pairs = sum(len(names) * len(all_of[base]) for base, names in stores.items())
+        return Computed(written, of_first, test, of_last, pairs)
 
     def alone(self) -> Iterator[Row]:
         for loop in self.control.loops.values():

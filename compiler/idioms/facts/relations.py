@@ -95,7 +95,6 @@ class Relations(Alternatives):
             "contributes": self.contributing,
             "previous": self.previous,
             "same cell": self.same_cells,
-            "same array": self.same_arrays,
             "carried": self.carried,
             "folds": lambda: ((u, a) for u, a, _ in self.folds),
             "places": self.places,
@@ -113,6 +112,7 @@ class Relations(Alternatives):
             "inside": lambda: self.inside,
             "belongs": lambda: self.belonging,
             "indexed": lambda: self.indexed,
+            "same array": lambda: self.same_arrays,
         }
         if name in computed:
             return computed[name]()

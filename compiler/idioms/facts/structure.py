@@ -71,6 +71,8 @@ class Computed:
     of_first: Callable[[str], Iterable[Row]]
     test: Callable[..., bool]
     of_last: Callable[[str], Iterable[Row]] | None = None
+    about: int = 0
+    """How many rows there are, where that is known before they are computed."""
 
     def matching(self, bound: Bound) -> Sequence[Row]:
         """The rows with these values."""
@@ -78,7 +80,7 @@ class Computed:
             return self._of(self.of_first(bound[0]), bound)
         if bound[-1] is not None and self.of_last is not None:
             return self._of(self.of_last(bound[-1]), bound)
-        return Later(len(self.values), lambda: self._everything.matching(bound))
+        return Later(max(self.about, len(self.values)), lambda: self._everything.matching(bound))
 
     def holds(self, row: Row) -> bool:
         """Whether it holds."""

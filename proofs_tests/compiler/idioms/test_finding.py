@@ -96,3 +96,29 @@ def test_what_is_known_is_computed_once(name: str, opcode: str, count: int, tmp_
     file.write_text(SHARED)
     function = module(file).functions[name]
     assert [i.opcode for i in function.instructions()].count(opcode) == count
+
+
+def test_what_lies_in_one_array_is_not_listed_to_find_what_is_in_a_long_function(
+    tmp_path: Path,
+) -> None:
+    """Its pairs grow with the square of the loops: those of a store are looked up, and are what a list of all has."""
+    file = tmp_path / "long.c"
+    file.write_text(one_function(300))
+    graph = module(file)
+    (function,) = graph.functions.values()
+    relations = Relations(function, graph)
+    assert len(find(relations).found) > 50
+    same = relations.relation("same array", "")
+    assert "_everything" not in vars(same)
+    pairs = {
+        (a, b)
+        for a, x in relations.accesses.items()
+        for b, y in relations.accesses.items()
+        if x.is_store and x.base == y.base
+    }
+    assert len(pairs) == len(same.matching((None, None)) or ()) > 1000
+    assert set(same.matching((None, None)) or ()) == pairs
+    store, other = min(pairs)
+    assert {(a, b) for a, b in pairs if a == store} == set(same.matching((store, None)) or ())
+    assert {(a, b) for a, b in pairs if b == other} == set(same.matching((None, other)) or ())
+    assert same.holds((store, other))
