@@ -169,6 +169,11 @@ def test_no_law_of_a_library_rule_is_redundant(rule: Rule, dropped: int) -> None
         assert guard is None
         return
     assert status == "refuted"
+    if rule.name in KEPT:
+        assert (
+            guard is None
+        )  # with the law free symbols say nothing, see `BRANCHING`, so it is not found again
+        return
     assert guard is not None
     assert WORDS[rule.where[dropped].law] in guard.text() or rule.name in OTHER_GUARDS
 
