@@ -160,6 +160,7 @@ MUTATIONS: dict[str, tuple[Mutation, bool]] = {
 """Each mistake, and whether it is made at equal types and sizes."""
 
 EQUIVALENT: dict[str, str] = {
+    "looked_up_or_computed, other variable": "then every cell holds what is computed",
     "partial_reduce_strided, transpose dropped": "then chunks are reduced, as in partial_reduce_chunks",
     "reduce_strided_idempotent, transpose dropped": "then chunks are reduced, as in reduce_chunks_idempotent",
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
