@@ -356,7 +356,8 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     apart = scope.thread is None or _stride(offset, scope.thread) != 0
     cells = (scope.width if apart else 1.0) / again
     moving = _moving(scope.around, offset)
-    if moving is None:  # where the nearest cache has none of them, `_access_together` charges sectors
+    # where the nearest cache has none of these cells, `_access_together` charges a sector for each
+    if moving is None:
         return meter.load(cells, 0.0)
     bytes, run = fetched_bytes(moving, memory.scalar.bytes, meter.device.compute_units)
     key = (memory.name, *((m.around.turns, m.stride) for m in moving))
