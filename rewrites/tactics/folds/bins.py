@@ -85,7 +85,7 @@ def in_bins(blocks: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for below, t in positions(term_at(at.term, place)):
-            if isinstance(t, Map | Generate) and not free_variables(t):
+            if not free_variables(t):
                 try:
                     return _binned(blocks)(at, (*place, *below))
                 except NoMatch:
@@ -129,20 +129,30 @@ def bins_of_each() -> Tactic:
 
 def _binned(blocks: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if isinstance(t, Map) and not _is_of_indices(t.xs):
-            labels = length_of(t)
-            if not labels:
-                raise NoMatch("there is no label")
-            at = apply("looked_up_or_computed", m=labels)(at, place)
-            at = inside("f", "xs")(then(apply("generate_as_map"), _stored_tables(blocks)))(
-                at, place
-            )
-            at = inside("f", "default")(fuse())(at, place)
-            return apply("map_to_glb", d=0)(at, place)
-        return then(attempt(apply("generate_as_map")), _tables(blocks))(at, place)
+        match term_at(at.term, place):
+            case Map(_, xs) as t if not _is_of_indices(xs):
+                return _of_labels(length_of(t), blocks)(at, place)
+            case Map():
+                return _tables(blocks)(at, place)
+            case Generate():
+                return then(apply("generate_as_map"), _tables(blocks))(at, place)
+            case _:
+                raise NoMatch("no fold for each label")
 
     return tactic
+
+
+def _of_labels(labels: int, blocks: int) -> Tactic:
+    """A map over labels that are data: each is looked up in a table with as many cells, or computed."""
+    if not labels:
+        raise NoMatch("there is no label")
+    tables = then(apply("generate_as_map"), _tables(blocks), apply("store_global"))
+    return then(
+        apply("looked_up_or_computed", m=labels),
+        inside("f", "xs")(tables),
+        inside("f", "default")(fuse()),
+        apply("map_to_glb", d=0),
+    )
 
 
 def _tables(blocks: int) -> Tactic:
@@ -157,10 +167,6 @@ def _tables(blocks: int) -> Tactic:
         return in_two_kernels(folds, chunk, _OF_CHUNKS)(at, place)
 
     return tactic
-
-
-def _stored_tables(blocks: int) -> Tactic:
-    return then(_tables(blocks), apply("store_global"))
 
 
 def _is_of_indices(t: Term) -> bool:

@@ -26,6 +26,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ReduceSeq, Zip
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Tuple, dimensions
 
 
 def by_owner(is_first: Callable[[Term], bool]) -> Tactic:
@@ -119,4 +120,7 @@ def _one_zip_outwards(at: Rewriting, place: Position) -> Rewriting:
 
 
 def _rearranges(t: Term) -> bool:
-    return isinstance(t, Map) and isinstance(t.xs, Zip | Map) and is_layout(t.f.body)
+    """Whether a map makes other tuples of tuples."""
+    if not isinstance(t, Map) or not is_layout(t.f.body):
+        return False
+    return isinstance(dimensions(t.xs.type)[1], Tuple)
