@@ -52,6 +52,9 @@ from relift.semantics.syntax.types import f64, i32
 AT_A_TIME = 12
 """Programs that are compiled together."""
 
+MEETINGS = 20_000
+"""Calls in which two threads write side by side: they are at it at the same time in few of them."""
+
 SEEDS = 3
 """Random programs of each kind; `relift fuzz --device c` makes more."""
 
@@ -135,6 +138,23 @@ def test_random_programs_are_computed(kind: Kind) -> None:
     for seed in range(SEEDS):
         outcome = judged(kind, seed, device_of("c"))
         assert not outcome.is_finding, outcome
+
+
+def test_a_work_item_writes_nothing_but_its_own_cells() -> None:
+    """A compiler that writes back what it read beside them undoes what another thread did meanwhile."""
+
+    @typed(x=rl.f32[10])
+    def windows(x: Any) -> Any:
+        pairs = rl.map_vec(lambda w: rl.map_seq(lambda v: (v, rl.i32(v)), w))
+        return rl.transpose(rl.as_scalar(rl.map_glb(0)(pairs, rl.as_vector(4, rl.slide(3, 1, x)))))
+
+    x = np.arange(10, dtype=np.float32)
+    kernel = compile_program(windows)
+    meant = [np.asarray(part) for part in windows(x)]
+    undone = 0
+    for _ in range(MEETINGS):
+        undone += not all(map(np.array_equal, kernel(x, device="c"), meant))
+    assert not undone
 
 
 @pytest.mark.usefixtures("quick")
