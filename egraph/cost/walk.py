@@ -163,9 +163,8 @@ class Walk:
 
     def _view(self, t: terms.Term, environment: Environment) -> View:
         if isinstance(t, AtRuntime) and t.computes_default:
-            t = (
-                t.of_cells()
-            )  # kernels compute it where there is no cell, which is taken for the exception
+            # the default is computed where there is no cell, which is taken for the exception
+            t = t.of_cells()
         return view(t, environment, self._produce_once)
 
     def _produce_once(self, t: terms.Term, environment: Environment) -> View:

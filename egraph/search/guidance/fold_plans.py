@@ -63,7 +63,7 @@ def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic
     """One tactic for each way in which the groups of a GPU fold: whole arrays, rows, columns."""
     if not holds_array(program.body.type):
         return [_numbers(device, _GROUPS[1], _MEMBERS[1])]
-    rows = rows_by_groups(1, ROW_MEMBERS[-1], WIDTH, device.local_memory_bytes)
+    rows = rows_by_groups(1, ROW_MEMBERS[0], WIDTH, device.local_memory_bytes)
     return [rows, partial_results(_BLOCKS_OF_FOLDS[2])]
 
 
