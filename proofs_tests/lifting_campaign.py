@@ -33,7 +33,7 @@ from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found, Search, find
-from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, searches
+from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, search_of
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
@@ -142,7 +142,7 @@ def _detected(printed: str, file: Path) -> tuple[float, float, Module, list[Sear
     begin = process_time()
     graph = module_of(printed, str(file))
     read = process_time()
-    found = searches(graph.functions.values(), graph)
+    found = [search_of(f, graph) for f in graph.functions.values()]
     took = process_time() - read
     return read - begin, took, graph, [x[1] for x in found if not isinstance(x, str)]
 

@@ -25,6 +25,7 @@ VERBS = {
     "bench": ("bench",),
     "verify": ("verify", *MATMUL, "--budget", "20"),
     "ledger": ("ledger", "--audit", "--sample", "20"),
+    "lift": ("lift", "proofs_tests/compiler/idioms/fixtures", "--workers", "2"),
 }
 MOMENTS = (0.4, 1.0, 2.2)
 """Seconds after which somebody presses Ctrl-C: it loads, it starts children, it works."""

@@ -6,14 +6,19 @@ again, the precision is read off it: of those that are labelled, how many are ri
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from relift.compiler.idioms.containing import Stopped, until
 from relift.compiler.idioms.facts.llvm.source import Uncompilable
-from relift.compiler.idioms.lift import lift
+from relift.compiler.idioms.lift import graph_of, lifted_function
+from relift.executors import each
 from relift.files import read_json
 from relift.semantics.errors import ReliftError
 
@@ -61,11 +66,46 @@ class Find:
 
 
 @dataclass(frozen=True)
-class Collection:
-    """All finds of a folder, and the files that are no C here, with what the compiler says."""
+class FileFinds:
+    """What was found in one file: `refused` says why it is no C here, `cut` where the time that a file has ended."""
 
+    file: str
     finds: tuple[Find, ...]
-    refused: tuple[tuple[str, str], ...]
+    refused: str | None = None
+    cut: str | None = None
+
+    def labelled(self, labels: Mapping[_Key, Label]) -> FileFinds:
+        """The same, with what somebody says of its finds."""
+        return replace(self, finds=tuple(replace(f, right=labels.get(f.key)) for f in self.finds))
+
+
+@dataclass
+class Collection:
+    """What was found in the files that are done, of all C files of a folder."""
+
+    files: tuple[str, ...]
+    done: list[FileFinds] = field(default_factory=list[FileFinds])
+
+    @property
+    def finds(self) -> tuple[Find, ...]:
+        """All finds."""
+        return tuple(f for each in self.done for f in each.finds)
+
+    @property
+    def refused(self) -> tuple[tuple[str, str], ...]:
+        """The files that are no C here, with what the compiler says."""
+        return tuple((f.file, f.refused) for f in self.done if f.refused is not None)
+
+    @property
+    def cut(self) -> tuple[tuple[str, str], ...]:
+        """The files whose time ended, with where."""
+        return tuple((f.file, f.cut) for f in self.done if f.cut is not None)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The files that are not done."""
+        known = {f.file for f in self.done}
+        return tuple(f for f in self.files if f not in known)
 
     def counts(self) -> dict[str, Counter[str]]:
         """For each program how many finds of each kind it has."""
@@ -90,31 +130,105 @@ class Collection:
             "counts": {p: dict(c) for p, c in self.counts().items()},
             "precision": {k: {"right": r, "labelled": n} for k, (r, n) in self.precision().items()},
             "refused": [{"file": f, "reason": r} for f, r in self.refused],
+            "cut": [{"file": f, "where": w} for f, w in self.cut],
+            "left": list(self.left),
         }
 
 
-def collection(folder: Path, labels: Mapping[_Key, Label] | None = None) -> Collection:
-    """What is found in all C files below a folder; a program is a folder in it, or a file.
+SECONDS = 60.0
+"""What a file may take, the compiler's part among it."""
+
+
+@dataclass(frozen=True)
+class FileWork:
+    """A file to be looked at: below a folder, with options for the compiler, in so many seconds."""
+
+    folder: Path
+    name: str
+    options: tuple[str, ...]
+    seconds: float = SECONDS
+
+
+def works_in(folder: Path, seconds: float = SECONDS) -> list[FileWork]:
+    """All C files below a folder; raises `ReliftError` where it cannot be read, or has none.
 
     Headers are looked for in every folder below.
     """
-    files = sorted(p for p in folder.rglob("*.c") if p.is_file())
-    options = [f"-I{d}" for d in sorted({h.parent for h in folder.rglob("*.h")})]
-    finds, refused = list[Find](), list[tuple[str, str]]()
-    for file in files:
-        name = file.relative_to(folder)
-        try:
-            finds += _in_file(folder, name, options)
-        except Uncompilable as reason:
-            refused.append((str(name), reason.message))
-    labelled = (replace(f, right=(labels or {}).get(f.key)) for f in finds)
-    return Collection(tuple(labelled), tuple(refused))
+    files, headers = list[Path](), set[Path]()
+    for at, _, names in os.walk(folder, onerror=_unreadable):
+        found = [Path(at) / n for n in names]
+        files += [f for f in found if f.suffix == ".c" and f.is_file()]
+        headers |= {f.parent for f in found if f.suffix == ".h"}
+    if not files:
+        raise ReliftError(f"{folder} has no C files (*.c)", place="")
+    options = tuple(f"-I{d}" for d in sorted(headers))
+    return [FileWork(folder, str(f.relative_to(folder)), options, seconds) for f in sorted(files)]
 
 
-def _in_file(folder: Path, name: Path, options: Sequence[str]) -> Iterator[Find]:
-    program = name.parts[0] if len(name.parts) > 1 else name.stem
-    for i in lift(folder / name, runs=0, options=options).idioms:
-        yield Find(program, str(name), i.function, i.line, i.idiom, i.lifted is not None)
+def _unreadable(error: OSError) -> None:
+    raise ReliftError(f"cannot read {error.filename}: {error.strerror}", place="") from None
+
+
+def collected(
+    works: Sequence[FileWork],
+    labels: Mapping[_Key, Label] | None = None,
+    executor: Executor | None = None,
+) -> Iterator[Collection]:
+    """What is found so far, after each file."""
+    found = Collection(tuple(w.name for w in works))
+    for one in each(in_file, works, executor):
+        found.done.append(one.labelled(labels or {}))
+        yield found
+
+
+def collection(folder: Path, labels: Mapping[_Key, Label] | None = None) -> Collection:
+    """What is found in all C files below a folder; a program is a folder in it, or a file."""
+    *_, found = collected(works_in(folder), labels)
+    return found
+
+
+def in_file(work: FileWork) -> FileFinds:
+    """The finds of a file, function by function, by a process that ends when the time does: what it found before stays."""
+    finds, refused, at = list[Find](), None, "the compiler"
+    for said in until(partial(_found, work), work.seconds):
+        match said:
+            case Began(function):
+                at = function
+            case Find():
+                finds.append(said)
+            case Refused(reason):
+                refused = reason
+            case Stopped(reason):
+                return FileFinds(work.name, tuple(finds), refused, f"{reason} in {at}")
+    return FileFinds(work.name, tuple(finds), refused)
+
+
+@dataclass(frozen=True)
+class Began:
+    """A function is looked at."""
+
+    function: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The file is no C here."""
+
+    reason: str
+
+
+def _found(work: FileWork) -> Iterator[Began | Find | Refused]:
+    path = Path(work.name)
+    program = path.parts[0] if len(path.parts) > 1 else path.stem
+    try:
+        _, module = graph_of(work.folder / path, work.options)
+    except Uncompilable as reason:
+        yield Refused(reason.message)
+        return
+    for f in module.functions.values():
+        yield Began(f.name)
+        for i in lifted_function(f, module).idioms:
+            yield Find(program, work.name, i.function, i.line, i.idiom, i.lifted is not None)
 
 
 FINDS = "a list of finds, as relift lift FOLDER --json prints it"

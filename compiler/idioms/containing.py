@@ -1,17 +1,24 @@
-"""The C that is compared in a process of its own: what is drawn may be what it was never meant for."""
+"""Work in a process of its own: C that is compared, for what is drawn may be what it was never meant for; and what may take long."""
 
 from __future__ import annotations
 
 import faulthandler
+import multiprocessing
 import os
 import pickle
 import signal
+import time
 import warnings
-from collections.abc import Callable
-from typing import IO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import IO, TypeVar
 
 from relift.compiler.idioms.evidence import Evidence
 from relift.semantics.errors import in_a_line
+
+T = TypeVar("T")
 
 
 def contained(work: Callable[[], Evidence]) -> Evidence:
@@ -53,3 +60,50 @@ def _compare(work: Callable[[], Evidence], out: IO[bytes]) -> None:
 
 def _ending(status: int) -> str:
     return signal.Signals(-status).name if status < 0 else f"status {status}"
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The process ended before its work did, and how."""
+
+    reason: str
+
+
+def until(work: Callable[[], Iterable[T]], seconds: float) -> Iterator[T | Stopped]:
+    """What some work yields, each as soon as it is there, by a process that is ended after so many seconds."""
+    context = multiprocessing.get_context("fork")
+    reading, writing = context.Pipe(duplex=False)
+    process = context.Process(target=_sending, args=(work, writing))
+    with warnings.catch_warnings():  # the child runs nothing that other threads may hold
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    assert process.pid is not None, "cannot happen: it was started"
+    writing.close()
+    ends = time.monotonic() + seconds
+    try:
+        while reading.poll(max(ends - time.monotonic(), 0)):
+            said = reading.recv()
+            if said is None:
+                return
+            yield said
+        yield Stopped(f"cut after {seconds:g} s")
+    except EOFError:
+        yield Stopped("its process ended")
+    finally:
+        reading.close()
+        with suppress(ProcessLookupError):  # the compiler, where it still runs
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.join()
+
+
+def _sending(work: Callable[[], Iterable[T]], out: Connection) -> None:
+    """Send what the work yields, then nothing."""
+    os.setpgrp()
+    faulthandler.disable()
+    try:
+        for said in work():
+            out.send(said)
+        out.send(None)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is said of the file
+        out.send(Stopped(f"failed ({in_a_line(error)})"))

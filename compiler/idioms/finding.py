@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -111,7 +111,15 @@ class Search:
 
     found: tuple[Found, ...]
     steps: int
-    given_up: tuple[str, ...] = ()
+    given_up: tuple[str, ...]
+    everything: _Everything
+
+    def without(self, wrong: Collection[Found]) -> Search:
+        """The same, where some finds are said to be wrong: what they stood for may be.
+
+        No find of one result depends on those of another, so only the results of what is wrong are looked for again.
+        """
+        return self.everything.without(wrong)
 
 
 @cache
@@ -150,21 +158,12 @@ def expanded(constraint: str, depth: int = 0) -> Expanded:
 
 
 @uncollected()
-def find(relations: Relations, most: int = MOST_STEPS, wrong: Collection[Found] = ()) -> Search:
-    """The idioms of a function; where some are said to be wrong, what they stood for may be."""
-    everything = _Everything(relations, frozenset(f.key for f in wrong))
-    steps, given_up = 0, list[str]()
-    nested = max((len(relations.control.around(h)) for h in relations.control.loops), default=0)
-    for idiom in sought():
-        if max(idiom.depth, idiom.least) > nested:
-            continue
-        solver = Solver(relations, most)
-        try:
-            everything.take(idiom, solver)
-        except TooManySteps:
-            given_up.append(idiom.constraint)
-        steps += solver.steps
-    return Search(tuple(kept(everything.found, relations)), steps, tuple(given_up))
+def find(relations: Relations, most: int = MOST_STEPS) -> Search:
+    """The idioms of a function."""
+    everything = _Everything(relations, most)
+    for number, idiom in enumerate(sought()):
+        everything.take(number, idiom, {})
+    return everything.searched()
 
 
 @dataclass
@@ -172,12 +171,24 @@ class _Everything:
     """All solutions that may be kept, and of each result the largest loop that is explained."""
 
     relations: Relations
-    wrong: frozenset[tuple[str, str, str]]
-    found: list[Found] = field(default_factory=list[Found])
+    most: int
+    found: list[tuple[int, Found]] = field(default_factory=list[tuple[int, Found]])
+    """By the place of the idiom among those that are sought."""
+    steps: int = 0
+    given_up: list[str] = field(default_factory=list[str])
+    wrong: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     _largest: dict[str, Loop] = field(default_factory=dict[str, Loop])
 
-    def take(self, idiom: Idiom, solver: Solver) -> None:
-        """Look for an idiom; raises `TooManySteps`."""
+    @cached_property
+    def nested(self) -> int:
+        """How many loops stand in each other at most."""
+        control = self.relations.control
+        return max((len(control.around(h)) for h in control.loops), default=0)
+
+    def take(self, number: int, idiom: Idiom, given: Mapping[str, str]) -> None:
+        """Look for an idiom, where some of its variables may be given."""
+        if max(idiom.depth, idiom.least) > self.nested:
+            return
 
         def is_known(begin: str, result: str) -> bool:
             loop, largest = self.relations.loop_at(begin), self._largest.get(result)
@@ -185,10 +196,34 @@ class _Everything:
             return explained or (idiom.name, loop.header, result) in self.wrong
 
         names = idiom.outermost, idiom.result
-        for solution in solver.unknown(expanded(idiom.constraint, idiom.depth), names, is_known):
-            begin, result = (str(solution[name]) for name in names)
-            loop = self._largest[result] = self.relations.loop_at(begin)
-            self.found.append(Found(idiom.name, loop, result, solution))
+        constraint = expanded(idiom.constraint, idiom.depth)
+        solver = Solver(self.relations, self.most)
+        try:
+            for solution in solver.unknown(constraint, names, is_known, given):
+                begin, result = (str(solution[name]) for name in names)
+                loop = self._largest[result] = self.relations.loop_at(begin)
+                self.found.append((number, Found(idiom.name, loop, result, solution)))
+        except TooManySteps:
+            self.given_up.append(idiom.constraint)
+        self.steps += solver.steps
+
+    def searched(self) -> Search:
+        """What is kept of all that was found, the more special idioms first."""
+        self.found.sort(key=lambda f: f[0])
+        best = tuple(kept([f for _, f in self.found], self.relations))
+        return Search(best, self.steps, tuple(dict.fromkeys(self.given_up)), self)
+
+    @uncollected()
+    def without(self, wrong: Collection[Found]) -> Search:
+        """What is found where some finds are wrong, too."""
+        self.wrong |= {f.key for f in wrong}
+        again = dict.fromkeys(f.result for f in wrong)
+        self.found = [(n, f) for n, f in self.found if f.result not in again]
+        for result in again:
+            self._largest.pop(result, None)
+            for number, idiom in enumerate(sought()):
+                self.take(number, idiom, {idiom.result: result})
+        return self.searched()
 
 
 def kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:

@@ -20,7 +20,7 @@ proved for all sizes, to the last bit (8 statements, Z3)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -216,50 +216,69 @@ def lift(
             file.write_text(source, encoding="utf-8")
             return lift(file, function, runs=runs, seed=seed, options=options)
     path = Path(source)
-    code = bitcode(path, options=options)
-    module = module_of(normal_form(code), str(path))
+    code, module = graph_of(path, options)
     if function is not None and function not in module.functions:
         known = ", ".join(sorted(module.functions)) or "none"
         raise Uncompilable(f"{path}: there is no function {function}; it has: {known}")
     compiled = Compiled(code) if runs else None
-    idioms: list[LiftedIdiom] = []
-    skipped: list[tuple[str, str]] = []
-    steps = 0
     asked = [f for f in module.functions.values() if function in (None, f.name)]
-    for f, searched in zip(asked, searches(asked, module), strict=True):
-        if isinstance(searched, str):
-            skipped.append((f.name, searched))
-            continue
-        relations, search = searched
-        steps += search.steps
-        skipped += [
-            (f.name, f"the search for {name} was given up after its bound of steps")
-            for name in search.given_up
-        ]
-        found, dependent = programs(f, relations, search)
-        skipped += [
-            (f.name, f"the loop at line {line_of(relations.evolution, x.loop)} is no idiom: {why}")
+    done = [lifted_function(f, module, compiled, runs, seed) for f in asked]
+    return LiftedFile(
+        str(path),
+        tuple(i for f in done for i in f.idioms),
+        tuple((f.name, reason) for f in done for reason in f.skipped),
+        sum(f.steps for f in done),
+        module,
+    )
+
+
+def graph_of(path: Path, options: Sequence[str] = ()) -> tuple[bytes, Module]:
+    """What the compiler makes of a file, and its functions; raises `Uncompilable`."""
+    code = bitcode(path, options=options)
+    return code, module_of(normal_form(code), str(path))
+
+
+@dataclass(frozen=True)
+class LiftedFunction:
+    """What is found in a function; `skipped` says why nothing is looked for, or what stands in the way."""
+
+    name: str
+    idioms: tuple[LiftedIdiom, ...]
+    skipped: tuple[str, ...]
+    steps: int
+
+
+def lifted_function(
+    f: Function, module: Module, compiled: Compiled | None = None, runs: int = 0, seed: int = 0
+) -> LiftedFunction:
+    """The idioms of one function, as programs; with the compiled file, each run on drawn inputs."""
+    searched = search_of(f, module)
+    if isinstance(searched, str):
+        return LiftedFunction(f.name, (), (searched,), 0)
+    relations, search = searched
+    found, dependent = programs(f, relations, search)
+    skipped = (
+        *(f"the search for {n} was given up after its bound of steps" for n in search.given_up),
+        *(
+            f"the loop at line {line_of(relations.evolution, x.loop)} is no idiom: {why}"
             for x, why in dependent
-        ]
-        idioms += _with_evidence(found, compiled, runs, seed)
-        skipped += _uncounted(relations)
-        skipped += passed_over(relations, [*(i.found for i in found), *(x for x, _ in dependent)])
-    return LiftedFile(str(path), tuple(idioms), tuple(skipped), steps, module)
+        ),
+        *_uncounted(relations),
+        *passed_over(relations, [*(i.found for i in found), *(x for x, _ in dependent)]),
+    )
+    idioms = tuple(_with_evidence(found, compiled, runs, seed))
+    return LiftedFunction(f.name, idioms, skipped, search.steps)
 
 
 @uncollected()
-def searches(functions: Iterable[Function], module: Module) -> list[str | tuple[Relations, Search]]:
-    """What is found in each function, or why nothing is looked for."""
-    found: list[str | tuple[Relations, Search]] = []
-    for f in functions:
-        control = Control(f)
-        reason = refusal(f, module, control)
-        if reason is None:
-            relations = Relations(f, module, control)
-            found.append((relations, find(relations)))
-        else:
-            found.append(reason)
-    return found
+def search_of(f: Function, module: Module) -> str | tuple[Relations, Search]:
+    """What is found in a function, or why nothing is looked for."""
+    control = Control(f)
+    reason = refusal(f, module, control)
+    if reason is not None:
+        return reason
+    relations = Relations(f, module, control)
+    return relations, find(relations)
 
 
 def programs(
@@ -273,7 +292,7 @@ def programs(
     hollow: list[LiftedIdiom] = []
     known: dict[tuple[str, str, str], LiftedIdiom] = {}
     while True:
-        before = len(none) + len(hollow)
+        wrong: list[Found] = []
         for one in search.found:
             if one.key in known:
                 continue
@@ -281,12 +300,14 @@ def programs(
                 found = known[one.key] = _program(f, relations, one)
             except Dependent as reason:
                 none.append((one, _in_c(relations, str(reason))))
+                wrong.append(one)
                 continue
             if found.lifted is None:
                 hollow.append(found)
-        if len(none) + len(hollow) == before:
+                wrong.append(one)
+        if not wrong:
             break
-        search = find(relations, wrong=[*(x for x, _ in none), *(i.found for i in hollow)])
+        search = search.without(wrong)
     idioms = [known[one.key] for one in search.found]
     largest = list(kept([i.found for i in hollow], relations))
     for i in hollow:
@@ -351,7 +372,7 @@ def _with_evidence(
         yield replace(i, evidence=contained(work), others=others)
 
 
-def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:
+def _uncounted(relations: Relations) -> Iterator[str]:
     """The loops that cannot be an idiom, by what they are; one that is shown to end may be part of one."""
     evolution = relations.evolution
     for loop in relations.control.loops.values():
@@ -364,7 +385,4 @@ def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:
                 if len({i.block for i in leaving}) > 1
                 else "is not counted before it begins"
             )
-            yield (
-                relations.function.name,
-                f"the loop at line {line_of(relations.evolution, loop)} {what}{where}",
-            )
+            yield f"the loop at line {line_of(relations.evolution, loop)} {what}{where}"

@@ -30,7 +30,7 @@ def refusal(function: Function, module: Module, control: Control | None = None) 
     return None
 
 
-def passed_over(relations: Relations, found: Sequence[Found]) -> Iterator[tuple[str, str]]:
+def passed_over(relations: Relations, found: Sequence[Found]) -> Iterator[str]:
     """The loops that are counted and in which nothing is found, the outermost of a nest, each with what is in the way."""
     said: set[str] = set()
     for loop in relations.control.loops.values():  # the outer ones first
@@ -43,14 +43,12 @@ def passed_over(relations: Relations, found: Sequence[Found]) -> Iterator[tuple[
             continue  # that one is named
         said |= {x.header for x in inner}
         line = line_of(relations.evolution, loop)
-        yield (
-            relations.function.name,
-            f"the loop at line {line} is no idiom: {_in_the_way(relations, loop)}",
-        )
+        yield f"the loop at line {line} is no idiom: {_in_the_way(relations, loop)}"
 
 
 def _in_the_way(relations: Relations, loop: Loop) -> str:
-    inside = [i for label in loop.blocks for i in relations.function.blocks[label]]
+    blocks = relations.function.blocks
+    inside = [i for label in blocks if label in loop.blocks for i in blocks[label]]
     for i in inside:
         if i.opcode == "call" and not harmless(i):
             return f"it calls {bare(i.about)} (line {i.line})"

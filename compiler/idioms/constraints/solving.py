@@ -99,16 +99,17 @@ class Solver:
                 yield found
 
     def unknown(
-        self, formula: Expanded, names: tuple[str, ...], is_known: Callable[..., bool]
-    ) -> Iterator[Values]:
-        """Solutions whose values of some names are not known; raises `TooManySteps`.
+        self, formula: Expanded, names: tuple[str, ...], is_known: Callable[..., bool],
+        given: Mapping[str, str],
+    ) -> Iterator[Values]:  # fmt: skip
+        """Solutions whose values of some names are not known, where others are given; raises `TooManySteps`.
 
         As soon as these names have values that are known, what would follow from them is not looked for.  A solution makes its
         values known where who asks says so before the next.
         """
         self._asked, self._is_known = names, is_known
         try:
-            yield from self._search(_State(self.facts, {}), [formula], frozenset())
+            yield from self._search(_State(self.facts, dict(given)), [formula], frozenset())
         finally:
             self._asked, self._is_known = (), None
 

@@ -212,6 +212,12 @@ class Control:
         return {}
 
     @cached_property
+    def order(self) -> dict[str, int]:
+        """The blocks that are reached, each after those that lead to it."""
+        reached = postorder(self.entry, self.function.successors)
+        return {block: number for number, block in enumerate(reversed(reached))}
+
+    @cached_property
     def _order(self) -> dict[str, int]:
         return {block: number for number, block in enumerate(self.function.blocks)}
 

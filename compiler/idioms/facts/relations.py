@@ -47,6 +47,7 @@ class Relations(Alternatives):
         super().__init__(function, module, control)
         self._known: dict[tuple[str, str], Relation] = {}
         self._builders: dict[str, Expressions] = {}
+        self._paths: dict[str, Paths] = {}
 
     # ---- for the solver
 
@@ -206,11 +207,17 @@ class Relations(Alternatives):
         before = Accumulator(phi, own.type)
         return None if any(depends(e, before) for e in others) else own
 
-    def _builder(self, loop: Loop) -> Expressions:
+    def builder(self, loop: Loop) -> Expressions:
         """The expressions in a loop over what no iteration gives to the next."""
         if loop.header not in self._builders:
             self._builders[loop.header] = Expressions(self.evolution, loop)
         return self._builders[loop.header]
+
+    def paths(self, loop: Loop) -> Paths:
+        """The conditions under which an iteration of a loop comes to its blocks."""
+        if loop.header not in self._paths:
+            self._paths[loop.header] = Paths(self.builder(loop), loop.header)
+        return self._paths[loop.header]
 
     def _of_memory(self, store: Access) -> Iterator[tuple[str, str, str]]:
         """How a store combines the cell, or the one of the step before, with what does not depend on it."""
@@ -233,7 +240,7 @@ class Relations(Alternatives):
 
     def _stored(self, store: Access, loop: Loop) -> Expression | None:
         """What a cell holds after a store, which may not be executed: then what it held."""
-        builder = self._builder(loop)
+        builder = self.builder(loop)
         i = store.instruction
         try:
             value = builder.of(i.operands[0], i.types[0])
@@ -241,13 +248,13 @@ class Relations(Alternatives):
             cells = self.evolution.cells(store.base, store.type)
             cell = Read(store.base, store.index, atoms, value.type, cells=cells)
             old = as_value(cell, cells, BITS.get(store.type, 0))
-            return select(Paths(builder, loop.header).reached(i.block), value, old)
+            return select(self.paths(loop).reached(i.block), value, old)
         except Opaque:
             return None
 
     def _is_kernel(self, value: str, begin: str) -> bool:
         try:
-            self._builder(self.loop_at(begin)).of(value, self.type_of(value))
+            self.builder(self.loop_at(begin)).of(value, self.type_of(value))
         except TooLong:
             return True
         except Opaque:
@@ -279,7 +286,7 @@ class Relations(Alternatives):
             return False
         try:
             i = access.instruction
-            value = self._builder(loop).of(i.operands[0], i.types[0])
+            value = self.builder(loop).of(i.operands[0], i.types[0])
         except Opaque:
             return False
         return is_scaled_fold(value, access.base, partial(self._is_steady, loop))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from relift.compiler.idioms.facts.accesses import Access
-from relift.compiler.idioms.facts.control import Loop, postorder
+from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.facts.names import Counter, bare
@@ -108,7 +109,7 @@ def _effect_of(relations: Relations, root: Loop, result: str, idiom: str) -> Eff
     store = relations.accesses[result]
     if idiom == "scan":
         return _running(relations, root, store)
-    expressions = Expressions(relations.evolution, root)
+    expressions = relations.builder(root)
     atoms = [n for n in store.index.names() if not expressions.plain(n)]
     if atoms:
         return _updates(relations, root, store, expressions)
@@ -139,6 +140,10 @@ def _require_as_before(
     reads = {r for e in _computed_from(effect) for r in all_of(e) if isinstance(r, Read)}
     bases, cells = {r.base for r in reads}, {(r.base, r.index) for r in reads}
     known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
+    loads_of: dict[str, list[Access]] = {}
+    for a in known.values():
+        if not a.is_store:
+            loads_of.setdefault(a.base, []).append(a)
     for i in (i for label in sorted(root.blocks) for i in relations.function.blocks[label]):
         if i.opcode == "call" and not harmless(i):
             raise Dependent(f"it calls {bare(i.about)} (line {i.line})")
@@ -151,7 +156,7 @@ def _require_as_before(
         if is_own or store.base not in bases:
             continue
         together = target is not None and (store.index - target.index).constant is not None
-        loads = [a for a in known.values() if not a.is_store and a.base == store.base]
+        loads = loads_of.get(store.base, [])
         own = [a for a in loads if (a.base, a.index) in cells]
         is_all = {(a.base, a.index) for a in own} >= {c for c in cells if c[0] == store.base}
         for load in (
@@ -213,38 +218,40 @@ def _cell(
 
 
 def _value(
-    expressions: Expressions, store: Access, cell: Read, root: Loop
+    relations: Relations, store: Access, cell: Read, root: Loop
 ) -> tuple[Expression, Expression]:
     """What is stored, with the old content of the cell as an accumulator, and when."""
     i = store.instruction
-    together = _together(expressions, store, root)
+    together = _together(relations, store)
     if sum(a.is_store for a in together) > 1:
-        return _after_all(expressions, together, cell, root), TRUE
+        return _after_all(relations, together, cell, root), TRUE
+    expressions = relations.builder(root)
     value = as_cell(expressions.of(i.operands[0], i.types[0]), cell.cells)
-    guard = Paths(expressions, root.header).reached(i.block)
+    guard = expressions.short(relations.paths(root).reached(i.block))
     old = Accumulator(OLD, cell.type)
     return replaced(value, cell, old), replaced(guard, cell, old)
 
 
-def _together(expressions: Expressions, store: Access, root: Loop) -> list[Access]:
+def _together(relations: Relations, store: Access) -> list[Access]:
     """The accesses to the cell of a store that are made in the same iteration of the same loops, in order."""
-    control = expressions.control
-    loop = control.loop_of[store.instruction.block]
-    reached = postorder(control.entry, control.function.successors)[::-1]
-    order = {block: n for n, block in enumerate(reached)}
+    loop = relations.control.loop_of[store.instruction.block]
     found = [
-        a for a in expressions.evolution.accesses.values()
+        a for _, a in relations.accesses_of(loop)
         if (a.base, a.index, a.type) == (store.base, store.index, store.type)
-        and control.loop_of.get(a.instruction.block) == loop
+        and relations.control.loop_of.get(a.instruction.block) == loop
     ]  # fmt: skip
+    order = relations.control.order
     return sorted(found, key=lambda a: (order[a.instruction.block], a.instruction.position))
 
 
 def _after_all(
-    expressions: Expressions, together: Sequence[Access], cell: Read, root: Loop
+    relations: Relations, together: Sequence[Access], cell: Read, root: Loop
 ) -> Expression:
     """What several stores leave in a cell, by what it held before them; a load gives what the stores before it left."""
-    reached = Paths(expressions, root.header)
+    expressions, reached = relations.builder(root), relations.paths(root)
+    if not all(a.is_store for a in together):
+        expressions = Expressions(relations.evolution, root)
+        reached = Paths(expressions, root.header)
     content: Expression = Accumulator(OLD, cell.type)
     for access in together:
         i = access.instruction
@@ -253,7 +260,7 @@ def _after_all(
             expressions.carried[i.name] = as_value(content, cell.cells, bits)
             continue
         value = as_cell(expressions.of(i.operands[0], i.types[0]), cell.cells)
-        content = select(reached.reached(i.block), value, content)
+        content = select(expressions.short(reached.reached(i.block)), value, content)
     return content
 
 
@@ -262,7 +269,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
     kind = expressions.scalar(store.type)
     cell = _cell(relations, store, store.index)
     old = Accumulator(OLD, kind)
-    value, guard = _value(expressions, store, cell, root)
+    value, guard = _value(relations, store, cell, root)
     value = select(guard, value, old)
     moving = [t for loop, t in turns if relations.evolution.stride(store, loop) != 0]
     staying = [t for loop, t in turns if relations.evolution.stride(store, loop) == 0]
@@ -270,7 +277,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
         changes = not all(expressions.plain(name) for name in turn.trips.names())
         if any(isinstance(n, Counter) for n in turn.trips.names()) or (changes and turn in moving):
             raise Opaque("the length of a loop changes with the loops around it")
-    start = _before(relations, root, store, expressions, cell)
+    start = _before(relations, root, store, cell)
     reads_old = _contains(value, old)
     if staying and not reads_old:
         raise Dependent("cells are overwritten; the last iteration stays")
@@ -302,16 +309,16 @@ def _before(
     relations: Relations,
     root: Loop,
     store: Access,
-    expressions: Expressions,
     cell: Read,
 ) -> Expression:
     """What the cell holds before: what it held before the loop, or what an earlier store of the nest put there."""
-    together = _together(expressions, store, root)
-    others = [
-        a for a in relations.accesses.values()
-        if a.is_store and a.base == store.base and a.instruction.block in root.blocks
-        and a not in together and not relations.evolution.apart(a, store)
-    ]  # fmt: skip
+    together = _together(relations, store)
+    known = {a.instruction.position for a in together}
+    elsewhere = (
+        a for _, a in relations.accesses_of(root)
+        if a.is_store and a.base == store.base and a.instruction.position not in known and not relations.evolution.apart(a, store)
+    )  # fmt: skip
+    others = list(islice(elsewhere, 2))
     if not others:
         return cell
     if len(others) > 1 or others[0].index != store.index:
@@ -331,7 +338,7 @@ def _before(
     ]
     if before:
         raise Opaque("the array is written in several places")
-    value, guard = _value(expressions, first, cell, root)
+    value, guard = _value(relations, first, cell, root)
     if guard != TRUE:
         raise Opaque("the array is written in several places, one of them under a condition")
     return replaced(value, Accumulator(OLD, cell.type), cell)
@@ -390,7 +397,7 @@ def _update(
     """The cell that a store updates, what it becomes, and when."""
     kind = expressions.scalar(store.type)
     cell = _cell(relations, store, store.index, expressions.atoms(store.index))
-    value, guard = _value(expressions, store, cell, root)
+    value, guard = _value(relations, store, cell, root)
     _other_reads(relations, value, store, cell)
     own, guard = _asking(guard, Accumulator(OLD, kind))
     if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):
@@ -410,7 +417,7 @@ def _asking(guard: Expression, old: Expression) -> tuple[Expression, Expression]
 
 def _carried(relations: Relations, root: Loop, phi: str) -> Result:
     found = relations.instructions[phi]
-    expressions = Expressions(relations.evolution, root)
+    expressions = relations.builder(root)
     exiting = relations.control.exits(root)
     if not exiting:
         raise Opaque("the loop has no end")
@@ -427,10 +434,10 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
     (_, turn), *more = _turns(relations, root, i.block)
     if more:
         raise Opaque("a scan in a nest of loops")
-    kind = Expressions(relations.evolution, root).scalar(store.type)
+    kind = relations.builder(root).scalar(store.type)
     stride = relations.evolution.stride(store, root)
     assert stride is not None, "cannot happen: a scan is found for affine stores"
-    if Paths(Expressions(relations.evolution, root), root.header).reached(i.block) != TRUE:
+    if relations.paths(root).reached(i.block) != TRUE:
         raise Opaque("a scan that stores under a condition")
     acc = Accumulator(OLD, kind)
     before = _cell(relations, store, store.index - stride)
@@ -463,7 +470,7 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
             for e in all_of(x)
         ):
             raise Opaque("cells are read that the loop writes")
-        start = Expressions(relations.evolution, root).of(entry, i.types[0])
+        start = relations.builder(root).of(entry, i.types[0])
         return Running(
             store.base, kind, store.index, turn, phi, start, update, stored, before.cells
         )
@@ -473,7 +480,7 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
 def _plain_value(relations: Relations, root: Loop, store: Access) -> Expression | None:
     try:
         i = store.instruction
-        value = Expressions(relations.evolution, root).of(i.operands[0], i.types[0])
+        value = relations.builder(root).of(i.operands[0], i.types[0])
         return as_cell(value, relations.evolution.cells(store.base, store.type))
     except Opaque:
         return None

@@ -52,6 +52,26 @@ def test_a_cell_that_an_inner_loop_reads_is_what_it_holds_by_then(
     assert [f.idiom for f in searched(text, tmp_path).found] == ["reduction"]
 
 
+_PRODUCT = """for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)
+  c[i * n + j] += a[i * n + k] * b[k * n + j];"""
+
+
+def test_what_is_wrong_is_looked_for_again_and_nothing_else(tmp_path: Path) -> None:
+    """The result of a find gets another one, in as many steps whatever else is there; the others stay."""
+    steps = set[int]()
+    for count in (5, 10):
+        sums = "".join(f"for (int i = 0; i < n; i++) s[{k}] += a[i + {k}];" for k in range(count))
+        text = f"void f(int n, double *a, double *b, double *c, double *s) {{ {_PRODUCT} {sums} }}"
+        search = searched(text, tmp_path)
+        product = next(f for f in search.found if f.idiom == "gemm")
+        again = search.without([product])
+        kinds = [f.idiom for f in again.found if f.result == product.result]
+        assert kinds == ["memory-reduction"]
+        assert {f.key for f in search.found} - {product.key} <= {f.key for f in again.found}
+        steps.add(again.steps - search.steps)
+    assert len(steps) == 1
+
+
 def test_steps_grow_with_the_function_and_not_with_its_square(tmp_path: Path) -> None:
     """Loops that have nothing to do with each other are not combined: three times the loops, three times the steps."""
     short, long = (searched(one_function(lines), tmp_path) for lines in (22, 66))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -9,13 +10,53 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from relift.cli.options import JsonOption, Refusal, require_none
+from relift.cli.options import JsonOption, Refusal, WorkersOption, require_none
 from relift.cli.output import print_json, print_table, progress_of
 
 if TYPE_CHECKING:
-    from relift.compiler.idioms.collection import Collection
+    from relift.compiler.idioms.collection import Collection, FileFinds
     from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
     from relift.compiler.idioms.replacement.replacing import Replacement
+
+_Labels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FINDS.json",
+        help="Of a folder: what --json wrote, with `right` filled in by hand; for the precision.",
+    ),
+]
+
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FINDS.json",
+        help="Of a folder: write what --json prints, anew after each file.",
+    ),
+]
+
+_Seconds = Annotated[
+    float | None,
+    typer.Option(
+        help="Of a folder: what each file may take (60); what is cut is named.",
+        min=0.1,
+        max=31536000,
+    ),
+]
+
+_Html = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="OUT", help="Write a page: the C with the finds in colour, beside the programs."
+    ),
+]
+
+_Replace = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="OUT.c",
+        help="Write the file with guarded calls; OUT.kernels.c has what they call.",
+    ),
+]
 
 
 def lift(
@@ -33,13 +74,7 @@ def lift(
     random: Annotated[
         int, typer.Option(help="Draw them from this seed.", min=0, max=2**63 - 1)
     ] = 0,
-    replace: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OUT.c",
-            help="Write the file with guarded calls; OUT.kernels.c has what they call.",
-        ),
-    ] = None,
+    replace: _Replace = None,
     calls: Annotated[
         str,
         typer.Option(
@@ -47,26 +82,19 @@ def lift(
             help="What --replace calls: kernels in C; or, where it does the work of a loop, a BLAS, OpenCL on the device that RELIFT_DEVICE names, or a sparse library like oneMKL.",
         ),
     ] = "kernels",
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OUT", help="Write a page: the C with the finds in colour, beside the programs."
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FINDS.json",
-            help="Of a folder: what --json wrote, with `right` filled in by hand; for the precision.",
-        ),
-    ] = None,
+    html: _Html = None,
+    labels: _Labels = None,
+    out: _Out = None,
+    seconds: _Seconds = None,
+    workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
     if file.is_dir():
         require_none(f"{file} is a folder", function=function, replace=replace, html=html)
-        _collect(file, labels, as_json=as_json)
-    require_none(f"{file} is no folder", labels=labels)
+        _collect(file, labels, out, seconds, workers, as_json=as_json)
+    several = workers if workers > 1 else None
+    require_none(f"{file} is no folder", labels=labels, out=out, seconds=seconds, workers=several)
     from relift.compiler.idioms.lift import lift as lifted
 
     with progress_of(f"lifting {file}"):
@@ -90,32 +118,64 @@ def _say(
         _print_replacement(written, out)
 
 
-def _collect(folder: Path, labels: Path | None, *, as_json: bool) -> NoReturn:
-    """List what is found below a folder, and end."""
-    from relift.compiler.idioms.collection import collection, labels_in
+def _collect(
+    folder: Path, labels: Path | None, out: Path | None, seconds: float | None, workers: int, *, as_json: bool
+) -> NoReturn:  # fmt: skip
+    """List what is found below a folder, file by file, and end; Ctrl-C ends it with what was found."""
+    from relift.compiler.idioms.collection import (
+        SECONDS,
+        Collection,
+        collected,
+        labels_in,
+        works_in,
+    )
+    from relift.executors import on
+    from relift.files import write_text
 
     known = labels_in(labels) if labels is not None else None
-    with progress_of(f"lifting {folder}"):
-        found = collection(folder, known)
+    works = works_in(folder, seconds or SECONDS)
+    found, interrupted = Collection(tuple(w.name for w in works)), False
+    try:
+        with on(workers) as executor, progress_of(f"lifting {folder}") as report:
+            for found in collected(works, known, executor):
+                last = found.done[-1]
+                report(
+                    f"{len(found.done)} of {len(works)} files, {len(found.finds)} finds: {last.file}"
+                )
+                if out is not None:
+                    write_text(out, json.dumps(found.to_json(), indent=1))
+                if not as_json:
+                    _print_finds(last)
+    except KeyboardInterrupt:
+        interrupted = True
     if as_json:
         print_json(found.to_json())
     else:
-        _print_collection(found)
-    raise typer.Exit(0 if found.finds else 1)
+        _print_counts(found)
+    if interrupted:
+        sys.stdout.flush()
+        raise KeyboardInterrupt
+    raise typer.Exit(0 if found.finds and not found.cut else 1)
 
 
-def _print_collection(found: Collection) -> None:
-    """The finds, then how many of each kind every program has."""
+def _print_finds(found: FileFinds) -> None:
+    """What is found in a file, and what is in the way."""
+    for f in found.finds:
+        label = {True: "  right", False: "  WRONG", None: ""}[f.right]
+        none = "" if f.lifted else "  no program"
+        print(f"{f.file}:{f.line}: {f.function}: {f.kind} ({f.idiom}){none}{label}", flush=True)
+    if found.refused is not None:
+        print(f"{found.file}: skipped: {found.refused}", file=sys.stderr)
+    if found.cut is not None:
+        print(f"{found.file}: {found.cut}", file=sys.stderr)
+
+
+def _print_counts(found: Collection) -> None:
+    """How many finds of each kind every program has, in the files that are done."""
     from rich.table import Table
 
     from relift.compiler.idioms.collection import KINDS, OTHER
 
-    for f in found.finds:
-        label = {True: "  right", False: "  WRONG", None: ""}[f.right]
-        none = "" if f.lifted else "  no program"
-        print(f"{f.file}:{f.line}: {f.function}: {f.kind} ({f.idiom}){none}{label}")
-    for file, reason in found.refused:
-        print(f"{file}: skipped: {reason}", file=sys.stderr)
     kinds, counts = (*KINDS, OTHER), found.counts()
     table = Table("program", *kinds)
     for program, count in counts.items():
@@ -126,6 +186,8 @@ def _print_collection(found: Collection) -> None:
         said = {k: f"{r} of {n}" for k, (r, n) in known.items()}
         table.add_row("right", *(said.get(k, "") for k in kinds))
     print_table(table)
+    if found.left:
+        print(f"{len(found.left)} files are not looked at, from {found.left[0]} on")
 
 
 def _replaced(found: LiftedFile, file: Path, out: Path, calls: str) -> Replacement:

@@ -73,10 +73,13 @@ class Expressions:
         if found is None:
             return self._outside(value, type_)
         if value not in self._memo:
-            e = self._of(found)
-            require_short((e,), self._counted)
-            self._memo[value] = e
+            self._memo[value] = self.short(self._of(found))
         return self._memo[value]
+
+    def short(self, e: Expression) -> Expression:
+        """An expression that can be written out; raises `TooLong`."""
+        require_short((e,), self._counted)
+        return e
 
     def scalar(self, type_: str, i: Instruction | None = None) -> str:
         """The scalar type of the language; raises `Opaque`."""
@@ -376,19 +379,25 @@ class Paths:
     def reached(self, block: str) -> Expression:
         """The condition."""
         if block not in self._memo:
-            control = self.of.control
-            found: Expression = FALSE
             self._memo[block] = FALSE
-            above = control.dominator[block]
-            known = above is not None and control.dominates(self.start, above)
-            if above is not None and known and control.follows(block, above):
-                self._memo[block] = self.reached(above)
-                return self._memo[block]
-            for before in control.function.predecessors[block]:
-                if not control.dominates(block, before) and control.dominates(self.start, before):
-                    found = either(found, self.edge(before, block))
-            self._memo[block] = found
+            try:
+                self._memo[block] = self._reached(block)
+            except Opaque:
+                del self._memo[block]  # whoever asks again is told again
+                raise
         return self._memo[block]
+
+    def _reached(self, block: str) -> Expression:
+        control = self.of.control
+        above = control.dominator[block]
+        known = above is not None and control.dominates(self.start, above)
+        if above is not None and known and control.follows(block, above):
+            return self.reached(above)
+        found: Expression = FALSE
+        for before in control.function.predecessors[block]:
+            if not control.dominates(block, before) and control.dominates(self.start, before):
+                found = either(found, self.edge(before, block))
+        return found
 
     def edge(self, before: str, block: str) -> Expression:
         """The condition for going from one block to the next."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from relift.compiler.idioms.facts.names import Counter
@@ -62,6 +63,13 @@ class Apply:
     function: str
     arguments: tuple[Expression, ...]
     type: str
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.function, self.arguments, self.type))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True)
