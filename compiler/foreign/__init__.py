@@ -11,6 +11,6 @@ effects     assignments inside of expressions
 branches    loops of any form, switches, branches, also on data
 declarations  of parameters, constants, variables, arrays and events
 statements  all of a kernel, and of the functions that it calls, as Python that work-items run
-runtime, copies  what that Python calls
+runtime, copies, atomics  what that Python calls; updates that may be made in any order
 comparison  a launch of one such kernel against the interpreter, with the laws that a program grants
 """

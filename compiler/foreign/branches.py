@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from relift.compiler.foreign import runtime
+from relift.compiler.foreign.atomics import is_update
 from relift.compiler.foreign.effects import WithEffects, changed, has_effects, is_effect
 from relift.compiler.foreign.expressions import number, refused
 from relift.compiler.text.tree import (
@@ -91,7 +92,7 @@ class WithBranches(WithEffects):
             truth = self._truth(cond, depth + 1)
             self.w.emit(depth + 1, f"if not decided(it, {truth}): break")
         self.ahead.append(ahead)
-        self.block(body, depth + 1)
+        self.block(without_leaving(body, "Continue"), depth + 1)
         self.ahead.pop()
         ahead(depth + 1)
 
@@ -163,6 +164,27 @@ def _nothing() -> Any:
     return c_ast.Compound([])
 
 
+def without_leaving(body: Any, kind: str) -> Any:
+    """Statements of which some are left out by a `continue` or `return`, as those of another part of a branch.
+
+    Only where both parts assign to variables at most: what data decide on can be followed there.
+    """
+    from pycparser import c_ast
+
+    items = (body.block_items or []) if isinstance(body, c_ast.Compound) else []
+    for k, s in enumerate(items):
+        if not isinstance(s, c_ast.If) or s.iffalse is not None:
+            continue
+        inner = s.iftrue.block_items or [] if isinstance(s.iftrue, c_ast.Compound) else [s.iftrue]
+        if not inner or type(inner[-1]).__name__ != kind or getattr(inner[-1], "expr", None):
+            continue
+        rest = without_leaving(c_ast.Compound(items[k + 1 :]), kind)
+        made = c_ast.If(s.cond, c_ast.Compound(inner[:-1]), rest, s.coord)
+        if predicable(made):
+            return c_ast.Compound([*items[:k], made], body.coord)
+    return body
+
+
 def predicable(s: Any) -> bool:
     """Whether a branch only assigns to variables."""
     return _plain_branch(s.iftrue) and (s.iffalse is None or _plain_branch(s.iffalse))
@@ -177,6 +199,10 @@ def _plain_branch(s: Any) -> bool:
         return not has_effects(s.rvalue) and not has_effects(s.lvalue)
     if isinstance(s, c_ast.UnaryOp):
         return is_effect(s) and isinstance(s.expr, c_ast.ID)
+    if isinstance(s, c_ast.Cast):
+        return _plain_branch(s.expr)
+    if isinstance(s, c_ast.FuncCall):
+        return is_update(s.name.name) and not any(map(has_effects, s.args.exprs if s.args else ()))
     if isinstance(s, c_ast.Decl):
         return isinstance(s.type, c_ast.TypeDecl) and s.init is not None and not has_effects(s.init)
     return isinstance(s, c_ast.If) and not has_effects(s.cond) and predicable(s)

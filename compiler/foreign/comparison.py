@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from relift.compiler.codegen.interface import buffers, parameter
+from relift.compiler.foreign.atomics import Updating
 from relift.compiler.foreign.copies import Copies
+from relift.compiler.foreign.declarations import is_enumeration
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
-from relift.compiler.meaning.witness import DRAWN, ORDINARY, on_inputs
+from relift.compiler.meaning.computed import DRAWN, ORDINARY
+from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
-from relift.compiler.text.tree import Source
+from relift.compiler.text.tree import CType, Source
+from relift.compiler.validation.arithmetic import wrapped
+from relift.compiler.validation.bits import Bits
 from relift.compiler.validation.cells import rows_of_type
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, Memory, Shared, Undecided, Vectors
@@ -36,6 +42,8 @@ class ByOthers:
     """A kernel and its launch: `arguments` gives its parameters what their names do not say.
 
     A parameter gets a number, the name of a parameter of the program, or `out`; a local array the number of its cells.
+    `out:0` is a result that is filled with 0 before, `out:x` one that holds x before, as does a parameter that is not
+    const and called x where no other one is left for the result.
     """
 
     text: str
@@ -136,10 +144,24 @@ class _Foreign(Comparison):
             run.arithmetic.in_range = self.notes
         return run.of_others(inputs)
 
-    def normal_form(self) -> Reassociation:
+    def _same(self, wanted: Any, value: Any, normal: Reassociation) -> bool:
+        try:
+            if super()._same(wanted, value, normal):
+                return True
+            return self.bits.same(*map(normal, self._lifted(wanted, value)))
+        except TooLarge:
+            return False  # numbers will tell
+
+    @cached_property
+    def bits(self) -> Bits:
+        """What is asked of values that are written otherwise."""
+        return Bits(ordered=self.taken is Taken.NUMBERS)
+
+    def normal_form(self, *, reassociate: bool) -> Reassociation:
         """How values are compared."""
-        numbers = self.taken is Taken.NUMBERS
-        return WithoutNaN(self.algebra) if numbers else Reassociation(self.algebra)
+        if self.taken is Taken.NUMBERS:
+            return WithoutNaN(self.algebra)
+        return super().normal_form(reassociate=reassociate)
 
 
 class _Launch(Run):
@@ -181,27 +203,19 @@ class _Launch(Run):
         mine = kernel_in(functions, k.entry, k.arguments)
         limits = _limits(Piece((0, 0, 0), total, local))
         helpers: dict[str, Any] = {}
-        copies, constants = Copies(), [d for d in functions if isinstance(d, c_ast.Decl) and d.init]
-        for f in functions:
-            if not isinstance(f, c_ast.FuncDef) or is_kernel(f):
-                continue
-            made = ByHand(
-                self.arithmetic,
-                {},
-                {},
-                limits,
-                {},
-                {},
-                dict(helpers),
-                self.contracted,
-                copies,
-                constants,
-            )
-            helpers[f.decl.name] = made.helper(f)
-        sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
-        translator = ByHand(
-            self.arithmetic, {}, {}, limits, {}, sized, helpers, self.contracted, copies, constants
+        copies, constants = (
+            Copies(),
+            [d for d in functions if isinstance(d, c_ast.Decl) and (d.init or is_enumeration(d))],
         )
+        sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
+        read = partial(
+            ByHand, self.arithmetic, {}, {}, limits, {}, contracted=self.contracted, copies=copies,
+            updating=Updating(), constants=constants,
+        )  # fmt: skip
+        for f in functions:
+            if isinstance(f, c_ast.FuncDef) and not is_kernel(f):
+                helpers[f.decl.name] = read(helpers=dict(helpers)).helper(f)
+        translator = read(local_cells=sized, helpers=helpers)
         translated, parameters = translator.foreign(mine)
         self.notes += dict.fromkeys(translator.values.notes)
         arguments = self._given(parameters)
@@ -217,11 +231,30 @@ class _Launch(Run):
             match given:
                 case Number(text, t):
                     found.append(self._number(text, t))
-                case Passed(name, t, buffer):
+                case Passed(name, t, buffer, before):
                     found.append(self._buffer(name, t, buffer))
+                    if before is not None:
+                        self._filled(t, buffer, before)
                 case Cells():
                     raise AssertionError("cannot happen: local memory is made for each group")
         return found
+
+    def _without_sign(self, m: Memory, scalar: str) -> Memory:
+        """The same cells for a kernel that takes their numbers for such without a sign."""
+        seen = [v if isinstance(v, Symbol) else wrapped(int(v), scalar) for v in m.cells]
+        if m.constant:
+            return Memory(m.name, seen, constant=True)
+        m.cells[:] = seen
+        return m
+
+    def _filled(self, t: Any, b: Buffer, before: str | Buffer) -> None:
+        """What lies in a result before the kernel runs."""
+        cells = self.memory[b.name].cells
+        if isinstance(before, Buffer):
+            held = self.memory[before.name].cells
+        else:
+            held = [self._number(before, CType(t.scalar))] * len(cells)
+        cells[:] = [v if isinstance(v, Symbol) else wrapped(int(v), plain(t).scalar) for v in held]
 
     def _number(self, text: str, t: Any) -> Any:
         scalar = plain(t).scalar
@@ -235,12 +268,15 @@ class _Launch(Run):
 
     def _buffer(self, name: str, t: Any, b: Any) -> Any:
         wanted = SCALARS[str(b.scalar)].c if str(b.scalar) != "boolean" else "uchar"
-        if plain(t).scalar != wanted:
+        scalar = plain(t).scalar
+        if scalar not in (wanted, f"u{wanted}"):
             raise Fault(
                 "launch",
                 f"{self.kernel_by.entry} takes {t.scalar} {name}, {b.name} has cells of {b.scalar}",
             )
         m = self.memory[b.name]
+        if scalar != wanted:
+            m = self._without_sign(m, scalar)
         if not t.pointer:
             value = m.cells[0]
             return value if isinstance(value, Symbol) else int(value)

@@ -9,7 +9,7 @@ from typing import Any
 from relift.compiler.foreign.branches import WithBranches
 from relift.compiler.foreign.expressions import declared, number, refused
 from relift.compiler.foreign.functions import EVENT
-from relift.compiler.text.c_types import plain
+from relift.compiler.text.c_types import INT, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Declaration, Element, Expression, Name, Whole
 from relift.compiler.validation.machine import Memory
@@ -30,6 +30,9 @@ class WithDeclarations(WithBranches):
 
     def _constant(self, d: Any) -> None:
         """A constant of the source: its cells, or its value."""
+        if is_enumeration(d):
+            self._enumeration(d)
+            return
         t, extents = declared(d)
         if not t.constant or d.init is None:
             raise refused(d, f"the variable {d.name} outside of functions")
@@ -51,6 +54,17 @@ class WithDeclarations(WithBranches):
             made = replace(made, code=Code(str(found), made.type, found, found))
             self.known[d.name] = found
         self.w.declare(d.name, replace(made, type=replace(made.type, constant=True)))
+
+    def _enumeration(self, d: Any) -> None:
+        """Names for whole numbers, which go on by 1."""
+        following = 0
+        for e in d.type.values.enumerators:
+            if e.value is not None:
+                following = number(self.trees.of(e.value), e, self.known)
+            self.known[e.name] = following
+            code = Code(f"({following})", INT, following, following)
+            self.w.declare(e.name, Variable(e.name, INT, "value", code, fixed=True))
+            following += 1
 
     def _declare(self, d: Any, depth: int) -> None:
         from pycparser import c_ast
@@ -113,6 +127,11 @@ class WithDeclarations(WithBranches):
         if (plain(of), of.space) != (plain(t), t.space) or (of.constant and not t.constant):
             raise NotUnderstood(f"the pointer {name} into an array of another type")
         return f"{memory}, {offset.text if offset.known else f'placed({offset.text})'}"
+
+
+def is_enumeration(d: Any) -> bool:
+    """Whether a declaration only gives names to numbers."""
+    return type(d.type).__name__ == "Enum" and d.name is None and d.type.values is not None
 
 
 def _flattened(init: Any) -> Sequence[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -150,6 +151,8 @@ class Trees:
     def _constant(self, e: Any) -> Expression:
         if e.type in ("char", "string"):
             raise refused(e, f"the constant {e.value}")
+        if re.fullmatch(r"0[xX][89a-fA-F][0-9a-fA-F]{7}", e.value):
+            return Real(e.value + "u")  # no int holds it: C takes it without a sign
         found = numeric(e.value)
         return Real(e.value) if found.value is None else Whole(found.value, found.long)
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from relift.compiler.foreign.atomics import in_no_order, is_atomic, loaded, loaded_by
 from relift.compiler.foreign.expressions import ROW, refused
-from relift.compiler.text.c_types import FLOATS, INT, LONG, RANGES, ULONG, common, plain
+from relift.compiler.text.c_types import (
+    FLOATS,
+    INT,
+    LONG,
+    RANGES,
+    SIZES,
+    ULONG,
+    UNSIGNED,
+    common,
+    plain,
+    size_of,
+)
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Binary,
@@ -23,6 +36,8 @@ from relift.compiler.text.tree import (
     Real,
     Whole,
 )
+from relift.compiler.validation.arithmetic import wrapped
+from relift.compiler.validation.bits import ARGUMENTS, SIGNLESS, in_bits
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation.expressions import Expressions
@@ -43,17 +58,7 @@ _RELATIONS = {
     "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
 }  # fmt: skip
 _FAST = ("native_", "half_")
-_OF_NUMBERS: Mapping[str, tuple[int, Callable[..., int]]] = {
-    "popcount": (1, lambda bits, x: (x % 2**bits).bit_count()),
-    "clz": (1, lambda bits, x: bits - (x % 2**bits).bit_length()),
-    "ctz": (1, lambda bits, x: bits if not x else (x & -x).bit_length() - 1),
-    "rotate": (2, lambda bits, x, y: (x % 2**bits << y % bits) | (x % 2**bits >> bits - y % bits)),
-    "abs_diff": (2, lambda bits, x, y: abs(x - y)),
-    "hadd": (2, lambda bits, x, y: (x + y) >> 1),
-    "rhadd": (2, lambda bits, x, y: (x + y + 1) >> 1),
-    "mul_hi": (2, lambda bits, x, y: x * y >> bits),
-}
-"""Functions of whole numbers that are known: how many arguments, and what they are, by the bits of a number."""
+_BITS_OF = re.compile(r"as_(u?int|u?long|float|double)(2|4|8|16)?")
 
 
 @dataclass
@@ -159,6 +164,10 @@ class Loosely(Expressions):
             return self.helper_called(function, arguments)
         if COPIES.get(function) == len(arguments):
             return self._copied(function, arguments)
+        if is_atomic(function):
+            if (place := loaded_by(Invocation(function, arguments))) is None:
+                raise in_no_order(function)
+            return loaded(self, place)
         if (found := self._written_out(function, arguments)) is not None:
             return self.value(found)
         if function == "mul24" and len(arguments) == 2:
@@ -182,6 +191,15 @@ class Loosely(Expressions):
             case "mix", (a, b, by) if self.contracted:
                 self.notes.append("mix is taken for a + (b - a) * c")
                 return Binary("+", a, Binary("*", Binary("-", b, a), by))
+            case (("length" | "fast_length"), (a,)) if self.contracted:
+                return Invocation("sqrt", (Invocation("dot", (a, a)),))
+            case (("distance" | "fast_distance"), (a, b)) if self.contracted:
+                return Invocation("length", (Binary("-", a, b),))
+            case (("normalize" | "fast_normalize"), (a,)) if self.contracted:
+                return Binary("/", a, Invocation("length", (a,)))
+            case "bitselect", (a, b, c) if self.value(c).type.scalar not in FLOATS:
+                kept = Binary("&", a, Prefix("~", c))
+                return Binary("|", kept, Binary("&", b, c))
             case "step", (edge, x):
                 return Conditional(Binary("<", x, edge), Real("0.0f"), Real("1.0f"))
             case "isnan", (x,):
@@ -216,7 +234,13 @@ class Loosely(Expressions):
             return self._extreme("min", self._extreme("max", value, low), high)
         if function in ("min", "max", "fmin", "fmax") and len(arguments) == 2:
             return self._extreme(function, *map(self.value, arguments))
-        if function in _OF_NUMBERS and len(arguments) == _OF_NUMBERS[function][0]:
+        if (m := _BITS_OF.fullmatch(function)) and len(arguments) == 1:
+            e, t = self.value(arguments[0]), CType(m[1], int(m[2] or 1))
+            between = (e.type.scalar in FLOATS) != (t.scalar in FLOATS)
+            if between and (size_of(e.type), e.type.width) == (size_of(t), t.width):
+                return self._as_bits(t, e)
+            return None
+        if ARGUMENTS.get(function) == len(arguments):
             return self._of_known(function, [self.value(a) for a in arguments])
         return None
 
@@ -237,19 +261,38 @@ class Loosely(Expressions):
         if t.width > 1 or t.scalar in FLOATS or any(v.type.scalar != t.scalar for v in values):
             raise NotUnderstood(f"{function} of that")
         low, high = RANGES[t.scalar]
-        bits, compute = (high - low + 1).bit_length() - 1, _OF_NUMBERS[function][1]
+        bits = (high - low + 1).bit_length() - 1
         result = (
             replace(t, scalar="u" + t.scalar.removeprefix("u")) if function == "abs_diff" else t
         )
+        sign = "_unsigned" if function in SIGNLESS and t.scalar in UNSIGNED else ""
 
-        def known(*numbers: Any) -> int:
+        def known(*numbers: Any) -> Any:
             if any(isinstance(n, Symbol) for n in numbers):
-                raise Undecided(f"{function} of data")
-            least, most = RANGES[result.scalar]
-            return (compute(bits, *map(int, numbers)) - least) % (most - least + 1) + least
+                if bits < 32:
+                    raise Undecided(f"{function} of data")
+                a, kind = self.w.arithmetic.algebra, f"i{bits}"
+                return a.made(function + sign, kind, *(a.lift(n, kind) for n in numbers))
+            return wrapped(in_bits(function, bits, [int(n) for n in numbers]), result.scalar)
 
         ends = RANGES[result.scalar] if all(v.known for v in values) else (None, None)
         return Code(f"{self.w.bound(known)}({', '.join(v.text for v in values)})", result, *ends)
+
+    def _as_bits(self, t: CType, e: Code) -> Code:
+        """The bits of a float as a whole number, or the other way round."""
+        a = self.w.arithmetic.algebra
+        if e.type.scalar in FLOATS:
+            kind = f"i{8 * SIZES[e.type.scalar]}"
+
+            def one(x: Any) -> Any:
+                return wrapped_bits(a.bits_of(x, kind), t.scalar)
+        else:
+            kind = FLOATS[t.scalar]
+
+            def one(x: Any) -> Any:
+                return a.float_of(a.lift(x, f"i{8 * SIZES[t.scalar]}"), kind)
+
+        return Code(f"{self.w.bound(lanewise(one) if t.width > 1 else one)}({e.text})", t)
 
     def _short_product(self, a: Expression, b: Expression) -> Code:
         """A product of numbers of 24 bits; OpenCL leaves open what it is of longer ones."""
@@ -336,6 +379,13 @@ def _number_of(
 
 def _one_of(first: bool, yes: tuple[Any, Any], no: tuple[Any, Any]) -> tuple[Any, Any]:
     return yes if first else no
+
+
+def wrapped_bits(x: Any, scalar: str) -> Any:
+    """Bits as a number of a type; of data, as they are."""
+    if isinstance(x, Symbol) and x.op == "whole":
+        return wrapped(x.args[0], scalar)
+    return x
 
 
 def seen_as(memory: Any, width: int) -> Any:

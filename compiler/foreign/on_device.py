@@ -114,6 +114,14 @@ def on_device(
         if b.role == "output":
             t = _stored(b)
             rows[b.name] = np.full(b.cells.constant or 0, UNWRITTEN[t.kind], t)
+    for one in given:
+        if isinstance(one, Passed) and one.before is not None:
+            held = one.before
+            rows[one.buffer.name][:] = (
+                rows[held.name]
+                if isinstance(held, Buffer)
+                else _stored(one.buffer).type(float(held))
+            )
     with temporary_folder() as folder:
         (folder / TEXT).write_text(kernel.text, encoding="utf-8")
         (folder / LAUNCH).write_text(json.dumps(_launch(kernel, given)), encoding="utf-8")
@@ -157,7 +165,7 @@ def _launch(kernel: ByOthers, given: Sequence[Given]) -> dict[str, Any]:
                 arguments.append({"number": text, "of": _NUMPY[plain(t).scalar]})
             case Cells():
                 arguments.append({"local": one.bytes})
-            case Passed(_, t, buffer):
+            case Passed(_, t, buffer, _):
                 arguments.append({"buffer": buffer.name, "by_value": not t.pointer})
     return {
         "entry": kernel.entry, "global": kernel.range, "local": kernel.local, "arguments": arguments,

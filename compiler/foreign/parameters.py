@@ -45,11 +45,12 @@ class Cells:
 
 @dataclass(frozen=True)
 class Passed:
-    """A buffer of the program, or the one number that it holds."""
+    """A buffer of the program, or the one number that it holds; of a result, what lies in it before, if anything does."""
 
     name: str
     type: CType
     buffer: Buffer
+    before: str | Buffer | None = None
 
 
 Given: TypeAlias = Number | Cells | Passed
@@ -92,6 +93,7 @@ def given_by(
     named = {b.name: b for b in inputs}
     taken = {said.get(name, name) for name, _ in parameters} & named.keys()
     rest = iter([b for b in inputs if b.name not in taken and b.role == "input"])
+    inside = _in_place(parameters, said, named)
     for name, t in parameters:
         wanted = said.get(name, name)
         if t.pointer and t.space.of_group:
@@ -100,23 +102,53 @@ def given_by(
                     f"how many cells {name} has is not known; say it: --argument {name}=…"
                 )
             yield Cells(int(wanted), t)
-            continue
-        if not t.pointer and is_number(wanted):
+        elif not t.pointer and is_number(wanted):
             yield Number(wanted, t)
-            continue
-        if not t.pointer:
+        elif not t.pointer:
             if wanted not in named:
                 raise NotSaid(f"what {name} is, is not known; say it: --argument {name}=…")
-            found = named[wanted]
+            yield Passed(name, t, named[wanted])
+        elif name == inside:
+            yield _filled(name, t, wanted, next(outputs, None), named)
+        elif wanted.startswith("out:"):
+            yield _filled(name, t, wanted.removeprefix("out:"), next(outputs, None), named)
         elif wanted in named:
-            found = named[wanted]
+            yield Passed(name, t, named[wanted])
         else:
             several = outputs if wanted == "out" or not t.constant else rest
-            following = next(several, None)
-            if following is None:
+            if (following := next(several, None)) is None:
                 raise NotSaid(f"which buffer {name} is, is not known; say it: --argument {name}=…")
-            found = following
-        yield Passed(name, t, found)
+            yield Passed(name, t, following)
+    if next(outputs, None) is not None:
+        raise NotSaid("which array is the result is not known; say it: --argument NAME=out")
+
+
+def _in_place(
+    parameters: Sequence[tuple[str, CType]], said: Mapping[str, str], named: Mapping[str, Buffer]
+) -> str | None:
+    """The one array that may be written where all are called like inputs: the result is left in it."""
+    writable = [
+        name for name, t in parameters if t.pointer and not t.constant and not t.space.of_group
+    ]
+    if any(name in said or name not in named for name in writable) or len(writable) != 1:
+        return None
+    return writable[0]
+
+
+def _filled(
+    name: str, t: CType, before: str, result: Buffer | None, named: Mapping[str, Buffer]
+) -> Passed:
+    """A result in which something lies before; raises `NotSaid` where that does not fit."""
+    if result is None:
+        raise NotSaid(f"which buffer {name} is, is not known; say it: --argument {name}=…")
+    if is_number(before):
+        return Passed(name, t, result, before)
+    held = named.get(before)
+    if held is None or (held.scalar, held.cells) != (result.scalar, result.cells):
+        raise NotSaid(
+            f"{name} can not hold {before} before; it has {result.cells} cells of {result.scalar}"
+        )
+    return Passed(name, t, result, held)
 
 
 def is_number(text: str) -> bool:

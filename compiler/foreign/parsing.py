@@ -10,6 +10,8 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.semantics.errors import Unsupported
 
 _WORDS = re.compile(r"(?<![\w.])(kernel|global|local|private|constant)(?=\s)")
+_ATOMIC = re.compile(r"\batomic_(u?int|u?long|float|double)\b")
+"""Types whose cells are those of others; what may be done to them is seen where it is done."""
 
 
 def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
@@ -24,7 +26,7 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
             f"kernels of others need a parser of C ({error.name}); install it: pip install 'relift[opencl-c]'"
         ) from None
     try:
-        plain = _WORDS.sub(r"__\1", _without_attributes(plain))
+        plain = _ATOMIC.sub(r"\1", _WORDS.sub(r"__\1", _without_attributes(plain)))
         tree = OpenCLCParser().parse(plain, file)
     except RecursionError:
         raise NotUnderstood("what is nested too deeply") from None

@@ -9,9 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from relift.compiler.foreign import runtime
+from relift.compiler.foreign.atomics import (
+    Updating,
+    in_no_order,
+    is_atomic,
+    loaded_atomically,
+    set_atomically,
+    updated,
+)
+from relift.compiler.foreign.branches import without_leaving
 from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.declarations import WithDeclarations
 from relift.compiler.foreign.effects import changed, has_effects
@@ -38,7 +48,7 @@ from relift.compiler.validation.translation.operators import as_int, as_type
 from relift.compiler.validation.translation.python import Local, Translated, Variable
 from relift.semantics.syntax.memory import Owner
 
-_WRITES = re.compile(r"\.store|store_if|copied\(")
+_WRITES = re.compile(r"\.store|store_if|copied\(|updated\(|_atomically\(")
 """What a function does to memory; one that does nothing may be run several times."""
 
 _FENCES: Mapping[int, frozenset[Owner]] = {
@@ -66,6 +76,7 @@ class ByHand(WithDeclarations):
     helpers: Mapping[str, Any] = field(default_factory=dict)
     contracted: bool = True
     copies: Copies = field(default_factory=Copies)
+    updating: Updating = field(default_factory=Updating)
     constants: Sequence[Any] = ()
     values: Loosely = field(init=False)
 
@@ -83,6 +94,7 @@ class ByHand(WithDeclarations):
             "row": runtime.row, "short": runtime.short, "tick": self._tick,
             "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": runtime.placed,
             "copied": self.copies.copied, "waited": self.copies.waited,
+            "updated": partial(self.updating.update, self.arithmetic), "loaded_atomically": loaded_atomically, "set_atomically": set_atomically,
             **{f"h_{name}": helper.run for name, helper in self.helpers.items()},
         }  # fmt: skip
         for d in self.constants:
@@ -119,7 +131,7 @@ class ByHand(WithDeclarations):
                 kind = "pointer"
                 self.w.emit(1, f"{name} = {name}, 0")
             self.w.scopes[0][p.name] = Variable(name, t if t.pointer else plain(t), kind)
-        self.block(kernel.body, 1)
+        self.block(without_leaving(kernel.body, "Return"), 1)
         head = f"def run({', '.join(['it', *names, *(a.python for a in self.local)])}):"
         text = "\n".join([head, *self.w.lines, "    if False: yield", ""])
         made = Translated(self.w.compiled(text, kernel.decl.name), tuple(self.local), text)
@@ -171,7 +183,7 @@ class ByHand(WithDeclarations):
             "DeclList": lambda s, d: self._each(s.decls, d), "ExprList": lambda s, d: self._each(s.exprs, d),
             "Assignment": self._assigned,
             "UnaryOp": self._counted, "Break": lambda s, d: self.w.emit(d, "break"),
-            "While": lambda s, d: self._while(s.cond, s.stmt, lambda _: None, d),
+            "Cast": self._for_nothing, "While": lambda s, d: self._while(s.cond, s.stmt, lambda _: None, d),
             "Continue": self._continue,
         }  # fmt: skip
         kind = type(s).__name__
@@ -187,6 +199,12 @@ class ByHand(WithDeclarations):
     def _each(self, statements: Sequence[Any], depth: int) -> None:
         for s in statements:
             self.step(s, depth)
+
+    def _for_nothing(self, s: Any, depth: int) -> None:
+        """`(void)` before what is done for its effect."""
+        if getattr(s.to_type.type.type, "names", None) != ["void"]:
+            raise refused(s, "Cast")
+        self.step(s.expr, depth)
 
     def _assigned(self, s: Any, depth: int) -> None:
         if self._waits(s.rvalue):
@@ -258,6 +276,11 @@ class ByHand(WithDeclarations):
             self._statement(Evaluation(e), depth)
         elif e.function in self.helpers:
             self._helped(e, depth)
+        elif is_atomic(e.function):
+            text = updated(self.values, e, self.under)
+            if text is None:
+                raise in_no_order(e.function)
+            self.w.emit(depth, text)
         elif e.function in COPIES:
             self.w.emit(depth, self.values.value(e).text)
         elif e.function == "wait_group_events" and len(e.arguments) == 2:

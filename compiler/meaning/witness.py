@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import math
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,19 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.meaning.computed import (
+    DRAWN,
+    EFFORT,
+    Above,
+    Below,
+    Edges,
+    Exhausted,
+    Falling,
+    Few,
+    GivenUp,
+    Machine,
+    Rare,
+    Rising,
+    Rough,
+    Zeros,
+)
 from relift.compiler.meaning.kernels.memory import Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.meaning.shown import shown
-from relift.compiler.validation.arithmetic import quotient
-from relift.compiler.validation.symbols import OPEN, Symbol, value_of
+from relift.compiler.validation.symbols import OPEN, Symbol
 from relift.compiler.validation.validate import Apart, Report
-from relift.semantics.domains import DTYPES
-from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
-from relift.semantics.syntax.types import SCALARS, boolean
-
-EFFORT = 300_000
-"""Operations that may be computed for one choice of numbers."""
 
 CHOICES = 12
 """Choices of numbers of groups, turns and sizes that are tried."""
@@ -45,21 +52,13 @@ class Differs(Exception):
         self.where, self.wanted, self.found, self.written = where, wanted, found, w
 
 
-class GivenUp(Exception):
-    """A value cannot be computed here."""
-
-
-class Exhausted(GivenUp):
-    """It would take more operations than may be computed."""
-
-
 def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str | None:
     """What shows that a text is wrong: None where no numbers were found at which the two values differ.
 
     `cells` says how many each input has: a program that reads beyond them means nothing, and shows nothing.
     """
     generator, exhausted = random.Random(0), 0
-    kinds = (Machine, Falling, Rising, Few, Edges, Rare, Zeros)
+    kinds = (Machine, Falling, Rising, Few, Edges, Rare, Zeros, Above, Below)
     for attempt, kind in itertools.product(range(CHOICES), kinds):
         numbers = _numbers(algebra, found, attempt, generator)
         if numbers is None:
@@ -157,54 +156,6 @@ def near(x: Any, y: Any) -> bool:
         return isinstance(x, np.floating) and bool(abs(x - y) <= ROUNDED * max(abs(x), abs(y)))
 
 
-def _whole_part(x: Any, number: Any, *, saturated: bool) -> Any:
-    """A float without its fraction; beyond the type, its end, or nothing that could be known."""
-    if not issubclass(number, np.integer):
-        raise GivenUp
-    if np.isnan(x):
-        if not saturated:
-            raise GivenUp
-        return number(0)
-    ends = np.iinfo(number)
-    if not saturated and not ends.min <= x <= ends.max:
-        raise GivenUp
-    if np.isinf(x):
-        return number(ends.max if x > 0 else ends.min)
-    return number(min(max(int(x), int(ends.min)), int(ends.max)))
-
-
-_WITHOUT_SIGN = frozenset(
-    f"{name}_unsigned" for name in ("quotient", "rest", "shift", "minimum", "maximum")
-)
-_IN_C = _WITHOUT_SIGN | {"quotient", "rest", "shift"}
-"""Operators of C on whole numbers, for which the language has no name."""
-
-
-def _as_in_c(name: str, x: int, y: int, ends: Any) -> int:
-    """What C computes; nothing where it says that this is not defined."""
-    if name in _WITHOUT_SIGN:
-        above = 1 << ends.bits
-        found = _of_naturals(name.removesuffix("_unsigned"), x % above, y % above, ends.bits)
-        return found - above if found > ends.max else found
-    if name == "shift":
-        if not 0 <= y < ends.bits:
-            raise GivenUp
-        return x >> y
-    if y == 0 or (y == -1 and x == ends.min):
-        raise GivenUp
-    q = quotient(x, y)
-    return q if name == "quotient" else x - y * q
-
-
-def _of_naturals(name: str, x: int, y: int, bits: int) -> int:
-    """The same of numbers without a sign."""
-    if name in ("minimum", "maximum"):
-        return min(x, y) if name == "minimum" else max(x, y)
-    if y >= bits if name == "shift" else y == 0:
-        raise GivenUp
-    return x >> y if name == "shift" else x // y if name == "quotient" else x % y
-
-
 def _numbers(
     algebra: Folding, found: Differs, attempt: int, generator: random.Random
 ) -> dict[Atom, int] | None:
@@ -256,244 +207,3 @@ def _by_data(x: Whole) -> bool:
     """Whether data decide on a number."""
     atoms = [a for m in x.terms for a in m] if isinstance(x, Index) else []
     return any(a.kind == "data" or any(map(_by_data, a.args)) for a in atoms)
-
-
-class Machine:
-    """Values of symbols, at numbers for their atoms."""
-
-    def __init__(self, numbers: Mapping[Atom, int], effort: int) -> None:
-        self.numbers, self.left = numbers, effort
-        self.cells: Mapping[str, Whole] = {}
-        self.bound: dict[str, int] = {}
-        self.accumulators: dict[tuple[int, int], Any] = {}
-
-    def whole(self, x: Whole) -> int:
-        """A number of indices."""
-        if not isinstance(x, Index):
-            return int(x)
-        total = 0
-        for m, c in x.terms.items():
-            part = c
-            for a in m:
-                part *= self._atom(a)
-            total += part
-        return total
-
-    def _atom(self, a: Atom) -> int:
-        if a.kind in ("div", "mod", "min", "max"):
-            u, v = map(self.whole, a.args)
-            if a.kind in ("min", "max"):
-                return min(u, v) if a.kind == "min" else max(u, v)
-            if v == 0:
-                raise GivenUp
-            return u // v if a.kind == "div" else u % v
-        if a.kind == "data":
-            return int(self.value(a.args[0]))
-        known = self.bound.get(a.name) if a.kind == "bound" else self.numbers.get(a)
-        if known is None:
-            raise GivenUp
-        return known
-
-    def value(self, x: Symbol) -> Any:
-        """A value in the precision of its type."""
-        with np.errstate(all="ignore"):
-            return self._value(x, {})
-
-    def _value(self, x: Any, memo: dict[Symbol, Any]) -> Any:
-        """A value whose parts are computed first, without recursion: a sum is as deep as it is long."""
-        waiting = [x]
-        while waiting:
-            now = waiting[-1]
-            needed = [] if now in memo else [v for v in _needed(now, memo) if v not in memo]
-            if needed:
-                waiting += needed
-                continue
-            waiting.pop()
-            if now not in memo:
-                self.left -= 1
-                if self.left < 0:
-                    raise Exhausted
-                memo[now] = self._computed(now, memo)
-        return memo[x]
-
-    def _computed(self, x: Symbol, memo: dict[Symbol, Any]) -> Any:
-        kind = "boolean" if x.type == "bool" else x.type
-        number = DTYPES[kind].type if kind in DTYPES else float
-        match x.op:
-            case "open":
-                raise GivenUp
-            case "cell":
-                name, place = x.args[0], self.whole(x.args[1])
-                if name in self.cells and not 0 <= place < self.whole(self.cells[name]):
-                    raise GivenUp
-                return number(self.drawn(name, place, kind))
-            case "real" | "whole":
-                return number(value_of(x))
-            case "index":
-                return number(self.whole(x.args[0]))
-            case "nonneg":
-                return np.bool_(self.whole(x.args[0]) >= 0)
-            case "accumulator":
-                if x.args not in self.accumulators:
-                    raise GivenUp
-                return self.accumulators[x.args]
-            case "fold":
-                return self._fold(x)
-            case "select":
-                c, yes, no = x.args
-                return memo[yes if memo[c] else no]
-            case _:
-                return self._applied(x, [memo[v] for v in x.args], number)
-
-    def _applied(self, x: Symbol, values: list[Any], number: Any) -> Any:
-        if x.op in SCALARS and x.op != boolean.name:
-            return number(values[0])
-        if x.op == "mask":
-            return number(-int(values[0]))
-        if x.op in ("in_range", "saturated"):
-            return _whole_part(values[0], number, saturated=x.op == "saturated")
-        name = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}.get(x.op, x.op)
-        if name == "invert" and x.type == "bool":
-            return not values[0]
-        if name in _IN_C:
-            return number(_as_in_c(name, int(values[0]), int(values[1]), np.iinfo(number)))
-        if name not in SCALAR_FUNCTIONS:
-            raise GivenUp
-        return SCALAR_FUNCTIONS[name].meaning(*values)
-
-    def _fold(self, x: Symbol) -> Any:
-        trip, height, count = self.whole(x.args[0]), x.args[1], x.args[2]
-        values = [self._value(v, {}) for v in x.args[3 : 3 + count]]
-        nexts = x.args[3 + count :]
-        before = dict(self.accumulators), self.bound.get(f"i{height}")
-        for turn in range(trip):
-            self.bound[f"i{height}"] = turn
-            for k, v in enumerate(values):
-                self.accumulators[height, k] = v
-            memo: dict[Symbol, Any] = {}
-            values = [self._value(v, memo) for v in nexts]
-        self.accumulators = before[0]
-        if before[1] is None:
-            self.bound.pop(f"i{height}", None)
-        else:
-            self.bound[f"i{height}"] = before[1]
-        return values[0]
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        digest = hashlib.sha256(f"{name} {place}".encode()).digest()
-        n = int.from_bytes(digest[:4], "big")
-        if kind == "boolean":
-            return n % 2 == 0
-        return n % 8 if kind.startswith("i") else (n % 2**16 - 2**15) / 2**13
-
-
-_ALONE = frozenset(["open", "cell", "real", "whole", "index", "nonneg", "accumulator", "fold"])
-"""Operations whose arguments are no values, or are computed turn by turn."""
-
-
-def _needed(x: Symbol, memo: Mapping[Symbol, Any]) -> Sequence[Any]:
-    """The values that an operation is computed from; of a selection the one that is chosen."""
-    if x.op in _ALONE:
-        return ()
-    if x.op == "select":
-        c, yes, no = x.args
-        return (c,) if c not in memo else (yes if memo[c] else no,)
-    return x.args
-
-
-class Falling(Machine):
-    """The same on floats of which the first are the largest, with either sign: that one was left out is seen."""
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        value = super().drawn(name, place, kind)
-        return math.copysign(1 / (1 + abs(place)), value) if isinstance(value, float) else value
-
-
-class Rising(Machine):
-    """The same on floats of which the last are the largest."""
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        value = super().drawn(name, place, kind)
-        return math.copysign(1 + abs(place), value) if isinstance(value, float) else value
-
-
-class Rough(Machine):
-    """The same on floats of many magnitudes, whose sums depend on their order."""
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        if kind == "boolean" or kind.startswith("i"):
-            return super().drawn(name, place, kind)
-        digest = hashlib.sha256(f"{name} {place} rough".encode()).digest()
-        fraction = int.from_bytes(digest[:4], "big") / 2**32 - 0.5
-        return fraction * 2.0 ** (digest[4] % 12)
-
-
-class Few(Machine):
-    """The same on few numbers, both signs: many are equal, and those that choose a cell are in small arrays, too."""
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        n = _number_of(name, place, "few")
-        if kind == "boolean":
-            return n % 2 == 0
-        return n % 2 if kind.startswith("i") else (n % 5 - 2) / 2
-
-
-class Wide(Machine):
-    """The same on whole numbers of any size, with either sign."""
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        if not kind.startswith("i"):
-            return super().drawn(name, place, kind)
-        n = _number_of(name, place, "wide")
-        bits = 31 if n % 2 else 5
-        return (n >> 8) % 2 ** (bits + 1) - 2**bits
-
-
-class Edges(Wide):
-    """The same where most floats are no ordinary numbers."""
-
-    every = 8
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input: always the same at the same place."""
-        if kind == "boolean" or kind.startswith("i"):
-            return super().drawn(name, place, kind)
-        n = _number_of(name, place, "edge") % self.every
-        edges = (math.nan, math.inf, -math.inf, 0.0, 1.0, -float(np.finfo(DTYPES[kind]).max))
-        return edges[n] if n < len(edges) else super().drawn(name, place, kind)
-
-
-class Rare(Edges):
-    """The same where one float of many is no ordinary number."""
-
-    every = 199
-
-
-class Zeros(Machine):
-    """The same where all is 0: a value that others hide is seen."""
-
-    def drawn(self, name: str, place: int, kind: str) -> Any:
-        """An input."""
-        return 0
-
-
-def _number_of(name: str, place: int, why: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{name} {place} {why}".encode()).digest()[:8], "big")
-
-
-ORDINARY = "the inputs of drawn_inputs"
-DRAWN: Mapping[str, type[Machine]] = {
-    ORDINARY: Machine,
-    "inputs that round": Rough,
-    "inputs that fall": Falling,
-    "inputs that rise": Rising,
-    "inputs of few values": Few,
-    "large inputs": Wide,
-}
-"""Inputs that are the same whenever they are drawn, by what they are called."""

@@ -92,9 +92,10 @@ def numeric(token: str) -> Number:
     if m := _WHOLE.fullmatch(token):
         value, hexadecimal = int(m["digits"], 0), m["digits"][1:2] in ("x", "X")
         long = m["end"] in ("l", "L") or value >= 2**31
-        if value >= 2**63 or (hexadecimal and long):
+        signless = "u" in m["end"].lower()
+        if value >= (2**64 if signless else 2**63) or (hexadecimal and long and not signless):
             raise NotUnderstood(f"the constant {token}")
-        return Number(token, None if "u" in m["end"].lower() else value, long)
+        return Number(token, None if signless else value, long)
     if _FLOAT.fullmatch(token):
         return Number(token, None)
     raise NotUnderstood(f"the constant {token}")

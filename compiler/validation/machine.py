@@ -151,7 +151,8 @@ class Shared(Memory):
         self.writers: list[tuple[Item, int] | None] = [None] * len(self.cells)
         self.readers: list[tuple[Item | None, object, int] | None] = [None] * len(self.cells)
 
-    def _epoch(self, it: Item) -> int:
+    def epoch(self, it: Item) -> int:
+        """The interval between barriers in which a work-item is."""
         return it.local_epoch if self.local else it.global_epoch
 
     def load(self, it: Item, i: Any) -> Any:
@@ -176,7 +177,7 @@ class Shared(Memory):
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell; nobody else may have read or written it since the last barrier."""
         i = self.place(it, i, "writes")
-        epoch = self._epoch(it)
+        epoch = self.epoch(it)
         w, r = self.writers[i], self.readers[i]
         if w is not None and w[0] is not it:
             if not (w[0].group is it.group and w[1] < epoch):

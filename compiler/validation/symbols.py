@@ -332,6 +332,43 @@ class Algebra:
             return self.made("in_range", to, x)
         return self.made(to, to, x)
 
+    def bits_of(self, x: Symbol, to: str) -> Symbol:
+        """The bits of a float as a whole number of as many."""
+        if x.op == "float_of_bits":
+            return x.args[0]  # type: ignore[no-any-return]
+        if x.op == "real" and not math.isnan(value_of(x)):
+            return self.whole(int(FLOATING[x.type](value_of(x)).view(f"i{BITS[to] // 8}")), to)
+        return self.made("bits_of_float", to, x)
+
+    def float_of(self, x: Symbol, to: str) -> Symbol:
+        """The float that has the bits of a whole number; where only its sign is changed, what that means.
+
+        >>> from relift.compiler.validation.symbols import Algebra
+        >>> a = Algebra()
+        >>> x = a.cell("x", 0, "f32")
+        >>> held = a.bits("and", a.bits_of(x, "i32"), a.whole(2**31 - 1, "i32"))
+        >>> a.float_of(held, "f32") is a.made("absolute", "f32", x)
+        True
+        """
+        if x.op == "bits_of_float":
+            return x.args[0]  # type: ignore[no-any-return]
+        if x.op == "whole":
+            held = np.array(x.args[0], f"i{BITS[x.type] // 8}").view(FLOATING[to])
+            return self.real(float(held), to)
+        for y, mask in (x.args, x.args[::-1]) if x.op.startswith("bitwise_") else ():
+            if y.op == "bits_of_float" and mask.op == "whole":
+                number, sign = y.args[0], -(1 << (BITS[x.type] - 1))
+                match x.op, mask.args[0]:
+                    case "bitwise_and", m if m == -sign - 1:
+                        return self.made("absolute", to, number)
+                    case "bitwise_xor", m if m == sign:
+                        return self.neg(number)
+                    case "bitwise_or", m if m == sign:
+                        return self.neg(self.made("absolute", to, number))
+                    case _:
+                        pass
+        return self.made("float_of_bits", to, x)
+
     def saturated(self, x: Symbol, to: str) -> Symbol:
         """A float as a whole number, towards zero, and the end of the range beyond it."""
         return self.made("saturated", to, x)

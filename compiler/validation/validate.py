@@ -283,7 +283,7 @@ class Comparison:
     ) -> Report:
         rows: list[list[Any]] = [[] for _ in self.plan.result.buffers]
         flattened(self.program.body.type, expected, rows)
-        normal = self.normal_form()
+        normal = self.normal_form(reassociate=reassociate)
         differing: list[str] = []
         unwritten: list[str] = []
         cells = 0
@@ -300,7 +300,7 @@ class Comparison:
                 if value is OPEN:
                     unwritten.append(f"{name}[{i}]")
                     continue
-                if not self._same(wanted, value, normal if reassociate else None):
+                if not self._same(wanted, value, normal):
                     if len(self.apart) < MOST_APART:
                         self.apart.append((f"{name}[{i}]", *self._lifted(wanted, value)))
                     differing.append(f"{name}[{i}] is {value} instead of {_plain(wanted)}")
@@ -315,9 +315,9 @@ class Comparison:
             return Report("refuted", "", detail, "values", counted, notes=notes)
         return Report("shown", "", "", None, counted, reassociate, notes)
 
-    def normal_form(self) -> Reassociation:
-        """How values are compared whose sums may be regrouped."""
-        return Reassociation(self.algebra)
+    def normal_form(self, *, reassociate: bool) -> Reassociation:
+        """How values are compared: sums of whole numbers have no order, those of floats where they may be regrouped."""
+        return Reassociation(self.algebra, floats=reassociate)
 
     def _lifted(self, wanted: Any, value: Any) -> tuple[Symbol, Symbol]:
         """Two values as symbols of one algebra."""
@@ -326,7 +326,7 @@ class Comparison:
             return known, value
         return known, self.algebra.whole(int(value), known.type)
 
-    def _same(self, wanted: Any, value: Any, normal: Reassociation | None) -> bool:
+    def _same(self, wanted: Any, value: Any, normal: Reassociation) -> bool:
         if wanted is value:
             return True
         wanted = self.domain.lifted(wanted)
@@ -342,7 +342,7 @@ class Comparison:
             value = self.algebra.truth(value)
         if wanted is value:
             return True
-        return normal is not None and wanted.type == value.type and normal(wanted) is normal(value)
+        return wanted.type == value.type and normal(wanted) is normal(value)
 
 
 def _plain(value: Any) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from relift.compiler.validation.regrouping import Reassociation
-from relift.compiler.validation.symbols import Symbol, value_of
+from relift.compiler.validation.regrouping import Reassociation, in_both, parts_beside
+from relift.compiler.validation.symbols import BITS, Symbol, value_of
 
 NOTE = "where nothing that is compared is NaN, and 0 and -0 are one"
 """What is assumed of such values."""
@@ -30,11 +31,18 @@ class WithoutNaN(Reassociation):
 
     def _made(self, x: Symbol, inner: Any) -> Symbol:
         made = super()._made(x, inner)
+        if made.type in BITS:
+            return made
         match made.op, made.args:
             case "not_equal" | "equal" as op, (a, b) if a is b:
                 return self.algebra.whole(int(op == "equal"), "bool")
-            case "bitwise_or" | "bitwise_and" as op, (a, b) if made.type == "bool":
-                return self.algebra.bits(op.removeprefix("bitwise_"), a, b)
+            case "any_mul", word if (truth := _truth_in(word)) is not None:
+                rest = [v for v in word if v is not truth]
+                return self._selected(
+                    truth.args[0], self._chain(made.type, rest), self.algebra.real(0.0, made.type)
+                )
+            case "any_add", word:
+                return self._without_opposites(made, word)
             case "select", (c, a, b):
                 return self._selected(c, a, b)
             case "maximum" | "minimum" as op, (a, b):
@@ -42,9 +50,23 @@ class WithoutNaN(Reassociation):
             case _:
                 return made
 
+    def _without_opposites(self, x: Symbol, word: tuple[Symbol, ...]) -> Symbol:
+        """A sum without what is added and taken away again."""
+        counts = Counter(word)
+        for v in list(counts):
+            if (other := self._negated(v)) in counts and other is not v:
+                common = min(counts[v], counts[other])
+                counts[v] -= common
+                counts[other] -= common
+        kept = list(counts.elements())
+        return x if len(kept) == len(word) else self._sum(x.type, kept)
+
     def _selected(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol:
         if c.op in ("lt", "le") and {*c.args} == {a, b}:
             return self._extreme("maximum" if c.args[0] is b else "minimum", a, b)
+        if common := in_both(a, b):
+            rest = [self._sum(a.type, parts_beside(v, common)) for v in (a, b)]
+            return self._sum(a.type, [*common.elements(), self._selected(c, *rest)])
         return self.algebra.select(c, a, b)
 
     def _extreme(self, op: str, a: Symbol, b: Symbol) -> Symbol:
@@ -66,3 +88,8 @@ class WithoutNaN(Reassociation):
         if not type_.startswith("f"):
             return None
         return self.algebra.real(float("-inf" if op == "maximum" else "inf"), type_)
+
+
+def _truth_in(word: tuple[Symbol, ...]) -> Symbol | None:
+    """A factor that is 1 where a condition holds, and 0 elsewhere."""
+    return next((v for v in word if v.op == v.type and v.args[0].type == "bool"), None)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.programs import typed
@@ -18,14 +19,14 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
 
-@pytest.mark.parametrize("k", KERNELS + STYLES, ids=lambda k: k.name)
+@pytest.mark.parametrize("k", KERNELS + STYLES + HABITS, ids=lambda k: k.name)
 def test_a_right_kernel_is_validated(k: ByHandKernel) -> None:
     """For all data, up to the order of sums."""
     found = validate_foreign(k.right(), k.program())
     assert found.verdict == "shown", found.text()
 
 
-@pytest.mark.parametrize("k", KERNELS + STYLES, ids=lambda k: k.name)
+@pytest.mark.parametrize("k", KERNELS + STYLES + HABITS, ids=lambda k: k.name)
 def test_a_wrong_kernel_is_refuted(k: ByHandKernel) -> None:
     """By what no kernel may do, or by a cell."""
     found = validate_foreign(k.wrong(), k.program())

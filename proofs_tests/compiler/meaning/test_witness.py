@@ -8,9 +8,9 @@ import pytest
 
 from proofs_tests.compiler.programs import typed
 from relift.compiler.meaning import witness
+from relift.compiler.meaning.computed import Machine
 from relift.compiler.meaning.evidence import Meaning, meaning_of
 from relift.compiler.meaning.judge import UNROLLS
-from relift.compiler.meaning.witness import Machine
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.semantics.indices.functions import reverse

@@ -1,0 +1,230 @@
+"""Values of whole numbers that are equal whatever their bits are, by Z3: tricks with shifts, masks and signs.
+
+What is computed of floats is a function of which nothing is known but that equal values give equal ones.
+
+>>> from relift.compiler.validation.bits import Bits
+>>> from relift.compiler.validation.symbols import Algebra
+>>> a = Algebra()
+>>> x, one, high = a.cell("x", 0, "i32"), a.whole(1, "i32"), a.whole(31, "i32")
+>>> lowest = a.made("shift_unsigned", "i32", a.mul(x, a.whole(2**31, "i32")), high)
+>>> Bits().same(lowest, a.bits("and", x, one)), Bits().same(lowest, x)
+(True, False)
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from relift.compiler.validation.symbols import BITS, Symbol, value_of
+
+MILLISECONDS = 2_000
+"""How long one question may take."""
+
+MOST_DIFFERENT = 8
+"""After so many values that are not shown to be equal, no other one is asked for."""
+
+MOST_SYMBOLS = 2_000
+"""A value that is made of more is not asked for."""
+
+
+def in_bits(function: str, bits: int, values: list[int]) -> int:
+    """What functions of OpenCL C are of numbers with so many bits, before they wrap around.
+
+    >>> from relift.compiler.validation.bits import in_bits
+    >>> in_bits("popcount", 32, [-1]), in_bits("clz", 32, [1]), in_bits("rotate", 32, [-2**31, 1])
+    (32, 31, 1)
+    """
+    return _KNOWN[function.removesuffix("_unsigned")](bits, *values)
+
+
+_KNOWN: Mapping[str, Callable[..., int]] = {
+    "popcount": lambda bits, x: (x % 2**bits).bit_count(),
+    "clz": lambda bits, x: bits - (x % 2**bits).bit_length(),
+    "ctz": lambda bits, x: bits if not x else (x & -x).bit_length() - 1,
+    "rotate": lambda bits, x, y: (x % 2**bits << y % bits) | (x % 2**bits >> bits - y % bits),
+    "abs_diff": lambda bits, x, y: abs(x - y),
+    "hadd": lambda bits, x, y: (x + y) >> 1,
+    "rhadd": lambda bits, x, y: (x + y + 1) >> 1,
+    "mul_hi": lambda bits, x, y: x * y >> bits,
+}
+
+ARGUMENTS = {name: 1 if name in ("popcount", "clz", "ctz") else 2 for name in _KNOWN}
+"""Such functions, and how many arguments each has."""
+
+SIGNLESS = frozenset(["abs_diff", "hadd", "rhadd", "mul_hi"])
+"""Those of them to which a sign makes a difference."""
+
+
+class Bits:
+    """Questions to Z3 whether values are equal for all inputs; with `ordered`, floats are in an order, and none is NaN."""
+
+    def __init__(self, *, ordered: bool = False) -> None:
+        import z3
+
+        self.z3 = z3
+        self.ordered = ordered
+        self.different = 0
+        self.known: dict[Symbol, Any] = {}
+
+    def same(self, x: Symbol, y: Symbol) -> bool:
+        """Whether two values of one type are surely equal."""
+        if self.different >= MOST_DIFFERENT or x.type != y.type or not _short(x, y):
+            return False
+        solver = self.z3.Solver()
+        solver.set("timeout", MILLISECONDS)
+        solver.add(self._of(x) != self._of(y))
+        found = bool(solver.check() == self.z3.unsat)
+        self.different += not found
+        return found
+
+    def _of(self, x: Symbol) -> Any:
+        """A value as a term of Z3, its parts first."""
+        waiting = [x]
+        while waiting:
+            now = waiting[-1]
+            needed = [v for v in now.args if isinstance(v, Symbol) and v not in self.known]
+            if needed and now not in self.known:
+                waiting += needed
+                continue
+            waiting.pop()
+            if now not in self.known:
+                self.known[now] = self._made(now)
+        return self.known[x]
+
+    def _sort(self, type_: str) -> Any:
+        if type_ == "bool":
+            return self.z3.BoolSort()
+        if type_ in BITS:
+            return self.z3.BitVecSort(BITS[type_])
+        return self.z3.RealSort() if self.ordered else self.z3.DeclareSort(type_)
+
+    def _made(self, x: Symbol) -> Any:
+        values = [self.known[v] for v in x.args if isinstance(v, Symbol)]
+        if not values and x.op == "whole":
+            whole = x.args[0]
+            return (
+                self.z3.BoolVal(bool(whole))
+                if x.type == "bool"
+                else self.z3.BitVecVal(whole, BITS[x.type])
+            )
+        if self.ordered and x.op == "real" and math.isfinite(value_of(x)):
+            return self.z3.RealVal(str(Fraction(value_of(x))))
+        if len(values) != len(x.args) or not values:
+            return self.z3.Const(f"value{x.number}", self._sort(x.type))
+        kinds = {v.type for v in x.args[1:] or x.args}
+        found = None
+        if x.op == "select" or kinds <= BITS.keys() | {"bool"}:
+            found = self._meant(x, values)
+        elif self.ordered:
+            found = self._by_order(x, values)
+        if found is not None:
+            return found
+        sorts = [self._sort(v.type) for v in x.args]
+        name = f"{x.op} of {', '.join(v.type for v in x.args)}"
+        return self.z3.Function(name, *sorts, self._sort(x.type))(*values)
+
+    def _by_order(self, x: Symbol, values: list[Any]) -> Any:
+        """What the order of floats means; sums and products are functions of which nothing is known."""
+        z3, op = self.z3, x.op.removeprefix("any_")
+        if op in ("minimum", "maximum"):
+            before = operator.lt if op == "minimum" else operator.gt
+            return reduce(lambda a, b: z3.If(before(a, b), a, b), values)
+        if op == "mul" and len(values) == 2:
+            for factor, other in (x.args, x.args[::-1]):
+                if factor.op == "real" and value_of(factor) == -1.0:
+                    return -self.known[other]
+        known: dict[str, Callable[..., Any]] = {
+            "lt": operator.lt, "le": operator.le, "equal": operator.eq, "not_equal": operator.ne,
+            "absolute": lambda v: z3.If(v < 0, -v, v), "neg": operator.neg,
+        }  # fmt: skip
+        return known[op](*values) if op in known else None
+
+    def _meant(self, x: Symbol, values: list[Any]) -> Any:
+        """An operation on whole numbers or truth values; None where it is not known."""
+        z3, op = self.z3, x.op.removeprefix("any_")
+        if x.type == "bool" and op in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert"):
+            return {
+                "and": z3.And,
+                "or": z3.Or,
+                "xor": lambda *v: reduce(z3.Xor, v),
+                "invert": z3.Not,
+            }[op.removeprefix("bitwise_")](*values)
+        if op in ("mask", *BITS) or op == "extended":
+            return self._converted(x, values[0])
+        if op in _ENDS:
+            before = {"<": operator.lt, ">": operator.gt, "u<": z3.ULT, "u>": z3.UGT}[_ENDS[op]]
+            return reduce(lambda a, b: z3.If(before(a, b), a, b), values)
+        if op.removesuffix("_unsigned") in _KNOWN:
+            return self._of_function(op, BITS[x.type], values)
+        known: dict[str, Callable[..., Any]] = {
+            "add": lambda *v: reduce(operator.add, v), "mul": lambda *v: reduce(operator.mul, v),
+            "bitwise_and": lambda *v: reduce(operator.and_, v), "bitwise_or": lambda *v: reduce(operator.or_, v),
+            "bitwise_xor": lambda *v: reduce(operator.xor, v), "invert": operator.invert, "sub": operator.sub,
+            "neg": operator.neg, "shift": operator.rshift, "shift_unsigned": z3.LShR, "quotient": operator.truediv,
+            "quotient_unsigned": z3.UDiv, "rest": z3.SRem, "rest_unsigned": z3.URem, "lt": operator.lt, "le": operator.le,
+            "below": z3.ULT, "at_most": z3.ULE, "equal": operator.eq, "not_equal": operator.ne, "select": z3.If,
+            "absolute": lambda v: z3.If(v < 0, -v, v), "floor_divide": self._floor, "modulo": self._modulo,
+        }  # fmt: skip
+        return known[op](*values) if op in known else None
+
+    def _floor(self, x: Any, y: Any) -> Any:
+        """The quotient, rounded down; 0 by 0."""
+        z3, rest = self.z3, self.z3.SRem(x, y)
+        down = z3.If(z3.And(rest != 0, (rest < 0) != (y < 0)), x / y - 1, x / y)
+        return z3.If(y == 0, 0, down)
+
+    def _modulo(self, x: Any, y: Any) -> Any:
+        return x - self._floor(x, y) * y
+
+    def _converted(self, x: Symbol, value: Any) -> Any:
+        z3, before, bits = self.z3, x.args[0].type, BITS[x.type]
+        if before == "bool":
+            one = z3.BitVecVal(-1 if x.op == "mask" else 1, bits)
+            return z3.If(value, one, z3.BitVecVal(0, bits))
+        more = bits - BITS[before]
+        if more <= 0:
+            return z3.Extract(bits - 1, 0, value)
+        return z3.ZeroExt(more, value) if x.op == "extended" else z3.SignExt(more, value)
+
+    def _of_function(self, op: str, bits: int, values: list[Any]) -> Any:
+        """A function of OpenCL C; None where it is left as one of which nothing is known."""
+        z3, name = self.z3, op.removesuffix("_unsigned")
+        if name == "rotate":
+            return z3.RotateLeft(*values)
+        if name == "popcount":
+            lanes = [z3.ZeroExt(bits - 1, z3.Extract(k, k, values[0])) for k in range(bits)]
+            return reduce(operator.add, lanes)
+        if name in ("clz", "ctz"):
+            places = range(bits) if name == "clz" else reversed(range(bits))
+            found = z3.BitVecVal(bits, bits)
+            for k in places:
+                here = z3.BitVecVal(bits - 1 - k if name == "clz" else k, bits)
+                found = z3.If(z3.Extract(k, k, values[0]) == 1, here, found)
+            return found
+        longer = z3.ZeroExt if op.endswith("_unsigned") else z3.SignExt
+        a, b = (longer(bits, v) for v in values)
+        wide = {
+            "abs_diff": lambda: z3.If(a < b, b - a, a - b), "hadd": lambda: (a + b) >> 1,
+            "rhadd": lambda: (a + b + 1) >> 1, "mul_hi": lambda: z3.LShR(a * b, bits),
+        }[name]()  # fmt: skip
+        return z3.Extract(bits - 1, 0, wide)
+
+
+_ENDS = {"minimum": "<", "maximum": ">", "minimum_unsigned": "u<", "maximum_unsigned": "u>"}
+
+
+def _short(*values: Symbol) -> bool:
+    """Whether values are made of few others."""
+    seen: set[Symbol] = set()
+    todo = list(values)
+    while todo and len(seen) <= MOST_SYMBOLS:
+        x = todo.pop()
+        if x not in seen:
+            seen.add(x)
+            todo += [v for v in x.args if isinstance(v, Symbol)]
+    return len(seen) <= MOST_SYMBOLS
