@@ -16,6 +16,8 @@ from relift.device import CPU, GPU, DeviceDescription, Packing
 from relift.egraph.cost.model import Cost, estimate
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.folds.shared import blocks_of_folds
+from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.errors import Unsupported
 from relift.semantics.language import vocabulary as rl
@@ -504,6 +506,20 @@ def test_a_table_that_each_row_goes_through_is_sent_again_if_it_is_not_near(
     sent = (often - once) / (4096 - 256) * device.bandwidth_gbs * 1e9
     own = 4 * (16 + 16 * rows)  # of a row, read and written
     assert (sent < 1.1 * own) if near else (sent > 5 * own)
+
+
+@pytest.mark.parametrize(("length", "near"), [(3072, True), (3840, False), (8192, False)])
+def test_rows_are_folded_together_where_one_crowds_out_what_all_of_them_read(
+    length: int, near: bool
+) -> None:
+    """One row with a vector of 12 KB leaves that in a nearest cache of 32 KB; with one of 15 KB it finds little of it again."""
+    product = load_program(str(EXAMPLES / "matvec.py")).at({"n": 4096, "m": length})
+    device = dataclasses.replace(CPU, nearest_bytes=1 << 15)
+    one, eight = (
+        estimate(dataclasses.replace(product, body=derive(product, tactic).result), device).seconds
+        for tactic in (rows_of_items(1, 16, 1 << 15), blocks_of_folds(8, 16))
+    )
+    assert (one < eight) == near
 
 
 def test_numbers_for_all_lanes_are_dear_if_each_is_in_a_line_of_its_own() -> None:
