@@ -99,9 +99,12 @@ def blocks_of_folds(results: int, width: int) -> Tactic:
 
     def results_of(at: Rewriting, place: Position) -> Rewriting:
         loops: list[Position] = []
+        own = _own(term_at(at.term, place))
         for fold in _sharing(at, place):
-            at = inside(*fold)(in_vectors(width))(at, place)
-            loops.append((*fold, *_loop(term_at(at.term, (*place, *fold)))))
+            at = inside(*fold)(then(_out_of_zips, in_vectors(width)))(at, place)
+            loop = (*fold, *_loop(term_at(at.term, (*place, *fold))))
+            at = inside(*loop)(repeat(_beside(own)))(at, place)
+            loops.append(loop)
         written = copy(UNROLLED) if loops == [("f",)] else UNROLLED
         block = then(*(apart(loop, lifted()) for loop in loops), written)
         return _in_blocks(results, block)(at, place)
@@ -217,6 +220,12 @@ def _shared_first(at: Rewriting, place: Position) -> Tactic:
 def _own(t: Term) -> frozenset[str]:
     """The names of an element of the map."""
     return frozenset(x.name for x in t.f.parameters) if isinstance(t, Map) else frozenset()
+
+
+_out_of_zips = repeat(
+    topdown(first(apply("zip_map_left"), apply("zip_map_right"), apply("map_fusion")))
+)
+"""What is computed of each element that a fold goes through is computed by its steps."""
 
 
 def _beside(own: frozenset[str]) -> Tactic:
