@@ -69,9 +69,12 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
         return literal(value, expected)
     if isinstance(value, Size):
         return overloading.number_of(value, expected)
-    if isinstance(value, Incomplete):
-        raise IllTyped(f"{value.__name__} still lacks arguments: {', '.join(value.missing)}")
-    raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
+    hint = (
+        ""
+        if isinstance(value, Incomplete)
+        else "; a program computes with its parameters and numbers"
+    )
+    raise IllTyped(f"{_not_a_term(value)}{hint}")
 
 
 def _adapted(t: Term, expected: Type | None) -> Term:
@@ -136,6 +139,8 @@ def _not_a_term(value: object) -> str:
         number = isinstance(value, np.generic) or np.shape(value) == ()
         hint = "write float(...) or int(...) around it, or " if number else ""
         return f"a NumPy value of shape {np.shape(value)} is not a term: {hint}make it a parameter"
+    if isinstance(value, Incomplete):
+        return f"{value.__name__} still lacks arguments: {', '.join(value.missing)}"
     if callable(value):
         name = getattr(value, "__name__", repr(value))
         return f"the function {name} is not a term: call it, or give it to map"

@@ -289,6 +289,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.reduce_seq(0.0, lambda acc, x: acc + x, xs),
         "the function <lambda> is not a term: call it, or give it to map; a program computes with its parameters and numbers",
     ),
+    "forgotten beside a number": (
+        lambda: rl.map(lambda x: x - rl.at_runtime(1, xs), xs),
+        "sub works on scalars: at_runtime still lacks arguments: xs",
+    ),
     "forgotten": (lambda: rl.zip(xs, rl.map(lambda x: x)), "map still lacks arguments: xs"),
     "too many": (lambda: rl.map(lambda x: x, xs, ys), "map takes 2 arguments, 3 are given: f, xs"),
     "select cond": (
