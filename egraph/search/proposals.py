@@ -74,14 +74,17 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
+from relift.rewrites.tactics.batches import rows_of_batches, where_written
 from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    derive,
     everywhere,
     first,
     fuse,
     inside,
+    then,
 )
 from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
@@ -403,8 +406,9 @@ class Proposals:
         written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
         found = list(written)
         for tactic in folded_by_groups(self.source, self.device):
-            with suppress(NoMatch):
-                found += self.lowerings(after(self.source, self._given(), tactic))
+            for way in (tactic, then(rows_of_batches(), where_written(tactic))):
+                with suppress(NoMatch):
+                    found += self.lowerings(after(self.source, self._given(), way))
         return _ranked(found)
 
     def unchosen(self) -> Program:
@@ -432,12 +436,22 @@ _PLANS_OF_ROWS = (
     shared_rows,
     vector_folds,
     staged_blocks,
+    chunked_scans,
 )
 
 
 def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """What the shape of a program proposes, and that of what it only rearranges."""
     yield from itertools.chain(*(plan(program, device) for plan in _PLANS))
+    yield from _planned_within(program, device)
+    with suppress(NoMatch):
+        rows = rows_of_batches()
+        together = replace(program, body=derive(program, rows).result)
+        yield from (then(rows, tactic) for tactic in _planned_within(together, device))
+
+
+def _planned_within(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """What the shape of what a program only rearranges proposes."""
     if below := written_place(program.body):
         rearranged = replace(program, body=term_at(program.body, below))
         found = itertools.chain(*(plan(rearranged, device) for plan in _PLANS_OF_ROWS))

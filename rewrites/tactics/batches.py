@@ -1,4 +1,4 @@
-"""A tactic for batches: what each of them computes by folds becomes an array for all of them.
+"""Tactics for batches: what each of them computes by folds becomes an array for all of them, and the rows of all are one table.
 
 Several heads of attention are such a program: each has scores for its rows, their largest, the sum of their powers.  Each
 of these is an array with an element for every row of every batch, which a kernel of its own may store, and what a kernel
@@ -17,8 +17,10 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.nests.dimensions import rows_joined
 from relift.rewrites.tactics.sharing import apart
 from relift.rewrites.tactics.transpositions import only, zips_on_the_right
+from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import Position, term_at
@@ -43,6 +45,32 @@ def batches_apart(*, rows: bool = False) -> Tactic:
     ['map_fission_with_zip', 'map_fission_with_zip']
     """
     return then(apart(within=True, rows=rows), repeat(topdown(_of_what_is_read)))
+
+
+def rows_of_batches() -> Tactic:
+    """Maps within maps, the innermost over rows that are folded, go through the rows of all batches.
+
+    It raises `NoMatch` where a row is folded with what belongs to its batch alone.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.batches import rows_of_batches
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def sums(x: rl.f32[2, 3, 4]):
+    ...     return rl.map(lambda rows: rl.map(lambda r: rl.reduce(rl.add, 0.0, r), rows), x)
+    >>> print(rl.show(derive(sums, rows_of_batches()).result))
+    split(3, map(lambda x_: reduce(add, 0.0, x_), join(x)))
+    """
+    return then(rows_joined, repeat(where_written(rows_joined)))
+
+
+def where_written(tactic: Tactic) -> Tactic:
+    """A tactic where the results of a program are computed, which are rearranged."""
+
+    def done(at: Rewriting, place: Position) -> Rewriting:
+        return tactic(at, (*place, *written_place(term_at(at.term, place))))
+
+    return done
 
 
 def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:

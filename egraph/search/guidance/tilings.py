@@ -28,7 +28,7 @@ from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Reduction
 from relift.semantics.syntax.binding import positions, term_at
-from relift.semantics.syntax.terms import Apply, Lambda, Term, children
+from relift.semantics.syntax.terms import Apply, Combine, Lambda, Term, children
 from relift.semantics.syntax.types import Scalar, Tuple, Type, cells, dimensions, types_within
 
 DERIVED = 8
@@ -137,7 +137,7 @@ def _numbers(t: Type) -> int:
 def _multiply_adds(folded: Reduction) -> int:
     """About how many a step has."""
     (step,) = (f for _, f in children(folded) if isinstance(f, Lambda))
-    return max(1, sum(isinstance(t, Apply) for _, t in positions(step.body)) // 2)
+    return max(1, sum(isinstance(t, Apply | Combine) for _, t in positions(step.body)) // 2)
 
 
 def _length(t: Term) -> int:

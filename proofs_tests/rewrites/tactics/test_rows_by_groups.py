@@ -143,3 +143,34 @@ def test_what_is_computed_before_the_folds_is_computed_once() -> None:
     np.testing.assert_allclose(
         compiled(a, kept), numpys_softmax(np.where(kept > 0, a, -1.0)), rtol=1e-5
     )
+
+
+@rl.program
+def centred(a: rl.f32[b, n, m]):
+    def of_a_row(row):
+        mean = rl.reduce(rl.add, 0.0, row) / m
+        return rl.map(lambda x: x - mean, row)
+
+    return rl.map(lambda rows: rl.map(of_a_row, rows), a)
+
+
+@rl.program
+def running(a: rl.f32[b, n, m]):
+    return rl.map(lambda rows: rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), rows), a)
+
+
+@rl.program
+def deviations(a: rl.f32[b, n, m], centres: rl.f32[b, n]):
+    def of_a_row(p):
+        squares = rl.map(lambda x: (x - p[1]) * (x - p[1]), p[0])
+        return rl.reduce(rl.add, 0.0, squares)
+
+    return rl.map(lambda rows: rl.map(of_a_row, rl.zip(rows[0], rows[1])), rl.zip(a, centres))
+
+
+@pytest.mark.parametrize("program", [centred, running, deviations], ids=lambda p: p.name)
+def test_long_rows_of_batches_take_what_long_rows_take(program: Program) -> None:
+    """Rows that no local memory holds are folded, or scanned, by groups in maps of maps too: a work-item each is 20 times slower."""
+    sizes = {"b": 8, "n": 256, "m": 65536}
+    found = min(each.cost.seconds for each in rl.optimize(program, sizes, "gpu").candidates)
+    assert found <= 4 * least_seconds(program.at(sizes), GPU)

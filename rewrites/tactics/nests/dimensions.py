@@ -2,6 +2,7 @@
 
     one_fold          a fold of folds goes through joined arrays
     rows_joined       maps over the rows of a table, and the elements of each, go through the joined rows
+    batches_outside   what each row of a table is zipped with is gone through before the rows
     layout_outside    what is only rearranged of the results of a map is rearranged after it
 
 A convolution of several channels, for one, becomes all pairs of a filter and a window, as arrays that nobody stores.
@@ -22,10 +23,12 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in, together
+from relift.rewrites.tactics.nests.tupling import tupled
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Join, Map, Reduce, Reduction, Zip
-from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.patterns import Join, Map, Reduce, Reduction, ScanSeq, Zip
+from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import (
+    Get,
     Lambda,
     Pattern,
     Term,
@@ -42,7 +45,8 @@ def nested() -> Tactic:
     return then(
         repeat(topdown(one_fold)),
         together(),
-        repeat(topdown(first(_rows_joined, _folds_outside))),
+        repeat(topdown(tupled)),
+        repeat(topdown(first(_batches_outside, rows_joined, _folds_outside))),
     )
 
 
@@ -115,11 +119,11 @@ def _without_identities(at: Rewriting, place: Position) -> Rewriting:
 # ---- parallel dimensions
 
 
-def _rows_joined(at: Rewriting, place: Position) -> Rewriting:
+def rows_joined(at: Rewriting, place: Position) -> Rewriting:
     """Two nested maps, the inner one over what belongs to an element of the outer one, are one over joined rows."""
     t = term_at(at.term, place)
     if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map) or not _folds(inner):
-        raise NoMatch("no two maps around a fold")
+        raise NoMatch("no two maps around a fold or a scan")
     (row,) = t.f.parameters
     if row.name in free_variables(inner.f.body) - {x.name for x in inner.f.parameters}:
         raise NoMatch("the inner function needs the element of the outer map")
@@ -128,6 +132,35 @@ def _rows_joined(at: Rewriting, place: Position) -> Rewriting:
     if inner.xs != Var(row.name, row.type):
         at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
     return apply("map_map_flat")(at, place)
+
+
+def _batches_outside(at: Rewriting, place: Position) -> Rewriting:
+    """Rows that are each zipped with one array of tables are gone through after that: its elements are the batches."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map):
+        raise NoMatch("no two maps")
+    (row,), (pair,) = t.f.parameters, inner.f.parameters
+    if not isinstance(inner.xs, Zip) or not isinstance(table := inner.f.body, Map):
+        raise NoMatch("no row is zipped with tables")
+    of_row = [row.name in free_variables(u) for u in (inner.xs.xs, inner.xs.ys)]
+    if all(of_row):
+        raise NoMatch("what the rows are zipped with is not the same for all")
+    if of_row[1] or isinstance(inner.xs.xs, Zip):
+        in_front = apply("zip_swap" if of_row[1] else "zip_rotate_right")
+        zipped = then(inside("xs")(in_front), apply("map_fusion"))
+        return then(inside("f")(zipped), _batches_outside)(at, place)
+    if not _folds(table) or not _reads_only(table.xs, pair, 1):
+        raise NoMatch("what the rows are zipped with holds no columns that are folded")
+    if inner.xs.xs != Var(row.name, row.type):
+        raise NoMatch("what is zipped is no row")
+    return apply("map_zip_interchange")(at, place)
+
+
+def _reads_only(t: Term, pair: Var, index: int) -> bool:
+    """Whether a term reads this component of a pair and not the other."""
+    read = [u for _, u in positions(t) if isinstance(u, Get) and u.of == Var(pair.name, pair.type)]
+    whole = sum(u == Var(pair.name, pair.type) for _, u in positions(t))
+    return len(read) == whole > 0 and {u.index for u in read} == {index}
 
 
 def _folds_outside(at: Rewriting, place: Position) -> Rewriting:
@@ -166,4 +199,4 @@ def _rearranged(t: Term) -> Position:
 
 
 def _folds(t: Term) -> bool:
-    return any(isinstance(u, Reduction) for u, _ in subterms(t))
+    return any(isinstance(u, Reduction | ScanSeq) for u, _ in subterms(t))

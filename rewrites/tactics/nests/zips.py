@@ -3,7 +3,7 @@
     reduce_seq f z (zip (zip a b) (zip c d))  =  reduce_seq g z (zip (zip a c) (zip b d))
 
 where a and c belong to the outer element, say.  Zips are made a list, which is sorted by whose they are, and cut where
-the first of the others stands; what the function reads follows.
+the first of the others stands; what is zipped twice is read once, and what the function reads follows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ReduceSeq, Zip
-from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.binding import Position, canonical, term_at
+from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Tuple, dimensions
 
 
@@ -46,14 +46,19 @@ def by_owner(is_first: Callable[[Term], bool]) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = repeat(_listed)(at, place)
-        arrays = _arrays(at, place)
-        firsts = [is_first(t) for t in arrays]
-        if not any(firsts) or all(firsts):
+        arrays = [canonical(t) for t in _arrays(at, place)]
+        if len({is_first(t) for t in arrays}) == 1:
             raise NoMatch("all that a fold goes through belongs together")
-        while (out := _out_of_order(firsts)) is not None:
-            at = _swapped(out, last=out + 2 == len(firsts))(at, place)
-            firsts[out : out + 2] = firsts[out + 1], firsts[out]
-        for _ in range(sum(firsts) - 1):
+        wanted = sorted(dict.fromkeys(arrays), key=lambda t: not is_first(t))
+        ranks = [wanted.index(t) for t in arrays]
+        while (out := _out_of_order(ranks)) is not None:
+            at = _swapped(out, last=out + 2 == len(ranks))(at, place)
+            ranks[out : out + 2] = ranks[out + 1], ranks[out]
+        for number, next_number in reversed(list(pairwise(range(len(ranks))))):
+            if ranks[number] == ranks[next_number]:
+                at = _read_once(number, last=next_number + 1 == len(ranks))(at, place)
+                del ranks[next_number]
+        for _ in range(sum(map(is_first, wanted)) - 1):
             at = _settled("zip_rotate_left")(at, place)
         return at
 
@@ -70,10 +75,10 @@ def _arrays(at: Rewriting, place: Position) -> list[Term]:
     return [*found, t]
 
 
-def _out_of_order(firsts: list[bool]) -> int | None:
-    """Where one that is not first stands before one that is."""
-    pairs = enumerate(pairwise(firsts))
-    return next((i for i, pair in pairs if pair == (False, True)), None)
+def _out_of_order(ranks: list[int]) -> int | None:
+    """Where one stands before one that belongs before it."""
+    pairs = enumerate(pairwise(ranks))
+    return next((i for i, (this, following) in pairs if this > following), None)
 
 
 def _swapped(index: int, *, last: bool) -> Tactic:
@@ -86,6 +91,14 @@ def _swapped(index: int, *, last: bool) -> Tactic:
         _settled("zip_swap", *place, "xs"),
         _settled("zip_rotate_right", *place),
     )
+
+
+def _read_once(index: int, *, last: bool) -> Tactic:
+    """An array of a list of zips, and the same as the next one, as one array."""
+    place = ("ys",) * index
+    if last:
+        return _settled("zip_same", *place)
+    return then(_settled("zip_rotate_left", *place), _settled("zip_same", *place, "xs"))
 
 
 def _settled(rule: str, *fields: str) -> Tactic:
@@ -120,7 +133,7 @@ def _one_zip_outwards(at: Rewriting, place: Position) -> Rewriting:
 
 
 def _rearranges(t: Term) -> bool:
-    """Whether a map makes other tuples of tuples."""
+    """Whether a map makes other tuples of tuples, or of numbers."""
     if not isinstance(t, Map) or not is_layout(t.f.body):
         return False
-    return isinstance(dimensions(t.xs.type)[1], Tuple)
+    return isinstance(dimensions(t.xs.type)[1], Tuple) or isinstance(t.f.body, MakeTuple)
