@@ -6,7 +6,6 @@ reduce op z              =  reduce_seq (\\acc c. op acc (reduce op z c)) z . spl
 reduce op z . join       =  reduce op z . map (reduce op z)
 reduce op z . map (reduce op z)  =  reduce op z . map (reduce op z) . transpose    (op commutative)
 reduce op z (concat xs ys)       =  op (reduce op z xs) (reduce op z ys)
-(reduce_seq f y, reduce_seq g z) =  reduce_seq (\\(a, b) (x, v). (f a x, g b v)) (y, z) . zip
 reduce_seq f z . join    =  reduce_seq (\\acc xs. reduce_seq f acc xs) z
 partial_reduce op z m    =  map (reduce op z) . split m
 reduce plus o . map (times c)    =  times c . reduce plus o                        (o with c times o = o)
@@ -22,8 +21,6 @@ from relift.rewrites.notation import (
     MONOID,
     A,
     B,
-    C,
-    D,
     k,
     m,
     n,
@@ -116,17 +113,6 @@ def reduce_seq_join(f: Fun[B, A, B], z: B, xss: A[k, m]):
     return (
         reduce_seq(f, z, join(xss)),
         reduce_seq(lambda acc, xs: reduce_seq(f, acc, xs), z, xss),
-    )
-
-
-@rule(
-    source="Meijer, Fokkinga and Paterson, FPCA'91, tupling (banana split); LIFT reduceFusionInZip"
-)
-def reduce_seq_pair(f: Fun[C, A, C], g: Fun[D, B, D], y: C, z: D, xs: A[n], ys: B[n]):
-    """Two folds of arrays of one length are one fold of pairs."""
-    return (
-        (reduce_seq(f, y, xs), reduce_seq(g, z, ys)),
-        reduce_seq(lambda acc, p: (f(acc[0], p[0]), g(acc[1], p[1])), (y, z), zip(xs, ys)),
     )
 
 

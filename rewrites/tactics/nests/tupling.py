@@ -37,7 +37,7 @@ def tupled(at: Rewriting, place: Position) -> Rewriting:
     ...         return reduce_seq(lambda s, p: s + p[0] * p[1], 0.0, zip(u, v))
     ...     return map(lambda r: map(lambda w: dot(r, w[0]) * exp(dot(r, w[1])), zip(a, b)), x)
     >>> [step.rule for step in derive(gated, tupled).steps]
-    ['let_inline', 'let_inline', 'let_let_pair', 'reduce_seq_pair', 'let_inline']
+    ['let_inline', 'let_inline', 'let_let_pair', 'reduce_fusion_in_zip', 'let_inline']
     """
     outer = term_at(at.term, place)
     if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
@@ -48,7 +48,7 @@ def tupled(at: Rewriting, place: Position) -> Rewriting:
     at = apply("let_inline", "backward", parts={"x": places_of(inner.f.body, one)[0]})(at, cell)
     named = term_at(at.term, (*cell, "f"))
     at = apply("let_inline", "backward", parts={"x": places_of(named, other)[0]})(at, (*cell, "f"))
-    pair = then(apply("let_let_pair"), inside("x")(apply("reduce_seq_pair")), apply("let_inline"))
+    pair = then(apply("let_let_pair"), inside("x")(apply("reduce_fusion_in_zip")), apply("let_inline"))
     return pair(at, cell)
 
 
