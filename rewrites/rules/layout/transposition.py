@@ -6,7 +6,6 @@ map transpose . transpose . map transpose  =  transpose . map transpose . transp
 split m . transpose                      =  map transpose . transpose . map (split m)
 map (split m) . transpose                =  transpose . map transpose . split m
 transpose . map (split m)                =  map transpose . split m . transpose
-map (\\xs. map (uncurry f) (zip xs ys))  =  transpose . map (\\(c, y). map (\\x. f x y) c) . (`zip` ys) . transpose
 the same three with slide for split      (read from right to left: with join on the other side)
 transpose . join                         =  map join . transpose . map transpose
 map join . transpose                     =  transpose . join . map transpose
@@ -16,7 +15,7 @@ transpose . map join                     =  join . map transpose . transpose
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, C, k, m, n, size, step
+from relift.rewrites.notation import A, B, k, m, n, size, step
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     generate,
@@ -46,17 +45,6 @@ def map_map_transpose(f: Fun[A, B], xss: A[k, m]):
     return (
         map(lambda row: map(f, row), transpose(xss)),
         transpose(map(lambda row: map(f, row), xss)),
-    )
-
-
-@rule(
-    source="LIFT mapMapTranspose, of rows zipped with what all of them share; loop interchange, Bird, theory of lists"
-)
-def map_zip_interchange(f: Fun[A, B, C], xss: A[k, m], ys: B[m]):
-    """Going through rows zipped with one array is going through columns, each with an element of it, transposed."""
-    return (
-        map(lambda xs: map(lambda p: f(p[0], p[1]), zip(xs, ys)), xss),
-        transpose(map(lambda q: map(lambda x: f(x, q[1]), q[0]), zip(transpose(xss), ys))),
     )
 
 

@@ -153,7 +153,7 @@ def _batches_outside(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("what the rows are zipped with holds no columns that are folded")
     if inner.xs.xs != Var(row.name, row.type):
         raise NoMatch("what is zipped is no row")
-    return apply("map_zip_interchange")(at, place)
+    return apply("map_interchange_zip_inside")(at, place)
 
 
 def _reads_only(t: Term, pair: Var, index: int) -> bool:
