@@ -48,7 +48,9 @@ def tupled(at: Rewriting, place: Position) -> Rewriting:
     at = apply("let_inline", "backward", parts={"x": places_of(inner.f.body, one)[0]})(at, cell)
     named = term_at(at.term, (*cell, "f"))
     at = apply("let_inline", "backward", parts={"x": places_of(named, other)[0]})(at, (*cell, "f"))
-    pair = then(apply("let_let_pair"), inside("x")(apply("reduce_fusion_in_zip")), apply("let_inline"))
+    pair = then(
+        apply("let_let_pair"), inside("x")(apply("reduce_fusion_in_zip")), apply("let_inline")
+    )
     return pair(at, cell)
 
 
