@@ -50,15 +50,20 @@ THREE = _of_pairs(lambda r, a, b: dot(r, a) + dot(r, b) * _largest(r, b))
 
 @typed(x=f32[16, 8], y=f32[16, 12], a=f32[16, 8], b=f32[16, 12])
 def two_lengths(x: Any, y: Any, a: Any, b: Any) -> Any:
-    cell = lambda r, q: dot(r[0], q[0]) + dot(r[1], q[1])
+    def cell(r: Any, q: Any) -> Any:
+        return dot(r[0], q[0]) + dot(r[1], q[1])
+
     return rl.map(lambda r: rl.map(lambda q: cell(r, q), rl.zip(a, b)), rl.zip(x, y))
 
 
 @typed(x=f32[16, 3, 8], w=f32[3, 8, 16], bias=f32[3, 16])
 def of_heads(x: Any, w: Any, bias: Any) -> Any:
     """Each token has a row for each head, which has its own matrix."""
-    cell = lambda r, q: dot(r, q[0]) + q[1]
-    head = lambda p: rl.map(lambda q: cell(p[0], q), rl.zip(rl.transpose(p[1]), p[2]))
+
+    def head(p: Any) -> Any:
+        columns = rl.zip(rl.transpose(p[1]), p[2])
+        return rl.map(lambda q: dot(p[0], q[0]) + q[1], columns)
+
     return rl.map(lambda token: rl.map(head, rl.zip(token, w, bias)), x)
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, apply, inside, then
-from relift.semantics.patterns import Map, ReduceSeq
+from relift.semantics.patterns import Fold, Map, ReduceSeq
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -54,7 +54,7 @@ def tupled(at: Rewriting, place: Position) -> Rewriting:
     return pair(at, cell)
 
 
-def _folds(cell: Term, own: set[str]) -> list[ReduceSeq]:
+def _folds(cell: Term, own: set[str]) -> list[Fold]:
     """The folds of a cell, each once, that need the elements of both maps, and nothing that the cell binds."""
     found = {
         canonical(t): t
@@ -64,7 +64,7 @@ def _folds(cell: Term, own: set[str]) -> list[ReduceSeq]:
     return list(found.values())
 
 
-def _first_two(folds: list[ReduceSeq]) -> tuple[ReduceSeq, ReduceSeq]:
+def _first_two(folds: list[Fold]) -> tuple[Fold, Fold]:
     """The first two of as many elements of which neither needs the other's result."""
     for one, other in combinations(folds, 2):
         lengths = [dimensions(t.xs.type)[0][0] for t in (one, other)]
