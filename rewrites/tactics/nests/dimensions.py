@@ -122,7 +122,9 @@ def _without_identities(at: Rewriting, place: Position) -> Rewriting:
 def rows_joined(at: Rewriting, place: Position) -> Rewriting:
     """Two nested maps, the inner one over what belongs to an element of the outer one, are one over joined rows."""
     t = term_at(at.term, place)
-    if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map) or not _folds(inner):
+    if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map):
+        raise NoMatch("no two maps")
+    if not _folds(inner) and not _scans(inner):
         raise NoMatch("no two maps around a fold or a scan")
     (row,) = t.f.parameters
     if row.name in free_variables(inner.f.body) - {x.name for x in inner.f.parameters}:
@@ -199,4 +201,8 @@ def _rearranged(t: Term) -> Position:
 
 
 def _folds(t: Term) -> bool:
-    return any(isinstance(u, Reduction | ScanSeq) for u, _ in subterms(t))
+    return any(isinstance(u, Reduction) for u, _ in subterms(t))
+
+
+def _scans(t: Term) -> bool:
+    return any(isinstance(u, ScanSeq) for u, _ in subterms(t))
