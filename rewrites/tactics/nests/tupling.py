@@ -64,7 +64,7 @@ def _folds(cell: Term, own: set[str]) -> list[Fold]:
     return list(found.values())
 
 
-def _first_two(folds: list[Fold]) -> tuple[Fold, Fold]:
+def _first_two(folds: list[Fold]) -> tuple[Term, Term]:
     """The first two of as many elements of which neither needs the other's result."""
     for one, other in combinations(folds, 2):
         lengths = [dimensions(t.xs.type)[0][0] for t in (one, other)]
