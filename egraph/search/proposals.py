@@ -39,30 +39,11 @@ from relift.egraph.search.derived import (
     with_copies,
 )
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
-from relift.egraph.search.guidance.fold_plans import (
-    cooperative_reductions,
-    folded_by_groups,
-    folds_in_bins,
-    partial_folds,
-    several_results_each,
-    vector_folds,
-)
+from relift.egraph.search.guidance.by_shape import folded_whole, planned
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
-from relift.egraph.search.guidance.plans import (
-    Plan,
-    chunked_scans,
-    folded_rows,
-    lanes,
-    looked_up,
-    register_blocks,
-    several_dimensions,
-    shared_folds,
-    shared_rows,
-    shared_windows,
-    staged_blocks,
-)
-from relift.egraph.search.guidance.tilings import extent_of, nest_tiles
+from relift.egraph.search.guidance.plans import Plan, folded_rows
+from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
@@ -74,26 +55,14 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.batches import rows_of_batches, where_written
-from relift.rewrites.tactics.combinators import (
-    Tactic,
-    apply,
-    attempt,
-    derive,
-    everywhere,
-    first,
-    fuse,
-    inside,
-    then,
-)
+from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
 from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
-from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
-from relift.semantics.syntax.binding import Position, canonical, term_at
+from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import Pattern, Term, subterms
 from relift.semantics.syntax.types import holds_array
 
@@ -405,10 +374,9 @@ class Proposals:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
         written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
         found = list(written)
-        for tactic in folded_by_groups(self.source, self.device):
-            for way in (tactic, then(rows_of_batches(), where_written(tactic))):
-                with suppress(NoMatch):
-                    found += self.lowerings(after(self.source, self._given(), way))
+        for tactic in folded_whole(self.source, self.device):
+            with suppress(NoMatch):
+                found += self.lowerings(after(self.source, self._given(), tactic))
         return _ranked(found)
 
     def unchosen(self) -> Program:
@@ -422,40 +390,6 @@ class Proposals:
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
-
-
-_PLANS = (
-    register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
-    shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
-    staged_blocks, folds_in_bins,
-)  # fmt: skip
-_PLANS_OF_ROWS = (
-    cooperative_reductions,
-    partial_folds,
-    folded_rows,
-    shared_rows,
-    vector_folds,
-    staged_blocks,
-    chunked_scans,
-)
-
-
-def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """What the shape of a program proposes, and that of what it only rearranges."""
-    yield from itertools.chain(*(plan(program, device) for plan in _PLANS))
-    yield from _planned_within(program, device)
-    with suppress(NoMatch):
-        rows = rows_of_batches()
-        together = replace(program, body=derive(program, rows).result)
-        yield from (then(rows, tactic) for tactic in _planned_within(together, device))
-
-
-def _planned_within(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """What the shape of what a program only rearranges proposes."""
-    if below := written_place(program.body):
-        rearranged = replace(program, body=term_at(program.body, below))
-        found = itertools.chain(*(plan(rearranged, device) for plan in _PLANS_OF_ROWS))
-        yield from (inside(*below)(tactic) for tactic in found)
 
 
 def best_of(

@@ -1,0 +1,77 @@
+"""What the shape of a program proposes: as it is, below what it only rearranges, and with the rows of its batches together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from relift.device import DeviceDescription
+from relift.egraph.search.guidance.fold_plans import (
+    cooperative_reductions,
+    folded_by_groups,
+    folds_in_bins,
+    partial_folds,
+    several_results_each,
+    vector_folds,
+)
+from relift.egraph.search.guidance.plans import (
+    chunked_scans,
+    folded_rows,
+    lanes,
+    looked_up,
+    register_blocks,
+    several_dimensions,
+    shared_folds,
+    shared_rows,
+    shared_windows,
+    staged_blocks,
+)
+from relift.egraph.search.guidance.tilings import nest_tiles
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.batches import rows_of_batches, where_written
+from relift.rewrites.tactics.combinators import Tactic, derive, inside, then
+from relift.semantics.indices.inverses import written_place
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import term_at
+
+_PLANS = (
+    register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
+    shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
+    staged_blocks, folds_in_bins,
+)  # fmt: skip
+_PLANS_OF_ROWS = (
+    cooperative_reductions,
+    partial_folds,
+    folded_rows,
+    shared_rows,
+    vector_folds,
+    staged_blocks,
+    chunked_scans,
+)
+
+
+def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """What the shape of a program proposes, and that of what it only rearranges."""
+    yield from itertools.chain(*(plan(program, device) for plan in _PLANS))
+    yield from _planned_within(program, device)
+    with suppress(NoMatch):
+        rows = rows_of_batches()
+        together = replace(program, body=derive(program, rows).result)
+        yield from (then(rows, tactic) for tactic in _planned_within(together, device))
+
+
+def _planned_within(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """What the shape of what a program only rearranges proposes."""
+    if below := written_place(program.body):
+        rearranged = replace(program, body=term_at(program.body, below))
+        found = itertools.chain(*(plan(rearranged, device) for plan in _PLANS_OF_ROWS))
+        yield from (inside(*below)(tactic) for tactic in found)
+
+
+def folded_whole(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """How groups fold a kernel that is not searched: as it is, or with the rows of its batches together."""
+    for tactic in folded_by_groups(program, device):
+        yield tactic
+        yield then(rows_of_batches(), where_written(tactic))
