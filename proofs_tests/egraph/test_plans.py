@@ -15,11 +15,12 @@ from proofs_tests.compiler.programs import typed
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.guidance.by_shape import planned
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions
 from relift.egraph.search.guidance.plans import blocks_of, register_blocks
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.egraph.search.outcomes import Proposal
-from relift.egraph.search.proposals import Proposals, planned
+from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
