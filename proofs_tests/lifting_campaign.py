@@ -1,9 +1,9 @@
-"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N] | compilers [CLANG…] | detection [LINES]`: what the tests
+"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N [WORKERS]] | compilers [CLANG…] | detection [LINES]`: what the tests
 of lifting draw a little of, at length.
 
     inputs       each lifted program of the fixtures against the compiled C on N inputs (1,000), hostile ones among them
-    mutations    N lifted programs (100) with one mistake, operators, offsets, bounds, strides: each must differ on some input and
-                 not be proved; one that is proved and differs on none means the same, and is no mistake
+    mutations    N lifted programs (100) with one mistake, operators, offsets, bounds, strides, by so many processes (1): each must
+                 differ on some input and not be proved; one that is proved and differs on none means the same, and is no mistake
     detection    how much CPU time finding takes, after the compiler, in files of so many lines (2,000): loops among what programs do
                  beside, loops only, one function of loops; the least of three times, what is read once not counted
     compilers    what is found in the fixtures, and as which programs, by each clang that is named or on PATH, at -O1 and -O2
@@ -16,11 +16,12 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from time import process_time
+from typing import TypeAlias
 
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
 from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
@@ -37,7 +38,9 @@ from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, search_of
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
+from relift.executors import each, on
 from relift.files import temporary_folder
+from relift.rewrites.checks.smt.goals import EFFORT
 
 
 @cache
@@ -69,38 +72,94 @@ def inputs(runs: int) -> int:
     return int(differ > 0 or ran == 0)
 
 
-def mistakes() -> Iterator[tuple[str, LiftedIdiom, Lifted, Lifted]]:
-    """Every mistake in every program that can be run, beside what is right."""
-    for file, idiom, right in idioms():
-        if evidence(idiom.relations, idiom.found, right, compiled(file), 5, others=idiom.others).ok:
-            wrong = [replace(right, program=m) for m in mutants(right.program)]
-            for each in (*wrong, *misplaced(right)):
-                yield file, idiom, each, right
+PROVED_WITH = EFFORT // 10
+"""What Z3 may do for each statement about a mistake that was noticed: every right program of the fixtures is proved with that."""
 
 
-def mutations(count: int) -> int:
+@cache
+def _programs(file: str) -> list[tuple[LiftedIdiom, Lifted]]:
+    """The lifted idioms of a file of fixtures, in the order of the file."""
+    found = lift(FOLDER / f"{file}.c", runs=0).idioms
+    return [(i, i.lifted) for i in found if i.lifted is not None]
+
+
+@cache
+def _mistakes(file: str, number: int) -> list[Lifted]:
+    """Every mistake in one program."""
+    right = _programs(file)[number][1]
+    return [*(replace(right, program=m) for m in mutants(right.program)), *misplaced(right)]
+
+
+@cache
+def _is_run(file: str, number: int) -> bool:
+    """Whether a program can be run beside the C."""
+    idiom, right = _programs(file)[number]
+    known = compiled(file)
+    return evidence(idiom.relations, idiom.found, right, known, 5, others=idiom.others).ok
+
+
+Mistake: TypeAlias = "tuple[str, int, int]"
+"""The file, which of its programs, and which of the mistakes in it."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Whether a mistake differs on an input, and is proved."""
+
+    mistake: Mistake
+    differs: bool
+    proved: bool
+    seconds: float
+    said: str
+
+
+def judged(mistake: Mistake) -> Judged | None:
+    """What is seen of a mistake; nothing where its program cannot be run.
+
+    It is over at the first input that shows it; then no proof is looked for longer than a right program asks for.
+    """
+    file, number, which = mistake
+    if not _is_run(file, number):
+        return None
+    begin = process_time()
+    idiom, right = _programs(file)[number]
+    wrong = _mistakes(file, number)[which]
+    found = evidence(
+        idiom.relations, idiom.found, wrong, compiled(file), 1000, 2, beside=right, others=idiom.others
+    )  # fmt: skip
+    shown = proof(idiom.relations, idiom.found, wrong, EFFORT if found.ok else PROVED_WITH)
+    said = f"{file}.c: {idiom.function}: {found}; {shown}:\n{wrong.program}\n{wrong.target}"
+    return Judged(mistake, not found.ok, shown.ok, process_time() - begin, said)
+
+
+def mutations(count: int, workers: int = 1) -> int:
     """So many mistakes, drawn from all."""
-    everything = list(mistakes())
-    drawn = Random(0).sample(everything, min(count, len(everything)))
-    missed = believed = same = 0
-    for file, idiom, wrong, right in drawn:
-        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 1000, 2, beside=right,
-            others=idiom.others,
-        )  # fmt: skip
-        shown = proof(idiom.relations, idiom.found, wrong)
-        if found.ok or (shown.ok and found.difference):
-            print(
-                f"{file}.c: {idiom.function}: {found}; {shown}:\n{wrong.program}\n{wrong.target}",
-                flush=True,
-            )
-        same += found.ok and shown.ok
-        missed += found.ok and not shown.ok
-        believed += shown.ok and not found.ok
+    everything = [
+        (file, number, which)
+        for file in FILES
+        for number in range(len(_programs(file)))
+        for which in range(len(_mistakes(file, number)))
+    ]
+    Random(0).shuffle(everything)
+    seen: list[Judged] = []
+    with on(workers) as executor:
+        for one in each(judged, everything, executor):
+            if one is None:
+                continue
+            seen.append(one)
+            if not one.differs or one.proved:
+                print(one.said, flush=True)
+            if len(seen) == count:
+                break
+    same = sum(j.proved and not j.differs for j in seen)
+    missed = sum(not j.proved and not j.differs for j in seen)
+    believed = sum(j.proved and j.differs for j in seen)
     print(
-        f"{len(drawn)} mistakes of {len(everything)}: {same} mean the same by a proof, {missed} not noticed by running, "
-        f"{believed} proved that differ"
+        f"{len(seen)} mistakes of {len(everything)}: {same} mean the same by a proof, {missed} not noticed by running, "
+        f"{believed} proved that differ; {sum(j.seconds for j in seen):.0f} s of CPU time, the longest "
+        f"{max((j.seconds for j in seen), default=0):.1f} s"
     )
-    return int(missed > 0 or believed > 0)
+    return int(missed > 0 or believed > 0 or not seen)
 
 
 def _place(relations: Relations, found: Found) -> int:
@@ -179,8 +238,8 @@ def main(words: list[str]) -> int:
             return detection(int(rest[0]) if rest else 2000)
         case ["compilers", *rest]:
             return compilers(rest)
-        case ["mutations", *rest] if len(rest) < 2:
-            return mutations(int(rest[0]) if rest else 100)
+        case ["mutations", *rest] if len(rest) < 3:
+            return mutations(*map(int, rest or ["100"]))
         case _:
             print(__doc__, file=sys.stderr)
             return 2

@@ -164,6 +164,10 @@ def _require_plain(
 ) -> None:
     """Raise `NotRun` where the function does more than the idiom, or is given what is not drawn."""
     function = relations.function
+    if found.loop.parent is not None and any(
+        p.value == lifted.target.value for p in lifted.parameters
+    ):
+        raise NotRun("a loop around it does it again, with what it has stored")
     for value, type_ in function.arguments.items():
         if type_ != "ptr" and type_ not in KINDS:
             raise NotRun(f"its argument {value} has type {type_}")

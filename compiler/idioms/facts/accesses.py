@@ -63,6 +63,21 @@ class Accesses(Evolution):
         index = (address - Size.atom(base)).divided_by(Size.of(width))
         return None if index is None else Access(i, base, index, type_)
 
+    def reads_ahead(self, load: Access, store: Access, root: Loop) -> bool:
+        """Whether a load finds cells as they were before a loop, in which the one store to that array comes to them later."""
+        own = [self.control.loop_of.get(a.instruction.block) for a in (load, store)]
+        if load.is_store or load.base != store.base or own != [root, root]:
+            return False
+        step, far = self.stride(store, root), (load.index - store.index).constant
+        if step is None or not step.constant or not far or self.stride(load, root) != step:
+            return False
+        stores = (
+            a for a in self.accesses.values()
+            if a.is_store and a.base == store.base and a.instruction.block in root.blocks
+        )  # fmt: skip
+        later = far % step.constant == 0 and far // step.constant > 0
+        return later and load.type == store.type and len(list(stores)) == 1
+
     def apart(self, one: Access, other: Access) -> bool:
         """Whether two accesses to an array never meet, whichever iterations they are made in.
 

@@ -312,7 +312,7 @@ class Memory(Structure):
                 yield str(stores[0]), self.begin(loop)
 
     def independent(self) -> Iterator[Row]:
-        """The stores whose array is read in a loop at no other cell, nor written by another store."""
+        """The stores whose array is read in a loop at no other cell that was written before, nor written by another store."""
         for name, store in self.accesses.items():
             if not store.is_store:
                 continue
@@ -323,6 +323,7 @@ class Memory(Structure):
                     if a.base == store.base
                     and a is not store
                     and not self.evolution.apart(a, store)
+                    and not self.evolution.reads_ahead(a, store, loop)
                 ]
                 same = all((a.index, a.type) == (store.index, store.type) for a in others)
                 if same and self._distinct(store, loop):

@@ -301,7 +301,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
             expressions.atoms(turn.trips),
         )
     value = replaced(value, old, start)
-    _other_reads(relations, value, store, cell)
+    _other_reads(relations, root, value, store, cell)
     return Cells(store.base, kind, store.index, tuple(moving), value, cell.cells)
 
 
@@ -348,11 +348,15 @@ def _contains(e: Expression, part: Expression) -> bool:
     return any(inner == part for inner in all_of(e))
 
 
-def _other_reads(relations: Relations, value: Expression, store: Access, cell: Read) -> None:
+def _other_reads(
+    relations: Relations, root: Loop, value: Expression, store: Access, cell: Read
+) -> None:
     for e in all_of(value):
         if not isinstance(e, Read) or e.base != store.base or e == cell:
             continue
         access = relations.evolution.accesses.get(e.position)
+        if access is not None and relations.evolution.reads_ahead(access, store, root):
+            continue
         if access is None or not relations.evolution.apart(access, store):
             raise Opaque("cells are read that other iterations write")
 
@@ -398,7 +402,7 @@ def _update(
     kind = expressions.scalar(store.type)
     cell = _cell(relations, store, store.index, expressions.atoms(store.index))
     value, guard = _value(relations, store, cell, root)
-    _other_reads(relations, value, store, cell)
+    _other_reads(relations, root, value, store, cell)
     own, guard = _asking(guard, Accumulator(OLD, kind))
     if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):
         raise Opaque("the condition reads the array that is written")

@@ -22,7 +22,7 @@ from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.instructions import CELL, Carrying, Target
 from relift.compiler.idioms.proofs.programs import Programs, is_cut
 from relift.compiler.idioms.proofs.scalars import Scalars
-from relift.rewrites.checks.smt.goals import Number, Open, Prover
+from relift.rewrites.checks.smt.goals import EFFORT, Number, Open, Prover
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import distinct
@@ -56,13 +56,16 @@ class Proof:
         return f"proved for all sizes, {floats}{beside} ({self.statements} statements, Z3)"
 
 
-def proof(relations: Relations, found: Found, lifted: Lifted) -> Proof:
-    """A proof for a find of affine loops: first with floats as they are rounded, then with real numbers."""
+def proof(relations: Relations, found: Found, lifted: Lifted, effort: int = EFFORT) -> Proof:
+    """A proof for a find of affine loops: first with floats as they are rounded, then with real numbers.
+
+    `effort` is what Z3 may do for each statement that loops and program are one.
+    """
     said = ""
     widths = (False, True) if any(map(is_cut, distinct(lifted.program.body))) else (False,)
     for rounded, wide in product((True, False), widths):
         try:
-            return _Proving(relations, found, lifted, rounded, wide).proof()
+            return _Proving(relations, found, lifted, rounded, wide, effort).proof()
         except Open as error:
             said = str(error)
         except Opaque as reason:
@@ -74,12 +77,13 @@ def proof(relations: Relations, found: Found, lifted: Lifted) -> Proof:
 
 class _Proving:
     def __init__(
-        self, relations: Relations, found: Found, lifted: Lifted, rounded: bool, wide: bool
-    ) -> None:
+        self, relations: Relations, found: Found, lifted: Lifted, rounded: bool, wide: bool,
+        effort: int,
+    ) -> None:  # fmt: skip
         self.relations, self.found, self.lifted = relations, found, lifted
         self.prover, self.rounded = Prover(), rounded
         scalars = Scalars(rounded, lifted.asks("not a number"), self.prover.bounds)
-        self.equations = Equations(self.prover, scalars)
+        self.equations = Equations(self.prover, scalars, effort)
         self.execution = Execution(relations, found.loop, self.equations, None)
         self.execution.rises = lifted.asks("rows that rise")
         self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})

@@ -48,6 +48,7 @@ class Equations:
 
     prover: Prover
     scalars: Scalars
+    effort: int = EFFORT
     folds: dict[str, tuple[Folded, int]] = field(default_factory=dict[str, "tuple[Folded, int]"])
     proved: int = 0
     invariants: dict[str, None] = field(default_factory=dict[str, None])
@@ -95,7 +96,7 @@ class Equations:
 
     def _decided(self, goal: Fact, facts: list[Fact], what: str) -> None:
         solver = z3.Solver()
-        solver.set(rlimit=EFFORT, random_seed=1)
+        solver.set(rlimit=self.effort, random_seed=1)
         facts = [*facts, *self._rests(goal, *facts)]
         solver.add(*self.prover.given, *self.prover.assumed, *self.prover.bounds, *facts)
         solver.add(*self.scalars.ordered(goal, *facts), z3.Not(goal))

@@ -71,7 +71,10 @@ class Memory(Instructions):
         if at.array not in self.written:
             return self._cell(at.array, index, i.type)
         target = self.target
-        is_other = target is None or at.array != target.array or self._is_beside(i, target)
+        is_other = (
+            target is None or at.array != target.array
+            or self._is_beside(i, target) or self._is_ahead(i, target)
+        )  # fmt: skip
         if is_other and is_as_before(self.relations, self.root, i):
             return self._cell(at.array, index, i.type)
         if target is None or at.array != target.array or SCALARS[i.type] != target.kind:
@@ -91,6 +94,13 @@ class Memory(Instructions):
         """Whether an access never comes to a cell that the store goes to that is looked at."""
         access = self.evolution.accesses.get(i.position)
         return access is not None and self.evolution.apart(access, target.store)
+
+    def _is_ahead(self, i: Instruction, target: Target) -> bool:
+        """Whether a load comes to each cell before the store does that is looked at."""
+        access = self.evolution.accesses.get(i.position)
+        return access is not None and self.relations.evolution.reads_ahead(
+            access, target.store, self.root
+        )
 
     def _carried_cell(
         self, c: Carrying, index: Number, i: Instruction, names: Mapping[str, Content]

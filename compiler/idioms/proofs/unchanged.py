@@ -13,7 +13,7 @@ _DIVIDES = frozenset(["sdiv", "srem", "udiv", "urem", "ashr", "lshr"])
 
 
 def is_as_before(relations: Relations, root: Loop, load: Instruction) -> bool:
-    """Whether a cell that the nest writes, too, is read in the iteration that does, and before that."""
+    """Whether a cell that the nest writes, too, is read before that: in the iteration that does, or in an earlier one."""
     known, known_apart = relations.evolution.accesses, relations.evolution.apart
     read = known.get(load.position)
     inside = (i for block in root.blocks for i in relations.function.blocks[block])
@@ -24,6 +24,7 @@ def is_as_before(relations: Relations, root: Loop, load: Instruction) -> bool:
             s.base != read.base
             or known_apart(read, s)
             or comes_first(relations, root, read, s, together=False)
+            or relations.evolution.reads_ahead(read, s, root)
         )
         for s in stores
     )

@@ -162,8 +162,21 @@ def _shown(idiom: LiftedIdiom, text: str) -> _Shown:
     if extent is None:
         raise Kept("its place in the file is not known")
     relations = idiom.relations
+    if _reads_ahead(idiom):
+        raise Kept(
+            "it reads cells that it writes later, which a kernel would not find as they were"
+        )
     standing = Standing(relations.function, relations.control, idiom.found.loop, extent, text)
     return _Shown(idiom, lifted, extent, standing)
+
+
+def _reads_ahead(idiom: LiftedIdiom) -> bool:
+    """Whether a loop reads cells before it writes them, in another iteration."""
+    relations, loop = idiom.relations, idiom.found.loop
+    inside = [a for _, a in relations.accesses_of(loop)]
+    return any(
+        relations.evolution.reads_ahead(a, s, loop) for s in inside if s.is_store for a in inside
+    )
 
 
 def _call(

@@ -550,6 +550,7 @@ def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:
         ("void f(int n, unsigned *y, float *x) { for (int i = 0; i < n; i++) y[i] = (unsigned)x[i]; }\n", "a number without sign"),
         ("long f(int n, unsigned *x) { long s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n", "takes for negative"),
         ("void f(int n, unsigned *x) { for (int i = 0; i < n; i++) x[i] = x[i] > 9 ? 9 : x[i]; }\n", "takes for negative"),
+        ("void f(int n, float *x) { for (int i = 0; i < n; i++) x[i] = x[i + 1]; }\n", "cells that it writes later"),
         ("#define EACH for (int i = 0; i < n; i++)\nvoid f(int n, float *y, float *x) { EACH y[i] = x[i]; }\n", "of a macro"),
     ],
 )  # fmt: skip

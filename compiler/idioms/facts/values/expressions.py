@@ -165,9 +165,8 @@ class Expressions:
         if i.types[0] not in BITS and of:
             said = dict.fromkeys(map(self._named, of))
             are = "is" if len(said) == 1 else "are"
-            self.evolution.wraps[i.name] = (
-                f"{' and '.join(said)} (line {i.line}) {are} not negative"
-            )
+            where = f" (line {i.line})" if i.line else ""
+            self.evolution.wraps[i.name] = f"{' and '.join(said)}{where} {are} not negative"
 
     def _named(self, value: str) -> str:
         """A value as C calls it; one that is read and has no name by its array."""
