@@ -44,6 +44,7 @@ from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
 from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.groups.stencil_strips import (
     lines_in_groups,
+    one_line_in_groups,
     strips_in_groups,
     strips_of_items,
     strips_of_lines,
@@ -380,7 +381,9 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
             yield strips_of_lines(down, kept=True)
         for windows in _ALONG:
             yield lines_in_groups(windows)
-        yield lines_in_groups(_FOR_SEVERAL * _ALONG[0], _ALONG[0])
+            yield one_line_in_groups(windows)
+        for lines in (lines_in_groups, one_line_in_groups):
+            yield lines(_FOR_SEVERAL * _ALONG[0], _ALONG[0])
 
 
 def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

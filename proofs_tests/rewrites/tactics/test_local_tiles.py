@@ -51,6 +51,7 @@ from relift.rewrites.tactics.groups.dimensions import items_of_three
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.stencil_strips import (
     lines_in_groups,
+    one_line_in_groups,
     strips_in_groups,
     strips_of_items,
     strips_of_lines,
@@ -205,6 +206,14 @@ def four_turned(a: f32[k, c, n, m]):
     )
 
 
+@program
+def filtered(a: f32[n + 2 * r], weights: f32[2 * r + 1]):
+    def weighted(window):
+        return reduce(add, 0.0, map(lambda p: p[0] * p[1], zipped(window, weights)))
+
+    return map(weighted, slide(2 * r + 1, 1, a))
+
+
 CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (
         load_program(str(EXAMPLES / "convolution.py")),
@@ -216,6 +225,8 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (load_program(str(EXAMPLES / "heat3d.py")), items_of_three(), {"n": 4, "m": 5, "k": 6}),
     (depthwise, strips_in_groups(8, 4), {"c": 3, "n": 16, "m": 16, "r": 2}),
     (along_lines, lines_in_groups(8), {"n": 4, "m": 16, "r": 1}),
+    (filtered, one_line_in_groups(8), {"n": 32, "r": 2}),
+    (filtered, one_line_in_groups(16, 4), {"n": 32, "r": 1}),
     (down_columns, strips_of_lines(4), {"n": 16, "m": 4, "r": 1}),
     (load_program(str(EXAMPLES / "j2d5pt.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
     (softened, strips_in_groups(8, 2), {"n": 8, "m": 16}),

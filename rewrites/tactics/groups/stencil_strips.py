@@ -136,8 +136,42 @@ def lines_in_groups(windows: int, items: int = 0) -> Tactic:
     def lines(at: Rewriting, place: Position) -> Rewriting:
         if not _are_lines(at, place) or lies_across(at.term, (*place, "xs")):
             raise NoMatch("the lines do not lie one after the other")
-        at = inside("f")(apply("stencil_tiling", k=windows - 1))(at, place)
-        chunk = (*place, "f", "xss")
+        line = _line_in_groups(windows, items)
+        return then(inside("f")(line), GROUPS[0])(at, place)
+
+    return then(_lines_fused, topdown(lines))
+
+
+def one_line_in_groups(windows: int, items: int = 0) -> Tactic:
+    """The windows of one array: a group copies what so many `windows` read, and is else as in `lines_in_groups`.
+
+    >>> from relift.rewrites.tactics.groups.stencil_strips import one_line_in_groups
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift import add, f32, map, nat, program, reduce, slide
+    >>> n = nat("n")
+    >>> @program
+    ... def sums(a: f32[n + 2]):
+    ...     return map(lambda w: reduce(add, 0.0, w), slide(3, 1, a))
+    >>> found = derive(sums, one_line_in_groups(8), {"n": 16})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "store"))]
+    ['stencil_tiling', 'store_local']
+    """
+
+    def line(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Slide) or binders_at(at.term, place):
+            raise NoMatch("no map over the windows of an array")
+        return _line_in_groups(windows, items)(at, place)
+
+    return then(_lines_fused, topdown(line))
+
+
+def _line_in_groups(windows: int, items: int) -> Tactic:
+    """A map over the windows of a line, chunk by chunk, each a group's."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = apply("stencil_tiling", k=windows - 1)(at, place)
+        chunk = (*place, "xss")
         line = binders_at(at.term, (*chunk, "f"))[-1].name
         if items:
             several = inside("xss", "xss")(then(inside("f")(windows_of_strip), WORK_ITEMS[1]))
@@ -149,9 +183,9 @@ def lines_in_groups(windows: int, items: int = 0) -> Tactic:
             at = inside("f", "f")(window)(at, chunk)
             computed = WORK_ITEMS[1]
         group = then(inside("xs")(staged(line, WORK_ITEMS[1:])), computed)
-        return then(inside("f", "xss")(then(inside("f")(group), GROUPS[1])), GROUPS[0])(at, place)
+        return then(inside("f")(group), GROUPS[1])(at, chunk)
 
-    return then(_lines_fused, topdown(lines))
+    return tactic
 
 
 def every(items: int) -> Tactic:
