@@ -18,7 +18,8 @@ from relift.semantics.indices.atoms import (
     linear_in,
     variables_of,
 )
-from relift.semantics.indices.expressions import evaluate
+from relift.semantics.indices.expressions import evaluate, substitute
+from relift.semantics.indices.ranges import surely_within
 from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
@@ -34,6 +35,7 @@ from relift.semantics.indices.views import (
     memories_of,
 )
 from relift.semantics.syntax.memory import Space
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Type
 
 # Cycles of one core of a CPU.
@@ -168,11 +170,15 @@ class Accesses:
         return alike
 
     def _guard(self, condition: Condition) -> float:
-        """Instructions of a condition on what is read; where lanes differ in it, a CPU takes a vector lane by lane."""
-        lane = self.meter.scope.lane
+        """Instructions of a condition on what is read; where lanes differ in it, a CPU asks for each that may be outside, and
+        puts the vector together.
+        """
+        lane, width = self.meter.scope.lane, self.meter.scope.width
         if self.meter.on_gpu or lane is None or not depends_on(condition.index, lane):
             return 2.0 * self.meter.issue()
-        return (2.0 * ISSUE + 1.0) * self.meter.scope.width
+        places = (substitute(condition.index, lane, Size.of(i)) for i in range(int(width)))
+        asked = sum(not surely_within(each, condition.extent) for each in places)
+        return (2.0 * ISSUE + 1.0) * asked + ISSUE * (width - asked) if asked else 0.0
 
     def _access(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """Cycles that an access takes, and that a work-item waits for it."""
