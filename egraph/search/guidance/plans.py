@@ -60,7 +60,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     rows_in_lanes,
     tiles_in_lanes,
 )
-from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
+from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
@@ -188,6 +188,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         yield tiles_in_lanes(width, width)
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
+            yield rows_of_panels(width)
             for cells in dict.fromkeys((max(width, _LINE), width)):
                 yield rows_in_lanes(cells)
                 for down in _ROWS:

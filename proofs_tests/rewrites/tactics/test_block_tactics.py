@@ -24,7 +24,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
+from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AsVector, ReduceSeq, ToGlobal, ToPrivate
 from relift.semantics.syntax.terms import subterms
@@ -218,6 +218,38 @@ def test_an_operand_whose_rows_lie_along_is_copied_by_vectors_of_them(
 
     assert read == ({f"vec(f32, {lanes})"} if lanes > 1 else set())
     np.testing.assert_allclose(compile_program(low)(A, B, device="cpu"), A @ B.T, rtol=1e-4)
+
+
+@rl.program
+def with_its_conjugate(A: rl.tup(rl.f32, rl.f32)[n, k], B: rl.tup(rl.f32, rl.f32)[m, k]):
+    def step(total, p):
+        (x, y), (u, v) = p
+        return (total[0] + (x * u + y * v), total[1] + (y * u - x * v))
+
+    return pairs(lambda r, s: rl.reduce_seq(step, (0.0, 0.0), rl.zip(r, s)), A, B)
+
+
+@pytest.mark.parametrize("length", [16, 6, 5])
+def test_rows_that_folds_of_tuples_go_through_are_copied_for_lanes(length: int) -> None:
+    """A fold of complex numbers has no block of vectors; its lanes read the parts of their rows side by side."""
+    sizes = {"n": 3, "m": 16, "k": length}
+    found = derive(with_its_conjugate, rows_of_panels(8), sizes)
+    require_proved([step.rule for step in found.steps], RULES)
+    low = replace(with_its_conjugate.at(sizes), body=found.result)
+    copies = [t for t, _ in subterms(low.body) if isinstance(t, ToGlobal)]
+    assert [str(t.type) for t in copies] == [f"(f32, f32)[2, {length}, 8]"]
+
+    A, B = random_inputs(low, 1)
+    a, b = (np.asarray(x[0]) + 1j * np.asarray(x[1]) for x in (A, B))
+    real, imaginary = compile_program(low)(A, B, device="cpu")
+    np.testing.assert_allclose(real + 1j * imaginary, a @ b.conj().T, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_no_nest_over_rows_has_no_panels_of_rows() -> None:
+    for name in ("gemv", "saxpy", "transpose"):
+        program = load_program(str(EXAMPLES / f"{name}.py"))
+        with pytest.raises(NoMatch):
+            derive(program, rows_of_panels(8), dict.fromkeys(program.sizes, 32))
 
 
 def test_what_depends_on_a_variable_is_not_copied_before() -> None:

@@ -26,8 +26,10 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     first,
     inside,
+    repeat,
     skip,
     then,
+    topdown,
 )
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy, nest
 from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
@@ -41,6 +43,7 @@ from relift.rewrites.tactics.nests.normal_form import (
 )
 from relift.rewrites.tactics.nests.padding import in_whole_blocks
 from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.vectors.lanes import depth_of, rows_in_lanes
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
@@ -161,6 +164,35 @@ def vector_accumulators(lanes: int) -> Tactic:
         inside("vs")(apply("as_vector_map_fold")),
     )
     return then(inside("f")(vectors), rows, inside("xs")(lifted))
+
+
+def rows_of_panels(width: int) -> Tactic:
+    """Nested maps in vectors of `width`, the innermost of which goes through rows: these are copied so many side by side first.
+
+    What is computed of the rows is any function, such as a fold of tuples: each lane has a row of its own, and reads it where
+    its neighbours read theirs.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
+    >>> n = rl.nat("n")
+    >>> @rl.program
+    ... def products(a: rl.f32[n, n], b: rl.f32[n, n]):
+    ...     dot = lambda r, s: rl.reduce_seq(lambda t, p: t + p[0] * p[1], 0.0, rl.zip(r, s))
+    ...     return rl.map(lambda r: rl.map(lambda s: dot(r, s), b), a)
+    >>> found = derive(products, rows_of_panels(8), {"n": 16})
+    >>> [step.rule for step in found.steps][-3:]
+    ['vectorize_map', 'map_to_seq', 'map_to_glb']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = repeat(topdown(apply("map_fusion")))(at, place)
+        data: Position = (*("f",) * (depth_of(term_at(at.term, place)) - 1), "xs")
+        if data == ("xs",) or len(dimensions(term_at(at.term, (*place, *data)).type)[0]) != 2:
+            raise NoMatch("the innermost of nested maps goes through no rows")
+        return then(inside(*data)(in_panels(width)), rows_in_lanes(width))(at, place)
+
+    return tactic
 
 
 # ---- what the folds read
