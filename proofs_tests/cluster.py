@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from proofs_tests.calls import waited_for
@@ -55,18 +56,36 @@ def cluster(folder: Path, workers: int = 2) -> Generator[tuple[str, list[subproc
             process.wait()
 
 
-def seconds_of(workers: int, names: Sequence[str]) -> tuple[float, list[Entry]]:
-    """How long so many workers take to check rules as the ledger does, and what they say; they have started before."""
+@dataclass(frozen=True)
+class Measured:
+    """What so many workers say of rules, in how many seconds, and how many of the processor each of them took."""
+
+    entries: list[Entry]
+    seconds: float
+    computed: list[float]
+
+
+def _computed(process: subprocess.Popen[bytes]) -> float:
+    """The seconds of the processor that a worker and the provers that it started have taken."""
+    import psutil
+
+    return sum(psutil.Process(process.pid).cpu_times()[:4])
+
+
+def measured(workers: int, names: Sequence[str]) -> Measured:
+    """How long so many workers take to check rules as the ledger does; they have started before."""
     with (
         tempfile.TemporaryDirectory(prefix="relift-cluster-") as folder,
-        cluster(Path(folder), workers) as (address, _),
+        cluster(Path(folder), workers) as (address, (_, *running)),
         on(scheduler=address) as executor,
     ):
         assert executor is not None
         list(each(recorded, [Part((name,)) for name in names[: 2 * workers]], executor))
-        began = time.monotonic()
+        before, began = [*map(_computed, running)], time.monotonic()
         found = list(entries_shared(names, executor))
-        return time.monotonic() - began, found
+        seconds = time.monotonic() - began
+        took = [_computed(p) - b for p, b in zip(running, before, strict=True)]
+        return Measured(found, seconds, took)
 
 
 def main() -> None:
@@ -75,10 +94,18 @@ def main() -> None:
     parser.add_argument("--rules", type=int, default=48)
     count = parser.parse_args().rules
     names = random.Random(0).sample(list(RULES), count)
-    one, said = seconds_of(1, names)
-    two, again = seconds_of(2, names)
-    same = [differences(x, y) for x, y in zip(said, again, strict=True)]
-    print(f"{count} rules: {one:.1f} s by one worker, {two:.1f} s by two: {one / two:.2f} times")
+    one, two = measured(1, names), measured(2, names)
+    same = [differences(x, y) for x, y in zip(one.entries, two.entries, strict=True)]
+    print(
+        f"{count} rules: {one.seconds:.1f} s by one worker, {two.seconds:.1f} s by two: "
+        f"{one.seconds / two.seconds:.2f} times"
+    )
+    longer = max(two.computed)
+    shares = " and ".join(f"{s:.1f}" for s in two.computed)
+    print(
+        f"of the processor {one.computed[0]:.1f} s by one, {shares} by two: "
+        f"{one.computed[0] / longer:.2f} times where each has a core"
+    )
     print("the same entries" if not any(same) else f"entries differ: {same}")
 
 

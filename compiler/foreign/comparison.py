@@ -28,7 +28,14 @@ from relift.compiler.validation.cells import rows_of_type
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, Memory, Shared, Undecided, Vectors
 from relift.compiler.validation.regrouping import Reassociation
-from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbol, TooLarge
+from relift.compiler.validation.symbols import (
+    FLOATING,
+    LIMIT,
+    OPEN,
+    DependsOnData,
+    Symbol,
+    TooLarge,
+)
 from relift.compiler.validation.validate import Comparison, Report
 from relift.compiler.validation.without_nan import NOTE, WithoutNaN
 from relift.semantics.errors import ReliftError
@@ -148,7 +155,10 @@ class _Foreign(Comparison):
         try:
             if super()._same(wanted, value, normal):
                 return True
-            return self.bits.same(*map(normal, self._lifted(wanted, value)))
+            x, y = self._lifted(wanted, value)
+            if self.taken is Taken.EXACTLY and x.type in FLOATING:
+                return False
+            return self.bits.same(normal(x), normal(y))
         except TooLarge:
             return False  # numbers will tell
 

@@ -18,7 +18,7 @@ from relift.rewrites.ledger.book import Entry, differences, known_rules, load
 from relift.rewrites.loading import load_rules
 
 RULES_EACH, PARTS = 6, 8
-"""Rules of a part, whose proofs are made by one start of the prover; and so many parts at least."""
+"""Rules of a part, whose proofs are made by one start of the prover; what is left is so many parts at least."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,19 @@ class Part:
 
 
 def parts_of(names: Sequence[str], part: Part) -> list[Part]:
-    """The same check of these rules, in parts."""
-    size = max(1, min(RULES_EACH, len(names) // PARTS))
-    return [replace(part, names=tuple(names[i : i + size])) for i in range(0, len(names), size)]
+    """The same check of these rules, in parts that get shorter: whoever does the last one is not waited for long.
+
+    >>> from relift.egraph.checks.shared import Part, parts_of
+    >>> [len(p.names) for p in parts_of([f"r{k}" for k in range(60)], Part(()))]
+    [6, 6, 6, 5, 4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    """
+    found: list[Part] = []
+    at = 0
+    while at < len(names):
+        size = max(1, min(RULES_EACH, (len(names) - at) // PARTS))
+        found.append(replace(part, names=tuple(names[at : at + size])))
+        at += size
+    return found
 
 
 def checked(part: Part) -> list[CheckReport]:
