@@ -53,7 +53,7 @@ class WithoutNaN(Reassociation):
     def _without_opposites(self, x: Symbol, word: tuple[Symbol, ...]) -> Symbol:
         """A sum without what is added and taken away again."""
         counts = Counter(word)
-        for v in list(counts):
+        for v in filter(_is_negative, list(counts)):
             if (other := self._negated(v)) in counts and other is not v:
                 common = min(counts[v], counts[other])
                 counts[v] -= common
@@ -88,6 +88,12 @@ class WithoutNaN(Reassociation):
         if not type_.startswith("f"):
             return None
         return self.algebra.real(float("-inf" if op == "maximum" else "inf"), type_)
+
+
+def _is_negative(v: Symbol) -> bool:
+    """Whether a part of a sum has a number below 0 as a factor: of what is taken away one side has."""
+    word = v.args if v.op == "any_mul" else (v,)
+    return any(u.op == "real" and value_of(u) < 0 for u in word)
 
 
 def _truth_in(word: tuple[Symbol, ...]) -> Symbol | None:
