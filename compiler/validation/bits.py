@@ -36,7 +36,7 @@ def in_bits(function: str, bits: int, values: list[int]) -> int:
     """What functions of OpenCL C are of numbers with so many bits, before they wrap around.
 
     >>> from relift.compiler.validation.bits import in_bits
-    >>> in_bits("popcount", 32, [-1]), in_bits("clz", 32, [1]), in_bits("rotate", 32, [-2**31, 1])
+    >>> in_bits("popcount", 32, [-1]), in_bits("clz", 32, [1]), in_bits("rotate", 32, [-2**31, 1]) % 2**32
     (32, 31, 1)
     """
     return _KNOWN[function.removesuffix("_unsigned")](bits, *values)

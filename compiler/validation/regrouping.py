@@ -35,7 +35,7 @@ class Reassociation:
     """A normal form in which chains of + and of * have no order and no brackets, and no 0 and no 1.
 
     Of floats, differences are sums, signs are a factor, and twice a value is its sum with itself; with `floats` False
-    they stay as they are.  Whole numbers are multiples of products, added up; what combines bits, and the smallest and
+    their chains stay in order.  Whole numbers are multiples of products, added up; what combines bits, and the smallest and
     largest, have no order either.  It is taken of results only: flattening while they are computed would be quadratic
     in the length of a sum.
 
@@ -50,8 +50,10 @@ class Reassociation:
     (True, True)
     >>> i, j = (a.cell("i", k, "i32") for k in range(2))
     >>> exact = Reassociation(a, floats=False)
-    >>> exact(a.add(a.add(i, a.whole(0, "i32")), j)) is exact(a.add(j, i)), exact(a.add(x, y)) is a.add(x, y)
-    (True, True)
+    >>> exact(a.add(a.add(i, a.whole(0, "i32")), j)) is exact(a.add(j, i))
+    True
+    >>> exact(a.add(a.add(x, y), z)) is exact(a.add(x, a.add(y, z)))
+    False
     """
 
     def __init__(self, algebra: Algebra, *, floats: bool = True) -> None:

@@ -27,7 +27,6 @@ from relift.compiler.validation.machine import Fault, FaultKind, Undecided
 from relift.compiler.validation.opaque import opaque_functions
 from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
-    FLOATING,
     LIMIT,
     OPEN,
     Algebra,
@@ -343,9 +342,7 @@ class Comparison:
             value = self.algebra.truth(value)
         if wanted is value:
             return True
-        if wanted.type != value.type or (wanted.type in FLOATING and not normal.floats):
-            return False  # floats in an order of their own are what they are; the walk would be for nothing
-        return normal(wanted) is normal(value)
+        return wanted.type == value.type and normal(wanted) is normal(value)
 
 
 def _plain(value: Any) -> Any:
