@@ -22,9 +22,6 @@ from typing import Any
 
 from relift.compiler.validation.symbols import BITS, Symbol, value_of
 
-MILLISECONDS = 2_000
-"""How long one question may take."""
-
 MOST_DIFFERENT = 8
 """After so many values that are not shown to be equal, no other one is asked for."""
 
@@ -66,7 +63,9 @@ class Bits:
     def __init__(self, *, ordered: bool = False) -> None:
         import z3
 
-        self.z3 = z3
+        from relift.rewrites.checks.smt.goals import EFFORT
+
+        self.z3, self.effort = z3, EFFORT
         self.ordered = ordered
         self.different = 0
         self.known: dict[Symbol, Any] = {}
@@ -76,7 +75,7 @@ class Bits:
         if self.different >= MOST_DIFFERENT or x.type != y.type or not _short(x, y):
             return False
         solver = self.z3.Solver()
-        solver.set("timeout", MILLISECONDS)
+        solver.set(rlimit=self.effort, random_seed=1)
         solver.add(self._of(x) != self._of(y))
         found = bool(solver.check() == self.z3.unsat)
         self.different += not found
