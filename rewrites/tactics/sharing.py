@@ -164,6 +164,18 @@ def stored(values: Collection[Term]) -> Tactic:
     return tactic
 
 
+def named_pair(left: Term, right: Term) -> Tactic:
+    """Two values, neither of which needs the other, are the components of one pair that has a name, wherever they stand."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for below, value in ((place, left), ((*place, "f"), right)):
+            first = places_of(term_at(at.term, below), value)[0]
+            at = apply("let_inline", "backward", parts={"x": first})(at, below)
+        return apply("let_let_pair")(at, place)
+
+    return tactic
+
+
 def inlined() -> Tactic:
     """No name outside all functions: what it stands for stands at each of its places, unless it is long and they are many."""
 

@@ -25,6 +25,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.sharing import named_pair
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import (
     Position,
@@ -147,10 +148,7 @@ def _chunk_of(length: int) -> int:
 
 def _side_by_side(at: Rewriting, left: Term, right: Term) -> tuple[Rewriting, Term]:
     """Two maps as one of pairs, whose components stand wherever they stood; and that map."""
-    at = apply("let_inline", "backward", parts={"x": places_of(at.term, left)[0]})(at, ())
-    named = term_at(at.term, ("f",))
-    at = apply("let_inline", "backward", parts={"x": places_of(named, right)[0]})(at, ("f",))
-    at = apply("let_let_pair")(at, ())
+    at = named_pair(left, right)(at, ())
     at = inside("x")(first(apply("unzip_map", "backward"), apply("map_outside_pair")))(at, ())
     pairs = term_at(at.term, ("x", "ps"))
     assert isinstance(pairs, Map), "cannot happen: a map of pairs is taken apart"

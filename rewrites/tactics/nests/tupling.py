@@ -12,6 +12,7 @@ from itertools import combinations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, apply, inside, then
+from relift.rewrites.tactics.sharing import named_pair
 from relift.semantics.patterns import Fold, Map, ReduceSeq
 from relift.semantics.syntax.binding import (
     Position,
@@ -45,11 +46,8 @@ def tupled(at: Rewriting, place: Position) -> Rewriting:
     own = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
     one, other = _first_two(_folds(inner.f.body, own))
     cell = (*place, "f", "f")
-    at = apply("let_inline", "backward", parts={"x": places_of(inner.f.body, one)[0]})(at, cell)
-    named = term_at(at.term, (*cell, "f"))
-    at = apply("let_inline", "backward", parts={"x": places_of(named, other)[0]})(at, (*cell, "f"))
     pair = then(
-        apply("let_let_pair"), inside("x")(apply("reduce_fusion_in_zip")), apply("let_inline")
+        named_pair(one, other), inside("x")(apply("reduce_fusion_in_zip")), apply("let_inline")
     )
     return pair(at, cell)
 
