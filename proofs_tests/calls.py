@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PATIENCE = 300.0
@@ -38,6 +39,23 @@ def waited_with_a_child(folder: str) -> None:
     with subprocess.Popen(["sleep", "3600"]) as child:
         (Path(folder) / "begun").write_text(str(child.pid))
         (Path(folder) / "begun").rename(Path(folder) / "child")
+
+
+class Imported:
+    """What a call gets; reading it imports a module in C, which makes an error of its own of what interrupts it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return _imported, (self.folder,)
+
+
+def _imported(folder: Path) -> None:
+    try:
+        waited_with_a_child(str(folder))
+    except SystemExit as error:
+        raise ImportError("no capsule") from error
 
 
 def died(_: int) -> None:

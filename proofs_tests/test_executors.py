@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.calls import (
+    Imported,
     died,
     inverse,
     squared_but_for_a_victim,
@@ -95,6 +96,15 @@ def _interrupted(folder: Path) -> None:
         executor.submit(waited_with_a_child, str(folder))
         waited_for(folder / "child")
         raise KeyboardInterrupt
+
+
+def test_who_is_ended_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Not even in the middle of an import, which makes another error of the exit."""
+    workers = Workers(1)
+    workers.submit(len, Imported(tmp_path))
+    waited_for(tmp_path / "child")
+    workers.end()
+    assert capfd.readouterr().err == ""
 
 
 def test_a_call_that_nobody_survives_is_given_up() -> None:

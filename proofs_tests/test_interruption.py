@@ -137,6 +137,8 @@ WHERE = {
     "while the command line is imported": "def work(): pass\nclass Finder:\n"
     "  def find_spec(self, name, *_):\n    if name == 'relift.cli': press()\n"
     "import sys; sys.meta_path.insert(0, Finder())",
+    "while a module in C is imported": "def work():\n  try:\n    press()\n    time.sleep(20)\n"
+    "  except BaseException as error:\n    raise ImportError('no capsule') from error",
     "after the answer": "def work():\n  import atexit; atexit.register(press)",
 }  # fmt: skip
 

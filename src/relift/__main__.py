@@ -1,8 +1,9 @@
 """`python -m relift`, and the command `relift`: the command line, which Ctrl-C ends at any time.
 
-Python may lose an interruption: one that arrives while it imports the command line is a traceback, one in a
-callback is printed and forgotten, and one in code made by `exec`, as dataclasses make it, ends the process by the
-signal even where it is handled.  Here it is status 130 and one line, whenever it comes.
+Python may lose an interruption: one that arrives while it imports the command line is a traceback, one while it
+imports a module in C is an `ImportError`, one in a callback is printed and forgotten, and one in code made by `exec`,
+as dataclasses make it, ends the process by the signal even where it is handled.  Here it is status 130 and one line,
+whenever it comes.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ class Interrupted(KeyboardInterrupt):
 def main() -> NoReturn:
     """Run the command line to its end, or to an interruption."""
     before = sys.unraisablehook
+    interrupted = False
 
     def interrupt(number: int, frame: Any) -> None:
+        nonlocal interrupted
+        interrupted = True
         raise Interrupted
 
     def lost(said: Any) -> None:
@@ -39,13 +43,15 @@ def main() -> NoReturn:
         from relift.cli import main as command_line
 
         command_line()
-    except KeyboardInterrupt:
-        _deaf()
-        print("relift: interrupted", file=sys.stderr, flush=True)
-        sys.exit(INTERRUPTED)
     except SystemExit:
         _deaf()
         raise
+    except (KeyboardInterrupt, Exception) as error:
+        if not (interrupted or isinstance(error, KeyboardInterrupt)):
+            raise
+        _deaf()
+        print("relift: interrupted", file=sys.stderr, flush=True)
+        sys.exit(INTERRUPTED)
     _deaf()
     sys.exit(0)
 

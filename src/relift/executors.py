@@ -44,8 +44,11 @@ DEATHS = 3
 CONNECTING = 30.0
 """Seconds in which a scheduler has to answer."""
 
-ENDING = 5.0
+ENDING = 3.0
 """Seconds in which a process that is told to end may end what it has started."""
+
+
+STDERR = 2
 
 
 class LostWorkers(ReliftError):
@@ -112,7 +115,13 @@ def _without_interruption() -> Generator[None]:
 def _apart() -> None:
     """Let a process that is told to end leave its call; what it starts is of one group with it, and of none here."""
     os.setpgrp()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _leave)
+
+
+def _leave(number: int, frame: Any) -> None:
+    """End where the process is, without a word: a module in C that is being imported makes an error of the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDERR)
+    sys.exit(128 + number)
 
 
 def each(
