@@ -1,5 +1,5 @@
-/* One of the programs of `replacing_speed`, as it is and with its loops replaced, in one program: -DCASE=name -DSIZE=n.
-   It prints the least time of several calls of both, and whether both computed the same. */
+/* One of the programs of `replacing_speed`, as it is and with its loops replaced, in one program: -DCASE=name -DLARGE=n.
+   It prints the least time of several calls of both, and whether both computed the same; its argument divides the size. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ typedef long cell;
 #define CELLS 21
 #endif
 
-int main(void) {
+int main(int count, char **given) {
+  const int SIZE = LARGE / (count > 1 ? atoi(given[1]) : 1);
   MADE;
   cell *to = malloc(CELLS * sizeof(cell)), *wanted = malloc(CELLS * sizeof(cell));
   double before = 1e9, after = 1e9, first = 0;

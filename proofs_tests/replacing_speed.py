@@ -146,7 +146,7 @@ def bundle(folder: Path) -> int:
     (folder / driver.name).write_text(driver.read_text("utf-8"), encoding="utf-8")
     lines = [
         "#!/bin/sh",
-        "# run.sh [N]: sizes divided by N; RELIFT_DEVICE names the device (gpu)",
+        "# run.sh [N]: sizes divided by N; RELIFT_DEVICE names the device (gpu); what is there already is not compiled again",
         'cd "$(dirname "$0")"',
         'export RELIFT_DEVICE="${RELIFT_DEVICE:-gpu}"',
         "status=0",
@@ -158,13 +158,16 @@ def bundle(folder: Path) -> int:
         for suffix, text in texts.items():
             (folder / f"{name}{suffix}.c").write_text(text, encoding="utf-8")
         size, calls = case.large
-        said = f"-DCASE={name} -DNAME='\"{name}\"' -DSIZE=$(({size} / ${{1:-1}})) -DCALLS={calls} -DREFUSED={called}_refused"
-        flags = "${CC:-gcc} -O3 -march=native -w"
+        said = f"-DCASE={name} -DNAME='\"{name}\"' -DLARGE={size} -DCALLS={calls} -DREFUSED={called}_refused"
+        flags = "${CC:-gcc} -O3 ${TUNED:--march=native} -w"
         linked = f"{name}_original.o {name}_replaced.c {name}_replaced.kernels.c -ldl -lpthread -lm"
-        lines.append(f"{flags} -Df=f_original -c -o {name}_original.o {name}.c &&")
         lines.append(
-            f"{flags} -fopenmp -ffp-contract=off {said} -o {name}_bench {driver.name} {linked} && ./{name}_bench || status=1"
+            f"[ -x {name}_bench ] || {{ {flags} -Df=f_original -c -o {name}_original.o {name}.c &&"
         )
+        lines.append(
+            f"{flags} -fopenmp -ffp-contract=off {said} -o {name}_bench {driver.name} {linked}; }} || status=1"
+        )
+        lines.append(f"./{name}_bench $1 || status=1")
     run = folder / "run.sh"
     run.write_text("\n".join([*lines, "exit $status", ""]), encoding="utf-8")
     run.chmod(0o755)
