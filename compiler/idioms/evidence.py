@@ -156,6 +156,8 @@ def _result(relations: Relations, found: Found) -> bool:
                 value = back
             if value is not None and value.name == found.result:
                 return True
+    if relations.is_unused(found.result, found.loop):
+        raise NotRun("nothing uses its result")
     raise NotRun("its result stays inside the function")
 
 

@@ -9,8 +9,8 @@ from itertools import chain
 from relift.compiler.idioms.constraints.solving import Relation, Row
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.alternatives import Alternatives
+from relift.compiler.idioms.facts.consequences import goes_nowhere, goes_only
 from relift.compiler.idioms.facts.control import Control, Loop
-from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.facts.names import is_constant
@@ -142,6 +142,7 @@ class Relations(Alternatives):
             "adds only": self._adds_only,
             "scales only": self._scales_only,
             "left": self._is_left,
+            "unused sum": lambda value, begin: self.is_unused(value, self.loop_at(begin)),
             "once": self.comes_once,
             "in step": self.in_step,
             "beside": self.read_beside,
@@ -302,25 +303,14 @@ class Relations(Alternatives):
         blocks = self.loop_at(begin).blocks
         return any(user.block not in blocks for user in self.function.users.get(value, ()))
 
+    def is_unused(self, value: str, loop: Loop) -> bool:
+        """Whether nothing but its own next value depends on a value that a loop carries."""
+        is_carried = any(i.name == value for i in self.function.blocks[loop.header])
+        return is_carried and goes_nowhere(value, self.function, self.control, loop)
+
     def _goes_only(self, value: str, store: str, begin: str) -> bool:
         """Whether what is computed from a value in a loop is stored by one store and kept nowhere else."""
-        loop = self.loop_at(begin)
-        met, stack = set[str](), [value]
-        while stack:
-            for user in self.function.users.get(stack.pop(), ()):
-                name = str(user)
-                if user.block not in loop.blocks:
-                    return False
-                if user.opcode == "store" and name != store:
-                    return False
-                if (user.opcode == "call" and not harmless(user)) or user.opcode == "load":
-                    return False
-                if user.opcode == "phi" and user.block in self.control.loops:
-                    return False
-                if user.name and name not in met:
-                    met.add(name)
-                    stack.append(name)
-        return True
+        return goes_only(value, store, self.function, self.control, self.loop_at(begin))
 
 
 def _named(e: Expression) -> Iterable[str]:

@@ -75,8 +75,10 @@ def replacement(found: LiftedFile, text: str, calls_of: Calls = "kernels") -> Re
     done: list[tuple[LiftedIdiom, str]] = []
     kept: list[tuple[LiftedIdiom, str]] = []
     calls: list[_Call] = []
-    whole = _together(found.idioms, text, calls_of)
-    for idiom in found.idioms:
+    used = [i for i in found.idioms if not i.relations.is_unused(i.found.result, i.found.loop)]
+    kept += [(i, "nothing uses what it computes") for i in found.idioms if i not in used]
+    whole = _together(used, text, calls_of)
+    for idiom in used:
         if (idiom.function, idiom.found.result) in whole:
             call = whole[idiom.function, idiom.found.result]
         else:

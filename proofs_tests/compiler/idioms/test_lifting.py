@@ -33,6 +33,7 @@ from relift.semantics.syntax.terms import Input
 INSIDE = {  # what these find is used inside the function, or given there: it is not run alone
     "two_sums", "integral", "place_of_least", "place_of_most", "second_largest", "solve", "csr_onto_itself",
     "overlapping_rows", "scattered_rows", "norm_of_grid", "sum_of_batches", "moved_down_often",
+    "of_no_use", "of_no_use_alone", "of_no_use_under_a_condition", "of_no_use_in_rows", "powers",
 }  # fmt: skip
 
 

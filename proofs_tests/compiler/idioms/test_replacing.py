@@ -538,6 +538,7 @@ def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:
     [
         ("void f(int n, float *y, float *x) { for (int i = 0; i < n; i++) if (x[i] > 0) y[i] = x[i]; }\n", "under a condition"),
         ("int f(int n, float *y) { int i; for (i = 0; i < n; i++) y[i] = 1; return i; }\n", "is used after it"),
+        ("void f(int n, float *x) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; }\n", "nothing uses what it computes"),
         ("void f(int n, float *h, int *k) { for (int i = 0; i < n; i++) if (k[i] < 9) h[k[i]]++; }\n", "under a condition"),
         ("void f(int n, float *y, float *x) { y = y + 2; for (int i = 0; i < n; i++) y[i] = x[i]; }\n", "no name where the loop stands"),
         ("void f(int n, float *x) { float *e = x + n; n = 5; for (float *p = x; p != e; p++) *p = n; }\n", "n has no name"),

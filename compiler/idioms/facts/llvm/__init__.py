@@ -1,6 +1,7 @@
 """What LLVM says of C.
 
 source    the compiler, and the one normal form that llvmlite makes of what it says
+unused    what a loop carries and nothing uses is kept
 reading   LLVM's text as a graph, of what is in `ir`
 layout    how many bytes a type takes, and where its parts are; `numbers`: constants
 """

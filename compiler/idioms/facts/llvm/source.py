@@ -20,6 +20,7 @@ from typing import Any
 
 from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
+from relift.compiler.idioms.facts.llvm.unused import marked, unmarked
 from relift.files import require_file, temporary_folder
 from relift.semantics.errors import ReliftError
 
@@ -108,17 +109,22 @@ def normal_form(code: bytes) -> str:
         raise Uncompilable(f"llvmlite does not read the compiler's bitcode: {error}") from None
     _mark_small(found)
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    first = llvm.create_new_module_pass_manager()
+    first.add_always_inliner_pass()
+    first.add_sroa_pass()
+    first.run(found, builder)
+    with_marks = marked(str(found))
+    if with_marks is not None:
+        found = llvm.parse_assembly(with_marks)
     passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.add_loop_simplify_pass()
     passes.add_lcssa_pass()
     passes.add_instruction_namer_pass()
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    passes.run(found, llvm.create_pass_builder(machine, options))
-    return str(found)
+    passes.run(found, builder)
+    return str(found) if with_marks is None else unmarked(str(found))
 
 
 MOST_BLOCKS = 40
