@@ -57,7 +57,7 @@ def drawn(
 ) -> Case:
     """Sizes, then values and arrays that fit them; and room for what the loop does beside; raises `NotRun`."""
     length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
-    if near := [int(k) for k in _edges(lifted) if 0 < k < 300]:
+    if near := [int(k) for k in _edges(lifted) if 0 < k <= 1024]:
         edge = random.choice(near)  # twice as far, data that lie beyond it lead to cells
         far = random.choice((edge, edge, 2 * edge)) if edge < 64 else edge
         length = random.choice((length, far + random.randint(0, 3)))
@@ -100,16 +100,26 @@ def drawn(
     if target not in case.rooms and relations.function.type_of(target) == "ptr":
         _place_target(case, lifted, random)
     for other in others:
-        _place_beside(case, other.lifted, relations, random)
+        _place_beside(case, other.lifted, relations, random, few)
     return case
 
 
-def _place_beside(case: Case, other: Lifted, relations: Relations, random: Random) -> None:
+def as_beside(case: Case, other: Lifted, random: Random) -> Case:
+    """The same rooms and numbers, with the sizes of another program; raises `NotRun`."""
+    fixed = (p.value for p in other.parameters if p.first is None)
+    if not case.values.keys() >= set(fixed):
+        raise NotRun("what the loop stores elsewhere is not drawn")
+    return replace(case, sizes=_sizes_beside(case, other, random))
+
+
+def _place_beside(
+    case: Case, other: Lifted, relations: Relations, random: Random, few: int
+) -> None:
     """Room for another program's arrays, by the numbers that are drawn; raises `NotRun`."""
     there = replace(case, sizes=_sizes_beside(case, other, random))  # the same rooms
     for p in other.parameters:
         if p.first is not None and p.value not in case.rooms:
-            _place(there, p, random, few=1)
+            _place(there, p, random, few)
     target = other.target.value
     if target not in case.rooms and relations.function.type_of(target) == "ptr":
         _place_target(there, other, random)

@@ -19,6 +19,7 @@ from relift.compiler.idioms.drawing import (
     DTYPES,
     Beside,
     NotRun,
+    as_beside,
     cells_of,
     drawn,
     fit,
@@ -102,6 +103,9 @@ def evidence(
         try:
             if beside is not None:
                 _interpreted(beside, _for_another(beside, case))
+            for other in others:
+                if other.lifted.asks("indices"):  # the C goes where its indices lead, too
+                    _interpreted(other.lifted, as_beside(case, other.lifted, random))
             try:
                 expected = _interpreted(lifted, case)
             except Undefined as error:

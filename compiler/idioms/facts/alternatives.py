@@ -1,8 +1,8 @@
-"""Stores into one array of which an iteration makes one at most: the cell is chosen by branches."""
+"""Several stores of one iteration into one array: branches choose one of them, or they are made one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import permutations
 
@@ -16,26 +16,35 @@ MOST = 12
 
 
 class Alternatives(Memory):
-    """The stores that branches choose from."""
+    """The stores that branches choose from, and those that follow each other."""
+
+    def among_updates(self) -> Iterator[Row]:
+        """The last store of several that follow each other where data say, and a loop that accesses the array nowhere else."""
+        for name, store in self.accesses.items():
+            found = self.updates(store) if store.is_store else []
+            for loop in self.control.around(store.instruction.block) if len(found) > 1 else ():
+                chosen = [a for a in found if self.is_data(a.index, loop)]
+                if chosen and chosen[-1] is store and self._holds_all(loop, found):
+                    yield name, self.begin(loop)
 
     def among_alternatives(self) -> Iterator[Row]:
         for name, store in self.accesses.items():
             found = self.alternatives(store) if store.is_store else []
             for loop in self.control.around(store.instruction.block) if len(found) > 1 else ():
                 chosen = [a for a in found if self.is_data(a.index, loop)]
-                if chosen and chosen[-1] is store and self._holds_all(loop, store):
+                if chosen and chosen[-1] is store and self._holds_all(loop, found):
                     yield name, self.begin(loop)
 
-    def _holds_all(self, loop: Loop, store: Access) -> bool:
-        """Whether a loop has no other access to an array than the alternatives of a store have."""
+    def _holds_all(self, loop: Loop, stores: Sequence[Access]) -> bool:
+        """Whether a loop has no other access to an array than some stores and the loads of their cells."""
+        base = stores[0].base
         known = {
-            (a.base, a.index, a.type, self.control.loop_of.get(a.instruction.block))
-            for a in self.alternatives(store)
+            (a.base, a.index, a.type, self.control.loop_of.get(a.instruction.block)) for a in stores
         }
         return all(
             (a.base, a.index, a.type, self.control.loop_of.get(a.instruction.block)) in known
             for _, a in self.accesses_of(loop)
-            if a.base == store.base
+            if a.base == base
         )
 
     def alternatives(self, store: Access) -> list[Access]:
@@ -49,10 +58,48 @@ class Alternatives(Memory):
     def _alternatives(self) -> dict[int, list[Access]]:
         return {}
 
-    def _of_one_choice(self, store: Access) -> list[Access]:
+    def updates(self, store: Access) -> list[Access]:
+        """The stores to cells of an array that one iteration makes one after the other, each of what its cell holds by then.
+
+        The store alone where that is not so.
+        """
+        key = store.instruction.position
+        if key not in self._updates:
+            self._updates[key] = self._one_after_the_other(store)
+        return self._updates[key]
+
+    @cached_property
+    def _updates(self) -> dict[int, list[Access]]:
+        return {}
+
+    def _one_after_the_other(self, store: Access) -> list[Access]:
+        found, loop = self._of_an_iteration(store)
+        if loop is None or len(self.alternatives(store)) > 1:
+            return [store]
+        order = self.control.order
+        found = sorted(found, key=lambda a: (order[a.instruction.block], a.instruction.position))
+        loads = [a for _, a in self.accesses_of(loop) if not a.is_store and a.base == store.base]
+        for load in loads:
+            own = [n for n, a in enumerate(found) if a.index == load.index]
+            if not own or self.control.loop_of.get(load.instruction.block) != loop:
+                return [store]
+            if not self.control.instruction_dominates(load.instruction, found[own[0]].instruction):
+                return [store]
+            if any(self._comes_to(load, a, loop) for a in found[: own[0]]):
+                return [store]
+        return found
+
+    def _comes_to(self, a: Access, b: Access, loop: Loop) -> bool:
+        """Whether an iteration may make one access, and then another."""
+        if a.instruction.block == b.instruction.block:
+            return a.instruction.position < b.instruction.position
+        return self._leads(a, b, loop)
+
+    def _of_an_iteration(self, store: Access) -> tuple[list[Access], Loop | None]:
+        """The stores of an iteration into cells of one array, each another one; and the loop, none where there are none such."""
         loop = self.control.loop_of.get(store.instruction.block)
         if loop is None:
-            return [store]
+            return [store], None
         found = [a for _, a in self.accesses_of(loop) if a.is_store and a.base == store.base]
         cells = {a.index for a in found}
         if (
@@ -60,8 +107,14 @@ class Alternatives(Memory):
             or not 1 < len(found) <= MOST
             or len({a.type for a in found}) > 1
         ):
-            return [store]
+            return [store], None
         if any(self.control.loop_of.get(a.instruction.block) != loop for a in found):
+            return [store], None
+        return found, loop
+
+    def _of_one_choice(self, store: Access) -> list[Access]:
+        found, loop = self._of_an_iteration(store)
+        if loop is None:
             return [store]
         for a, b in permutations(found, 2):
             if a.instruction.block == b.instruction.block or self._leads(a, b, loop):

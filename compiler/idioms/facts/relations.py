@@ -102,6 +102,7 @@ class Relations(Alternatives):
             "alone": self.alone,
             "independent": self.independent,
             "alternatives": self.alike,
+            "updates": lambda: self._alike(self.among_updates(), self.updates),
         }  # fmt: skip
         if name in listed:
             return Listed(listed[name]())
@@ -182,8 +183,13 @@ class Relations(Alternatives):
 
     def alike(self) -> Iterator[Row]:
         """The last of alternatives that combine their cells by one operator."""
-        for name, begin in self.among_alternatives():
-            stores = {str(a.instruction) for a in self.alternatives(self.accesses[name])}
+        return self._alike(self.among_alternatives(), self.alternatives)
+
+    def _alike(
+        self, rows: Iterable[Row], stores_of: Callable[[Access], list[Access]]
+    ) -> Iterator[Row]:
+        for name, begin in rows:
+            stores = {str(a.instruction) for a in stores_of(self.accesses[name])}
             known = {(update, operator) for update, _, operator in self.folds if update in stores}
             if {update for update, _ in known} == stores and len({o for _, o in known}) == 1:
                 yield name, begin

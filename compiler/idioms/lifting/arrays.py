@@ -98,8 +98,9 @@ class Arrays:
         for counter, trips in lengths.items():
             if trips.names() & self.counters:
                 raise Opaque("the length of a loop changes with the loops around it")
-            loop = self.relations.control.loops[counter.header]
-            least = 1 if counter in slid or self.relations.evolution.is_late(loop) else self.floor
+            loop = self.relations.control.loops.get(counter.header)
+            is_late = loop is not None and self.relations.evolution.is_late(loop)
+            least = 1 if counter in slid or is_late else self.floor
             leasts[trips] = max(least, leasts.get(trips, 0))
         for counter, trips in lengths.items():
             self.sizes.add(counter, trips, leasts[trips])

@@ -60,9 +60,10 @@ class Updates:
     base: str
     type: str
     cell: Read
-    turns: tuple[Turn, ...]
     value: Expression
     guard: Expression
+    turns: tuple[Turn, ...]
+    """The loops; in the end, where an iteration makes several updates, which of them it is."""
 
 
 @dataclass(frozen=True)
@@ -366,15 +367,37 @@ def _updates(relations: Relations, root: Loop, store: Access, expressions: Expre
     kind = expressions.scalar(store.type)
     if not all(expressions.plain(n) for _, t in turns for n in t.trips.names()):
         raise Opaque("the length of a loop changes with the loops around it")
-    found = [
+    updates, inside = relations.updates(store), tuple(t for _, t in turns)
+    if len(updates) > 1:
+        each = Turn(Counter(f"%{CHOSEN}{store.instruction.position}"), Size.of(len(updates)))
+        found = [_update(relations, root, one, expressions) for one in updates]
+        return Updates(store.base, kind, *_one_of(each.counter, found), (*inside, each))
+    (cell, value, guard), *others = (
         _update(relations, root, one, expressions) for one in relations.alternatives(store)
-    ]  # fmt: skip
-    cell, value, guard = found[0]
-    for other_cell, other_value, other_guard in found[1:]:
-        place = select(guard, _place(cell), _place(other_cell))
-        cell = replace(cell, index=Size.atom(CHOSEN), computed=((CHOSEN, place),))
+    )
+    for other_cell, other_value, other_guard in others:
+        cell = _either_cell(guard, cell, other_cell)
         value, guard = select(guard, value, other_value), either(guard, other_guard)
-    return Updates(store.base, kind, cell, tuple(t for _, t in turns), value, guard)
+    return Updates(store.base, kind, cell, value, guard, inside)
+
+
+def _one_of(
+    counter: Counter, updates: Sequence[tuple[Read, Expression, Expression]]
+) -> tuple[Read, Expression, Expression]:
+    """The update that a counter chooses."""
+    *others, (cell, value, guard) = updates
+    for number, (other_cell, other_value, other_guard) in reversed([*enumerate(others)]):
+        here = Index(Size.atom(counter), "i32"), constant(number, "i32")
+        now = Apply("equal", here, "boolean")
+        cell = _either_cell(now, other_cell, cell)
+        value, guard = select(now, other_value, value), select(now, other_guard, guard)
+    return cell, value, guard
+
+
+def _either_cell(condition: Expression, yes: Read, no: Read) -> Read:
+    """One of two cells of an array."""
+    place = select(condition, _place(yes), _place(no))
+    return replace(no, index=Size.atom(CHOSEN), computed=((CHOSEN, place),))
 
 
 def _place(cell: Read) -> Expression:

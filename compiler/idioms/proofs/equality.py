@@ -136,6 +136,8 @@ class _Proving:
                 raise Opaque("cells that data choose are those of a whole array")
             index = self._size(self.lifted.target.first) + cell[0]
             target = Target(store, SCALARS[store.type], index, cells, {}, chosen=True)
+            in_turn = self.relations.updates(store)
+            self.programs.at_once = len(in_turn) if len(in_turn) > 1 else 0
             self._leaves(target, cell)
             return
         self.execution.carrying = self._carrying(store)

@@ -62,6 +62,8 @@ class Programs(Denotation):
         self.index_functions = WrittenFunctions(self.prover)
         self.parameters = {p.name: p for p in lifted.parameters}
         self.places: list[Number] = []
+        self.at_once = 0
+        """Of so many steps is what an iteration does to cells one after the other: no loop, which would have an invariant."""
 
     def result(self, indices: tuple[Number, ...]) -> Term:
         """The cell of the result at some indices."""
@@ -264,6 +266,11 @@ class Programs(Denotation):
         """A fold over an array, cell by cell: of the others nothing is known while one is followed."""
         assert isinstance(init, Cells), "cannot happen: an array begins as one"
         length = init.length
+        if self.at_once and z3.is_int_value(n) and n.as_long() == self.at_once:
+            left: Value = init
+            for k in range(self.at_once):
+                left = step(left, (z3.IntVal(k),))
+            return left
 
         def followed(i: Number) -> Value:
             def one(state: tuple[Term, ...], k: Number) -> tuple[Term, ...]:

@@ -70,15 +70,50 @@ def counting(idiom: LiftedIdiom, name: str) -> Counting | None:
     return Counting(tuple(lines), frozenset(writing.values))
 
 
-def _lines(bins: Bins, writing: Writing, name: str) -> list[str]:
-    """What counts: each thread for itself, then one for all."""
-    effect, guard, element = bins.effect, bins.guard, bins.element
-    computed = {n: writing.text(e) for n, e in effect.cell.computed}
-    at, kind = writing.polynomial(effect.cell.index, computed), C_TYPES[effect.type]
-    loops: list[str] = []
+def counted_apart(idiom: LiftedIdiom, name: str) -> Counting | None:
+    """What counts into memory of its own, `out`, where it is known already how many bins there are."""
+    bins = bins_of(idiom)
+    if bins is None or idiom.lifted is None:
+        return None
+    writing = Writing(idiom.lifted, refuses="failed = 1;")
+    kind, (loops, at) = C_TYPES[bins.effect.type], _loops(bins, writing)
+    refuse = f"return relift_refuse(&{name}_refused);"
+    lines = (
+        f"  {kind} *const out = relift_malloc(cells * sizeof *out);",
+        f"  if (!out) {refuse}",
+        "  for (long long b = 0; b < cells; ++b) out[b] = first[b];",
+        "  int failed = 0;",
+        "#pragma omp parallel reduction(|: failed)",
+        "  {",
+        f"    unsigned {kind} *const own = relift_malloc(cells * sizeof *own);",
+        "    if (own) __builtin_memset(own, 0, cells * sizeof *own);",
+        "    else failed = 1;",
+        "#pragma omp for schedule(static)",
+        *loops,
+        f"      if (own && {writing.text(bins.guard)}) own[{at}] += (unsigned {kind})({writing.text(bins.element)});",
+        "#pragma omp critical",
+        f"    for (long long b = 0; b < (own ? cells : 0); ++b) out[b] = ({kind})((unsigned {kind})out[b] + own[b]);",
+        "    relift_free(own);",
+        "  }",
+        f"  if (failed) {{ relift_free(out); {refuse} }}",
+    )
+    return Counting(lines, frozenset(writing.values))
+
+
+def _loops(bins: Bins, writing: Writing) -> tuple[list[str], str]:
+    """The heads of the loops, and the bin of an iteration."""
+    effect, loops = bins.effect, list[str]()
     for turn in effect.turns:
         c, end = counter_of(turn.counter), writing.polynomial(turn.trips, {})
         loops.append(f"    for (long long {c} = 0; {c} < {end}; ++{c})")
+    computed = {n: writing.text(e) for n, e in effect.cell.computed}
+    return loops, writing.polynomial(effect.cell.index, computed)
+
+
+def _lines(bins: Bins, writing: Writing, name: str) -> list[str]:
+    """What counts: each thread for itself, then one for all."""
+    effect, guard, element = bins.effect, bins.guard, bins.element
+    kind, (loops, at) = C_TYPES[effect.type], _loops(bins, writing)
     lines = [
         "  const int threads = relift_threads();",
         "  long long most = -1;",

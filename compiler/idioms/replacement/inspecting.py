@@ -175,5 +175,8 @@ class _Inspecting:
                 return f"relift_floor({self.integer(a)}, {self.integer(b)})"
             case Apply(function, (a, b), _) if function in _SIGNS and e.type in ("i32", "i64"):
                 return f"({self.integer(a)} {_SIGNS[function]} {self.integer(b)})"
+            case Apply("select", (condition, yes, no), _):
+                chosen = f"{self.integer(yes)} : {self.integer(no)}"
+                return f"({self.writing.text(condition)} ? {chosen})"
             case Read() | Constant() | Value() | Apply() | Fold() | Search() | Accumulator():
                 raise Kept("an index is computed in a way that is not looked at before the loop")

@@ -20,7 +20,7 @@ from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.replacement.blas import routine
-from relift.compiler.idioms.replacement.counting import counting
+from relift.compiler.idioms.replacement.counting import counted_apart, counting
 from relift.compiler.idioms.replacement.guarded import (
     SERVICES,
     Guarded,
@@ -270,9 +270,9 @@ def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Ca
     given, parts, works = list[str](), list[Guarded](), list[Sequence[str]]()
     sources, devices = list[Source](), list[Offloaded]()
     for number, one in enumerate(shown):
-        if counting(one.idiom, first.name) is not None:
-            raise Kept("it counts in bins and does more")
-        _require_everywhere(one.idiom)
+        counted = counted_apart(one.idiom, first.name)
+        if counted is None:
+            _require_everywhere(one.idiom)
         _require_same_of_nan(one.idiom, one.lifted)
         name = f"{first.name}_{number}"
         on_device = offloaded(one.idiom, name, first.name) if calls_of == "opencl" else None
@@ -280,6 +280,9 @@ def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Ca
             own, guarded = _guarded(one, on_device.spans, _inspected(one), on_device.values)
             works.append(on_device.lines)
             devices.append(on_device)
+        elif counted is not None:
+            own, guarded = _guarded(one, (), _inspected(one), counted.values)
+            works.append(counted.lines)
         else:
             source, launch = _kernel(one.lifted, name)
             own, guarded = _guarded(one, launch.kernels[0].spans, _inspected(one))

@@ -46,5 +46,6 @@ FILES = (
     "walks",
     "turns",
     "searches",
+    "bins",
 )
 FUNCTIONS = [(file, name) for file in FILES for name in expected(file)]

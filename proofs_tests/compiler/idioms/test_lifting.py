@@ -272,6 +272,7 @@ def test_what_would_be_too_long_is_refused_by_name() -> None:
         ("void f(int n, short *y, const short *x) { short s = 0; for (int i = 0; i < n; i++) { s += x[i]; y[i] = s; } }\n", "it is cut to 16 bits each time"),
         ("void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) y[0] = x[i] / y[0]; }\n", "the same cell of y again and again (line 1)"),
         ("float f(float *x) { float s = 0; for (int i = 0; x[i] > 0; i++) s += x[i]; return s; }\n", "is not counted before it begins (line 1)"),
+        ("void f(int *h, int *g, const int *a, int n) { for (int i = 0; i < n; i++) { h[a[i]]++; g[h[a[i]]]++; } }\n", "it reads cells of h that it writes"),
         ("void g(int); void f(int n) { for (int i = 0; i < n; i++) g(i); }\n", "the loop at line 1 is no idiom: it calls g"),
         ("__int128 f(int n, const __int128 *x) { __int128 s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n", "its cells are of type i128"),
         ("void f(int n, _Float16 *x) { for (int i = 0; i < n; i++) x[i] = 1; }\n", "the loop at line 1 is no idiom"),

@@ -67,6 +67,7 @@ class Replaced(Compiled):
         ("walks", 24),
         ("turns", 13),
         ("searches", 8),
+        ("bins", 9),
     ],
 )
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
