@@ -242,7 +242,10 @@ class Accesses:
             return
         walk = self._walks.setdefault(scope.loop, Walked())
         first, turns = _somewhere(offset), sorted(self._turns_written_out(offset))
-        lanes = range(1)
+        lanes, cells = range(1), min(float(abs(turn)), scope.width)
+        side_by_side = turns == [int(i * scope.width) for i in range(len(turns))]
+        if across == 1 and side_by_side and abs(turn) == len(turns) * scope.width:
+            turns, cells = turns[:1], float(abs(turn))  # a turn's vectors are the next of one row
         if across != 1:
             # each lane is in a row of its own, and crowds them as much in each turn that is written out
             lanes, turns = range(int(scope.width)), turns[:1]
@@ -254,13 +257,14 @@ class Accesses:
             walk.crowds(accesses, device, writing=self._storing, whole=across == 1) / written_out
         )
         if across == 1:
-            self._walk_along(walk, memory, offset, begun)
+            self._walk_along(walk, memory, offset, begun, cells)
 
-    def _walk_along(self, walk: Walked, memory: Memory, offset: Index, rows: int) -> None:
-        """Charge for rows that a loop begins to walk through in vectors."""
+    def _walk_along(
+        self, walk: Walked, memory: Memory, offset: Index, rows: int, cells: float
+    ) -> None:
+        """Charge for rows that a loop begins to walk through in vectors, by so many cells a turn."""
         scope, device = self.meter.scope, self.meter.device
         assert scope.loop is not None, "cannot happen: it walks through rows"
-        cells = min(float(abs(_stride(offset, scope.loop) or 0)), scope.width)
         written_out = prod(n for _, n in scope.unrolled)
         cycles, far = walk.streamed(memory, rows, cells, _length(scope.loop), device)
         self.meter.charge(cycles / written_out)

@@ -15,7 +15,7 @@ from relift.semantics.syntax.terms import (
     innermost,
     subterms,
 )
-from relift.semantics.syntax.types import Tuple
+from relift.semantics.syntax.types import Tuple, Vector
 
 _EXPENSIVE = {"exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0}
 _LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
@@ -40,14 +40,17 @@ class Operations:
 
     def combine(self, t: Combine) -> None:
         """An operator, on scalars or on vectors; one on tuples takes what its definition says."""
-        if isinstance(t.type, Tuple) and isinstance(t.operator, BinaryOperator):
-            applied = [u for u, _ in subterms(operator_lambda(t.operator, t.type).body)]
+        of, operator = t.type, innermost(t.operator)
+        while isinstance(of, Vector):
+            of = of.element
+        if isinstance(of, Tuple) and isinstance(operator, BinaryOperator):
+            applied = [u for u, _ in subterms(operator_lambda(operator, of).body)]
             cycles = sum(
                 self._cycles(u.function, u.arguments) for u in applied if isinstance(u, Apply)
             )
-            self.meter.charge(cycles * self.meter.issue())
+            self.meter.charge(cycles * self.meter.issue(t.type))
             return
-        name = innermost(t.operator).name
+        name = operator.name
         one = self.meter.on_gpu or not self._is_fused(name, (t.left, t.right))
         self.meter.charge(one * self.meter.issue(t.type))
 

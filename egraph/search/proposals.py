@@ -62,9 +62,10 @@ from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
+from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import Pattern, Term, subterms
-from relift.semantics.syntax.types import holds_array
+from relift.semantics.syntax.types import Tuple, holds_array
 
 STAGES: tuple[Stage, ...] = (
     Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
@@ -350,21 +351,27 @@ class Proposals:
     ) -> Form:
         """A form with what it is lowered to as it is; on a GPU, where it stores or folds to numbers, kernel by kernel.
 
+        So are folds of tuples on a CPU: one after the other they are far from what vectors of accumulators take.
         `simple` is what kernels of other forms were lowered to, by their shape.
         """
         whole = replace(self.source, body=parted.result)
         kernels = kernels_of(whole)
-        numbers = any(not holds_array(kernel.program.body.type) for kernel in kernels)
-        if self.device.kind != "gpu" or not (numbers or len(kernels) > 1):
-            found = self.extracted(fused, {}, most=2)
+        found: list[Proposal] = []
+        if self.device.kind == "gpu":
+            numbers = any(not holds_array(kernel.program.body.type) for kernel in kernels)
+            apart = numbers or len(kernels) > 1
         else:
+            apart = len(kernels) > 1 and any(_folds_tuples(kernel.program) for kernel in kernels)
+        if self.device.kind != "gpu" or not apart:
+            found += self.extracted(fused, {}, most=2)
+        if apart:
             parts: list[list[Proposal]] = []
             for task in map(self._kernel, kernels):
                 shape = shape_of(task.source)
                 if shape not in simple:
                     simple[shape] = task._simply()
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
-            found = _ranked([*self._together(parted, kernels, parts)])
+            found = _ranked([*found, *self._together(parted, kernels, parts)])
         nest = any(extent_of(kernel.program) is not None for kernel in kernels)
         least = sum(least_seconds(kernel.program, self.device) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
@@ -433,6 +440,11 @@ def _for_all(
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
     return NOTHING, task.floor()
+
+
+def _folds_tuples(program: Program) -> bool:
+    found = (t for t, _ in subterms(program.body) if isinstance(t, Reduce))
+    return any(isinstance(t.type, Tuple) for t in found)
 
 
 def _lowered_by(rules: Sequence[str]) -> Tactic:

@@ -477,6 +477,25 @@ def test_strips_of_a_stencil_are_as_high_as_a_set_of_the_nearest_cache_has_lines
     assert apart == sorted(apart, reverse=True)  # the higher, the fewer rows are read twice
 
 
+def test_vectors_of_a_turn_that_lie_side_by_side_are_of_one_row() -> None:
+    """Four sums, of every fourth vector, are sent what they read as one is: nothing of it lies apart in a page."""
+
+    def of(vectors: int) -> Program:
+        def plus(p):  # type: ignore[no-untyped-def]  # of two vectors
+            return rl.vectorize(16, rl.add)(p[0], p[1])
+
+        def folded(row):  # type: ignore[no-untyped-def]  # the sums of its vectors, as one after the other
+            zero = rl.map_seq_unroll(rl.splat(16), rl.repeat(vectors, 0.0))
+            turns = rl.split(vectors, rl.as_vector(16, row))
+            step = lambda s, v: rl.map_seq_unroll(plus, rl.zip(s, v))
+            return rl.as_scalar(rl.reduce_seq(step, rl.to_private(zero), turns))
+
+        row = typed(x=f32[1024, 16384])
+        return row(lambda x: rl.map_glb(0)(lambda r: rl.reduce_seq(rl.add, 0.0, folded(r)), x))
+
+    assert estimate(of(4), CPU).memory == estimate(of(1), CPU).memory
+
+
 @pytest.mark.parametrize(
     ("name", "rows"), [("j2d5pt", {"n": 4096}), ("j3d7pt", {"n": 64, "m": 64})]
 )

@@ -73,10 +73,8 @@ class Addressing:
         match leaf:
             case Value(index=index) if index is not None:
                 if lane is not None and depends_on(index, lane.index):
-                    return self._gather(leaf, lane)
-                return CExpression(
-                    tree.wrapped(tree.Cast(tree.CType("int"), (self.index(index),))), leaf.scalar
-                )
+                    return self._counted(leaf, index, lane)
+                return CExpression(self._number(index), leaf.scalar)
             case Value():
                 return _load_value(leaf, lane)
             case Guarded(condition, inside, outside):
@@ -97,6 +95,25 @@ class Addressing:
                 if memory.width is not None:
                     return _from_memory(self._vector_place(memory, base), leaf, lane.width)
                 return _from_memory(self._vector_load(leaf, base, lane.width), leaf, lane.width)
+
+    def _number(self, index: Index) -> tree.Expression:
+        """An index as a number that is computed with."""
+        return tree.wrapped(tree.Cast(tree.CType("int"), (self.index(index),)))
+
+    def _counted(self, leaf: Value, index: Index, lane: Lane) -> CExpression:
+        """The numbers of all lanes; where these lie evenly apart, the first of them and the constants between them.
+
+        Drivers do not put such vectors together by themselves: they compute each lane.
+        """
+        linear = linear_in(index, lane.index)
+        step = None if linear is None else linear[0].constant
+        if linear is None or step is None or linear[1].constant is not None:
+            return self._gather(leaf, lane)
+        t = c_type(leaf.scalar, lane.width)
+        first = tree.Cast(t, (self._number(linear[1]),))
+        apart = tree.Cast(t, tuple(self.index(Size.of(step * k)) for k in range(lane.width)))
+        total = tree.wrapped(tree.Binary("+", first, apart, set="spaced"))
+        return CExpression(total, leaf.scalar, lane.width)
 
     def _gather(self, leaf: Leaf, lane: Lane) -> CExpression:
         each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]

@@ -71,7 +71,10 @@ def _planned_within(program: Program, device: DeviceDescription) -> Iterator[Tac
 
 
 def folded_whole(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """How groups fold a kernel that is not searched: as it is, or with the rows of its batches together."""
+    """How a kernel that is not searched is folded: by groups, as it is or with the rows of its batches together; on a CPU, by rows."""
+    if device.kind == "cpu":
+        yield from folded_rows(program, device)
+        return
     for tactic in folded_by_groups(program, device):
         yield tactic
         yield then(rows_of_batches(), where_written(tactic))

@@ -129,3 +129,19 @@ def test_a_condition_that_is_the_same_for_all_lanes_chooses_between_vectors() ->
     x = np.arange(24, dtype=np.float32).reshape(3, 8)
     for device in ("cpu", "c"):
         np.testing.assert_array_equal(kernel(x, device=device), sums(x))
+
+
+def test_places_of_lanes_are_one_sum() -> None:
+    """The places of neighbours, or of every third: the first of them, and constants; others are put together."""
+
+    @rl.program
+    def numbered(x: rl.f32[48]):  # type: ignore[no-untyped-def, valid-type]  # types of the object language
+        counted = rl.zip(x, rl.generate(48, lambda i: i))
+        columns = rl.transpose(rl.map(rl.as_vector(4), rl.transpose(rl.split(3, counted))))
+        each = rl.map_vec(lambda p: rl.select(p[0] > 0.5, p[1], -p[1]))
+        return rl.map_glb(0)(lambda column: rl.as_scalar(rl.map_seq(each, column)), columns)
+
+    kernel = rl.compile(numbered)
+    assert "(int4)(0, 3, 6, 9)" in kernel.source
+    x = np.random.default_rng(0).random(48, dtype=np.float32)
+    np.testing.assert_array_equal(kernel(x), numbered(x))

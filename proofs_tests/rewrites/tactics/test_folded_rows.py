@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from relift.compiler.program import compile_program
+from relift.compiler.program import Compiled, compile_program
 from relift.device import CPU
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
@@ -126,25 +127,69 @@ def largest_place(a: rl.f32[n, m]):
     return rl.map(lambda row: rl.reduce_seq(later, (float("-inf"), 0, 0), row)[1], a)
 
 
-@pytest.mark.parametrize("length", [4 * WIDTH * 3, 4 * WIDTH * 2 + 5])
-def test_a_work_item_has_tuples_side_by_side(length: int) -> None:
-    """Places of the largest: in turn, equal values among them, with a rest that follows."""
-    found = derive(largest_place, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 4, "m": length})
+added = rl.operator(
+    lambda x, y: (x[0] + y[0], x[1] + y[1]), name="added", associative=True, commutative=True
+)
+
+
+@rl.program
+def complex_product(a: rl.tup(rl.f32, rl.f32)[n, m], x: rl.tup(rl.f32, rl.f32)[m]):
+    """A fold of pairs from their neutral element, of what is computed of zipped pairs."""
+
+    def times(p):
+        (u, v), (c, d) = (p[0][0], p[0][1]), (p[1][0], p[1][1])
+        return (u * c - v * d, u * d + v * c)
+
+    zero = (0.0, 0.0)
+    return rl.map(lambda row: rl.reduce(added, zero, rl.map(times, rl.zip(row, x))), a)
+
+
+def by_rows(program: Program, length: int) -> Compiled:
+    """The program with a row for each work-item, by rules that are PROVED."""
+    sizes = {"n": 4, "m": length}
+    found = derive(program, rows_of_items(1, WIDTH, CPU.nearest_bytes), sizes)
     found.replay(RULES)
     require_proved([step.rule for step in found.steps], RULES)
-    compiled = compile_program(replace(largest_place.at({"n": 4, "m": length}), body=found.result))
-    assert f"own_0[{4 * WIDTH}]" in compiled.source
+    return compile_program(replace(program.at(sizes), body=found.result))
+
+
+@pytest.mark.parametrize(
+    ("length", "vectors"), [(4 * WIDTH * 3, 4), (4 * WIDTH * 2 + 5, 4), (WIDTH * 3 + 1, 1)]
+)
+def test_accumulators_of_tuples_are_vectors(length: int, vectors: int) -> None:
+    """Places of the largest: in turn, equal values among them, with a rest that follows."""
+    compiled = by_rows(largest_place, length)
+    accumulators = re.findall(
+        rf"^  float{WIDTH} (own\w*) = .*INFINITY", compiled.source, re.MULTILINE
+    )
+    assert len(accumulators) == vectors
     given = np.random.default_rng(0).integers(0, 9, (4, length)).astype(np.float32)
     given[2:] = [[-np.inf] * length, [*given[3, :-1], 9]]
     np.testing.assert_array_equal(compiled(given), given.argmax(1))
 
 
-def test_tuples_side_by_side_are_estimated_to_be_packed() -> None:
-    """The first pick for places is what a driver makes vectors of, whatever it packs else."""
+@pytest.mark.parametrize("length", [4 * WIDTH * 2, 4 * WIDTH * 2 + 5])
+def test_lanes_of_tuples_compute_what_is_folded(length: int) -> None:
+    """Nothing is computed one by one but what follows the vectors."""
+    compiled = by_rows(complex_product, length)
+    drawn = np.random.default_rng(0)
+    a, x = drawn.random((2, 4, length), dtype="f4"), drawn.random((2, length), dtype="f4")
+    assert len(re.findall(r"for \(int", compiled.source)) == 1 + (length % WIDTH > 0)
+    wanted = (a[0] + 1j * a[1]) @ (x[0] + 1j * x[1])
+    found = compiled((a[0], a[1]), (x[0], x[1]))
+    np.testing.assert_allclose(found[0] + 1j * np.asarray(found[1]), wanted, rtol=1e-4)
+
+
+def test_places_are_estimated_to_take_what_is_read() -> None:
+    """The first pick for places has vectors, whatever its driver packs, and is estimated to wait for memory alone."""
     for packs in ("loops", "loop-free"):
         device = replace(CPU, packs=packs)
-        found = optimize(largest_place, {"n": 4096, "m": 4096}, device)
-        assert any(step.rule == "reduce_strided_idempotent" for step in found.derivation.steps)
+        found = optimize(largest_place, {"n": 4096, "m": 4096}, device).candidates[0]
+        rules = [step.rule for step in found.derivation.steps]
+        assert "reduce_strided_idempotent" in rules
+        assert "as_vector_map_reduce_seq" in rules
+        read = device.launch_seconds + 4096 * 4096 * 4 / (device.bandwidth_gbs * 1e9)
+        assert found.cost.seconds < 1.2 * read
 
 
 def test_rows_that_fill_no_vectors_and_rows_that_nobody_folds_are_left_to_others() -> None:

@@ -15,7 +15,8 @@ import pytest
 import relift as rl
 from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
-from relift.device import GPU
+from relift.device import CPU, GPU
+from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
@@ -133,6 +134,42 @@ def test_folds_that_share_nothing_stay_apart(program: Program) -> None:
 def test_chunks_that_are_not_even_are_refused() -> None:
     with pytest.raises(NoMatch, match="no suitable chunks"):
         derive(extremes, in_one_pass(), {"n": 32771})
+
+
+@rl.program
+def smallest_place(x: rl.f32[n]):
+    def earlier(best, v):
+        smaller = v < best[0]
+        place = rl.select(smaller, best[2], best[1])
+        return (rl.select(smaller, v, best[0]), place, best[2] + 1)
+
+    return rl.reduce_seq(earlier, (float("inf"), 0, 0), x)[1]
+
+
+added = rl.operator(
+    lambda x, y: (x[0] + y[0], x[1] + y[1]), name="added", associative=True, commutative=True
+)
+
+
+@rl.program
+def moments(x: rl.f32[n]):
+    return rl.reduce(added, (0.0, 0.0), rl.map(lambda v: (v, v * v), x))
+
+
+def in_whole_numbers(length: int) -> Any:
+    return np.random.default_rng(0).integers(1, 50, length).astype(np.float32)
+
+
+@pytest.mark.parametrize("length", [1 << 15, 32771])
+def test_a_long_fold_of_tuples_is_of_what_it_finds_in_chunks(length: int) -> None:
+    """Work-items of a CPU share it, a driver's vectors or not, and what fills no chunk follows."""
+    x = in_whole_numbers(length)
+    for program, wanted in ((smallest_place, x.argmin()), (moments, (x.sum(), (x * x).sum()))):
+        found = optimize(program, {"n": length}, replace(CPU, packs="loop-free"))
+        made = compile_program(found.candidates[0].term)
+        work_items = [kernel.total for kernel in made.plan.kernels]
+        assert work_items == [(8,), (1,)]
+        np.testing.assert_array_equal(made(x), wanted)
 
 
 def test_a_search_prefers_one_pass() -> None:

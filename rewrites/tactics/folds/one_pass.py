@@ -5,7 +5,8 @@ reduce op y (map g xs), reduce or z (map h xs)
      where found = store (map (\\c. (reduce op y (map g c), reduce or z (map h c))) (split m xs))
 
 A mean and the smallest element, or the three products of a correlation, read their arrays once for all then.  Folds of
-which one needs the result of another stay apart.
+which one needs the result of another stay apart.  A fold of tuples, such as the largest element and where it is, is of
+several results already: it is of what it finds in each chunk, too.
 Source: Bird, theory of lists, tupling (banana split); Meijer, Fokkinga and Paterson, FPCA'91.
 """
 
@@ -18,13 +19,16 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    attempt,
     first,
     inside,
     repeat,
+    then,
     topdown,
 )
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
-from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
+from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
 from relift.rewrites.tactics.sharing import named_pair
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import (
@@ -36,7 +40,7 @@ from relift.semantics.syntax.binding import (
     term_at,
 )
 from relift.semantics.syntax.terms import Input, Term, free_variables, subterms
-from relift.semantics.syntax.types import cells
+from relift.semantics.syntax.types import Tuple, cells
 
 _CHUNK = 1 << 12
 """Elements of a chunk, at most: what the first fold of it has read is in a cache for the next."""
@@ -47,9 +51,9 @@ _TAKEN_APART = repeat(topdown(first(apply("unzip_first"), apply("unzip_second"))
 
 
 def in_one_pass() -> Tactic:
-    """Long folds that need no variable, none of them the result of another, and that read an array in common.
+    """Long folds that need no variable, none of them the result of another, and that read an array in common; or of tuples.
 
-    Raises `NoMatch` where there are no two such folds, or their chunks are not even.
+    Raises `NoMatch` where there are no two such folds and none of tuples, or the chunks of several are not even.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -63,14 +67,19 @@ def in_one_pass() -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
         t = term_at(at.term, place)
         if place or free_variables(t):
             raise NoMatch("only a whole program has folds that need no variable")
-        together = [group for group in _that_read_alike(_long_folds(t)) if len(group) > 1]
-        if not together:
-            raise NoMatch("no two long folds read the same array")
+        groups = list(_that_read_alike(_long_folds(t)))
+        together = [group for group in groups if len(group) > 1]
+        tuples = [fold for fold, *others in groups if not others and _is_of_tuples(fold)]
+        if not together and not tuples:
+            raise NoMatch("no two long folds read the same array, and none is of tuples")
         for group in together:
             at = _passed_once(at, group)
+        for fold in tuples:
+            at = _in_chunks(at, fold)
         return at
 
     return tactic
@@ -133,6 +142,19 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
         at, found = _side_by_side(at, found, other)
     for place in places_of(at.term, found):
         at = apply("store_global")(at, place)
+    return at
+
+
+def _is_of_tuples(t: Term) -> bool:
+    return isinstance(t.type, Tuple)
+
+
+def _in_chunks(at: Rewriting, fold: Term) -> Rewriting:
+    """A fold of tuples, of what it finds in each chunk, which is stored; the elements that fill no chunk follow."""
+    stored = inside("xs")(then(ELEMENTS_IN_CHUNKS, apply("store_global")))
+    by_chunks = then(reduced_in_chunks("partial_reduce_chunks", _CHUNK), stored)
+    for place in places_of(at.term, fold):
+        at = fold_followed_by_rest(_CHUNK, by_chunks)(at, place)
     return at
 
 

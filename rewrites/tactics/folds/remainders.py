@@ -12,6 +12,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    attempt,
     first,
     inside,
     repeat,
@@ -49,6 +50,42 @@ def fold_here_with_rest(main: int) -> Tactic:
     """A fold as that of its first `main` elements combined with that of the others, each of the part of what is computed."""
     split = inside("xs")(apply("concat_take_drop", "backward", m=main))
     return then(split, apply("reduce_concat"), _pushed())
+
+
+def fold_followed_by_rest(block: int, tactic: Tactic) -> Tactic:
+    """The tactic at a fold of as many elements as `block` divides; from its result the rest is folded in order.
+
+    That asks no law of the operator.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import apply, derive
+    >>> from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
+    >>> @rl.program
+    ... def total(x: rl.f32[11]):
+    ...     return rl.reduce(rl.add, 0.0, x)
+    >>> chunks = fold_followed_by_rest(4, apply("partial_reduce_chunks", m=4))
+    >>> print(rl.show(derive(total, chunks).result))  # doctest: +NORMALIZE_WHITESPACE
+    reduce_seq(
+      add,
+      reduce(add, 0.0, map(lambda c: reduce(add, 0.0, c), split(4, take(8, x)))),
+      drop(8, x)
+    )
+    """
+
+    def with_rest(at: Rewriting, place: Position) -> Rewriting:
+        length = length_of(term_at(at.term, (*place, "xs")))
+        if length % block == 0:
+            return tactic(at, place)
+        return then(
+            inside("xs")(_split(block)),
+            apply("reduce_to_seq"),
+            apply("reduce_seq_concat"),
+            _pushed(),
+            inside("init")(then(apply("reduce_to_seq", "backward"), tactic)),
+            attempt(apply("reduce_map_fusion")),
+        )(at, place)
+
+    return with_rest
 
 
 def map_here_with_rest(main: int) -> Tactic:
