@@ -481,10 +481,10 @@ def test_vectors_of_a_turn_that_lie_side_by_side_are_of_one_row() -> None:
     """Four sums, of every fourth vector, are sent what they read as one is: nothing of it lies apart in a page."""
 
     def of(vectors: int) -> Program:
-        def plus(p):  # type: ignore[no-untyped-def]  # of two vectors
+        def plus(p: Any) -> Any:
             return rl.vectorize(16, rl.add)(p[0], p[1])
 
-        def folded(row):  # type: ignore[no-untyped-def]  # the sums of its vectors, as one after the other
+        def folded(row: Any) -> Any:
             zero = rl.map_seq_unroll(rl.splat(16), rl.repeat(vectors, 0.0))
             turns = rl.split(vectors, rl.as_vector(16, row))
             step = lambda s, v: rl.map_seq_unroll(plus, rl.zip(s, v))

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import relift as rl
-from relift.compiler.program import Compiled, compile_program
+from relift.compiler.program import compile_program
+from relift.compiler.running.compiled import Compiled
 from relift.device import CPU
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch

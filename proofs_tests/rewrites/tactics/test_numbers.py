@@ -167,8 +167,8 @@ def test_a_long_fold_of_tuples_is_of_what_it_finds_in_chunks(length: int) -> Non
     for program, wanted in ((smallest_place, x.argmin()), (moments, (x.sum(), (x * x).sum()))):
         found = optimize(program, {"n": length}, replace(CPU, packs="loop-free"))
         made = compile_program(found.candidates[0].term)
-        work_items = [kernel.total for kernel in made.plan.kernels]
-        assert work_items == [(8,), (1,)]
+        work_items = [[n.constant for n in kernel.total] for kernel in made.plan.kernels]
+        assert work_items == [[8], [1]]
         np.testing.assert_array_equal(made(x), wanted)
 
 
