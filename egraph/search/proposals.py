@@ -349,19 +349,14 @@ class Proposals:
     def _form(
         self, parted: Derivation, fused: Derivation, simple: dict[Term, list[Proposal]]
     ) -> Form:
-        """A form with what it is lowered to as it is; on a GPU, where it stores or folds to numbers, kernel by kernel.
+        """A form with what it is lowered to as it is, or kernel by kernel.
 
-        So are folds of tuples on a CPU: one after the other they are far from what vectors of accumulators take.
         `simple` is what kernels of other forms were lowered to, by their shape.
         """
         whole = replace(self.source, body=parted.result)
         kernels = kernels_of(whole)
         found: list[Proposal] = []
-        if self.device.kind == "gpu":
-            numbers = any(not holds_array(kernel.program.body.type) for kernel in kernels)
-            apart = numbers or len(kernels) > 1
-        else:
-            apart = len(kernels) > 1 and any(_folds_tuples(kernel.program) for kernel in kernels)
+        apart = _is_lowered_apart(kernels, self.device)
         if self.device.kind != "gpu" or not apart:
             found += self.extracted(fused, {}, most=2)
         if apart:
@@ -442,9 +437,16 @@ def _written(task: Proposals) -> Outcome:
     return NOTHING, task.floor()
 
 
-def _folds_tuples(program: Program) -> bool:
-    found = (t for t, _ in subterms(program.body) if isinstance(t, Reduce))
-    return any(isinstance(t.type, Tuple) for t in found)
+def _is_lowered_apart(kernels: Sequence[Kernel], device: DeviceDescription) -> bool:
+    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores or folds to numbers.
+
+    So are folds of tuples on a CPU: one element after the other they are far from what vectors of accumulators take.
+    """
+    if device.kind == "gpu":
+        return len(kernels) > 1 or any(not holds_array(k.program.body.type) for k in kernels)
+    terms = (t for kernel in kernels for t, _ in subterms(kernel.program.body))
+    tuples = any(isinstance(t, Reduce) and isinstance(t.type, Tuple) for t in terms)
+    return len(kernels) > 1 and tuples
 
 
 def _lowered_by(rules: Sequence[str]) -> Tactic:
