@@ -81,15 +81,20 @@ def check_rule(
             results.append(_run(tier, known[tier], rule))
         if finished is not None:
             finished(results[-1])
-    return CheckReport(
+    found = CheckReport(
         rule.name,
         _or_nothing(rule, rule.equation, "(nested too deeply to be printed)"),
         rule.place,
         tuple(results),
-        _or_nothing(rule, lambda: float_verdict(rule, results), None),
+        None,
         _smallest(results),
         _missing(rule, results, bound, provers) if guards else None,
         _redundant(rule, results, bound, provers) if guards else (),
+    )
+    if not found.ok:  # to run both sides at all edges takes longer than to refute it
+        return found
+    return replace(
+        found, float_verdict=_or_nothing(rule, lambda: float_verdict(rule, results), None)
     )
 
 

@@ -37,13 +37,14 @@ def test_kernels_that_are_timed_mean_their_programs(capsys: pytest.CaptureFixtur
     seed = random.randrange(10**6)
     with capsys.disabled():
         print(f"kernels drawn from seed {seed}", flush=True)
-    subjects = [s for s in low_level(variants=False) if s.name not in SLOW]
+    subjects = [s for s in low_level(variants=False) if not s.name.startswith(SLOW)]
     for subject in random.Random(seed).sample(subjects, DRAWN):
         meaning, _, _ = judged(subject.make())
         assert meaning.ok, (subject.name, meaning.text())
 
 
-SLOW = ("stencil9_border gpu", "stencil9 gpu", "convolution_separable gpu", "atax gpu", "dot gpu")
+SLOW = ("atax", "convolution_separable gpu", "dot gpu", "gemv gpu", "gesummv gpu", "total gpu")
+"""What takes seconds: `python -m proofs_tests.validation kernels` does it."""
 
 
 @pytest.mark.parametrize("name", ["md cpu", "nbody_nvidia gpu own=4"])
