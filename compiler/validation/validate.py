@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from relift.collecting import uncollected
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
@@ -189,9 +190,10 @@ class Comparison:
             if other := sorted(integers_of(self.program) - KINDS):
                 return self.unknown(f"whole numbers are followed as i32 and i64, not as {other[0]}")
             inputs, values = self._inputs()
-            expected = evaluate(self.program.body, World(inputs=values, domain=self.domain))
-            found = self.run(inputs)
-            return self._compared(expected, found, reassociate=reassociate)
+            with uncollected():
+                expected = evaluate(self.program.body, World(inputs=values, domain=self.domain))
+                found = self.run(inputs)
+                return self._compared(expected, found, reassociate=reassociate)
         except Fault as fault:
             return replace(self.unknown(fault.detail), verdict="refuted", fault=fault.kind)
         except TooLarge as error:
@@ -286,7 +288,7 @@ class Comparison:
         normal = self.normal_form(reassociate=reassociate)
         differing: list[str] = []
         unwritten: list[str] = []
-        cells = 0
+        shown, cells = False, 0
         for name, row in zip(self.plan.result.buffers, rows, strict=True):
             got = found[name]
             cells += len(got)
@@ -300,9 +302,10 @@ class Comparison:
                 if value is OPEN:
                     unwritten.append(f"{name}[{i}]")
                     continue
-                if not self._same(wanted, value, normal):
+                if not shown and not self._same(wanted, value, normal):
                     if len(self.apart) < MOST_APART:
                         self.apart.append((f"{name}[{i}]", *self._lifted(wanted, value)))
+                        shown = self._is_shown(self.apart[-1], reassociate=reassociate)
                     differing.append(f"{name}[{i}] is {value} instead of {_plain(wanted)}")
         counted = len(self.algebra.table)
         notes = tuple(dict.fromkeys(self.notes))
@@ -311,9 +314,16 @@ class Comparison:
             detail = f"{unwritten[0]} is not written, or computed from what is not; {more}"
             return Report("refuted", "", detail, "covered", counted, notes=notes)
         if differing:
-            detail = f"{differing[0]}; {len(differing)} of {cells} cells differ"
+            first, others = differing[0], f"{len(differing)} of {cells} cells differ"
+            if shown:
+                first, others = differing[-1], "the cells after it were not compared"
+            detail = f"{first}; {others}"
             return Report("refuted", "", detail, "values", counted, notes=notes)
         return Report("shown", "", "", None, counted, reassociate, notes)
+
+    def _is_shown(self, found: Apart, *, reassociate: bool) -> bool:
+        """Whether it is certain here and now that a cell differs, so that no other need be compared."""
+        return False
 
     def normal_form(self, *, reassociate: bool) -> Reassociation:
         """How values are compared: sums of whole numbers have no order, those of floats where they may be regrouped."""

@@ -234,8 +234,9 @@ class Folding(Open):
             case "index":
                 return self.whole(args[0], y.type)
             case "nonneg":
-                if not isinstance(args[0], Index):
-                    return self.whole(int(args[0] >= 0), "bool")
+                low, high = self.ranges.interval(args[0])
+                if (low is not None and low >= 0) or (high is not None and high < 0):
+                    return self.whole(int(high is None or high >= 0), "bool")
                 return self.condition(args[0])
             case "fold":
                 trip, height, count, *values = args

@@ -12,10 +12,20 @@ from typing import Any
 
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Index, Whole
+from relift.compiler.meaning.numbers.ranges import Split, is_free
 from relift.compiler.text.c_types import FLOATS, RANGES
 from relift.compiler.validation.arithmetic import Arithmetic, Function, fitted, quotient, wrapped
 from relift.compiler.validation.machine import Fault, Item, Undecided
 from relift.compiler.validation.symbols import OPEN, Scalar, Symbol
+
+
+def split_by(truth: Symbol) -> None:
+    """Raise `Split` where a condition was taken as one that splits a run, as no branch can take it."""
+    if truth.op == "nonneg" and is_free(truth.args[0]):
+        raise Split(truth.args[0])
+    if truth.op in ("bitwise_and", "bitwise_or", "invert"):
+        for part in truth.args:
+            split_by(part)
 
 
 class Indices(Arithmetic):
@@ -245,6 +255,7 @@ class Indices(Arithmetic):
             truth = self.algebra.truth(c)
             if truth.op == "whole":
                 return bool(truth.args[0])
+            split_by(truth)
             raise Undecided(f"a branch depends on {c}")
         return bool(c)
 

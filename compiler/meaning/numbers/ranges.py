@@ -35,6 +35,11 @@ FREE = ("size", "group")
 """Kinds of atoms by which a run can be split into cases."""
 
 
+def is_free(number: Whole) -> bool:
+    """Whether a run can be split by a number."""
+    return all(a.kind in FREE or a.kind in ("div", "mod", "min", "max") for a in within(number))
+
+
 class Split(Exception):
     """Whether a number is at least 0 depends on the work-item: both cases are run."""
 
@@ -56,6 +61,7 @@ class Bounds:
         self.high: dict[Atom, Whole | None] = {}
         self.facts: list[Index] = []
         self.condition: Callable[[Index], Any] | None = None
+        self.splits = True
         self.below: list[Whole] = []
         self.asked = 0
         self._known: dict[Index, bool] = {}
@@ -328,14 +334,14 @@ class Ranges(Proofs):
     # ---- orders
 
     def decided(self, number: Whole) -> Any:
-        """Whether a number is at least 0: a truth value, or a condition; raises `Split`."""
+        """Whether a number is at least 0: a truth value, or a condition; raises `Split`, unless it splits nothing."""
         if not isinstance(number, Index):
             return number >= 0
         if self.nonnegative(number):
             return True
         if self.nonnegative(-1 - number):
             return False
-        if all(a.kind in FREE or a.kind in ("div", "mod", "min", "max") for a in within(number)):
+        if self.splits and is_free(number):
             raise Split(number)
         assert self.condition is not None, "cannot happen: nobody makes conditions"
         return self.condition(number)

@@ -52,6 +52,14 @@ def test_a_refutation_names_inputs_that_show_it() -> None:
     assert (0.5 in x, 0.5 in usual) == (True, False)
 
 
+def test_one_cell_is_enough() -> None:
+    """Where numbers show that a cell is wrong no other is compared; that one is not written is said all the same."""
+    wrong = doubled("y[i] = i < 2 ? x[i] * 2 : x[i] * 3;")
+    assert wrong.detail.startswith("y[2] is ") or wrong.detail.startswith("out[2] is ")
+    assert "the cells after it were not compared" in wrong.detail
+    assert doubled("if (i < 7) y[i] = x[i] * 3;").fault == "covered"
+
+
 @typed(x=f32[8])
 def double(x: Any) -> Any:
     """Twice each element."""

@@ -71,6 +71,31 @@ def test_a_tile_that_is_read_at_sums_of_numbers() -> None:
     assert meaning.kernels[0].finding.symbols < 10_000
 
 
+def test_what_decides_between_values_makes_no_cases() -> None:
+    """A triangle of 32 rows, whose folds are written out: one case, not one for every row."""
+    n = 32
+
+    @typed(x=f32[n, n])
+    def below(x: Any) -> Any:
+        rows = rl.zip(x, rl.generate(n, lambda i: i))
+
+        def total(row: Any) -> Any:
+            cells = rl.zip(row[0], rl.generate(n, lambda i: i))
+            return rl.reduce_seq_unroll(
+                lambda acc, c: acc + rl.select(c[1] <= row[1], c[0], 0.0), 0.0, cells
+            )
+
+        return rl.map_glb(0)(total, rows)
+
+    meaning = found(below)
+    assert meaning.ok, meaning.text()
+    assert meaning.kernels[0].finding.cases == 1
+    compiled = compile_program(below)
+    wrong = replace(compiled, source=compiled.source.replace("<=", "<"))
+    assert wrong.source != compiled.source
+    assert meaning_of(wrong, below).verdict == "refuted"
+
+
 def test_truth_values_that_loops_carry() -> None:
     """In C they are numbers, which a loop in a loop carries on; a number that only begins as one stays a number."""
     m, n = nat("m"), nat("n")

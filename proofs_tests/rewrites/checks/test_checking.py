@@ -46,7 +46,9 @@ def test_report_of_a_wrong_rule() -> None:
 
 def test_report_as_json() -> None:
     """The JSON holds the same facts as the text."""
-    assert check_rule(RULES["reduce_join"], tiers=("3",)).to_json()["float"] == "needs reassociation"
+    assert (
+        check_rule(RULES["reduce_join"], tiers=("3",)).to_json()["float"] == "needs reassociation"
+    )
     data = json.loads(json.dumps(check_rule(STRIDED).to_json()))
 
     assert data["rule"] == "strided_without_commutativity"
