@@ -101,7 +101,7 @@ def _interrupted(folder: Path) -> None:
 def test_who_is_ended_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Not even in the middle of an import, which makes another error of the exit."""
     workers = Workers(1)
-    workers.submit(len, Imported(tmp_path))
+    workers.submit(bool, Imported(tmp_path))
     waited_for(tmp_path / "child")
     workers.end()
     assert capfd.readouterr().err == ""
