@@ -86,10 +86,9 @@ def check_rule(
         _or_nothing(rule, rule.equation, "(nested too deeply to be printed)"),
         rule.place,
         tuple(results),
-        None,
-        _smallest(results),
-        _missing(rule, results, bound, provers) if guards else None,
-        _redundant(rule, results, bound, provers) if guards else (),
+        counterexample=_smallest(results),
+        guard=_missing(rule, results, bound, provers) if guards else None,
+        redundant=_redundant(rule, results, bound, provers) if guards else (),
     )
     if not found.ok:  # to run both sides at all edges takes longer than to refute it
         return found
