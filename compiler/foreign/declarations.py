@@ -84,6 +84,8 @@ class WithDeclarations(WithBranches):
                 depth,
             )
             return
+        if dims[0] is None and isinstance(d.init, c_ast.InitList):
+            dims = [c_ast.Constant("int", str(len(d.init.exprs))), *dims[1:]]
         extents = [number(self.trees.of(e), d, self.known) for e in dims]
         cells = 1
         for n in extents:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
+from relift.compiler.foreign.copies import is_of_group
 from relift.compiler.foreign.expressions import Trees, refused
 from relift.compiler.text.c_types import INT
 from relift.compiler.text.tree import Expression, Whole
@@ -40,11 +41,25 @@ def is_effect(node: Any) -> bool:
 
 def has_effects(node: Any) -> bool:
     """Whether an expression changes something, or has parts that are computed for nothing."""
-    return node is not None and any(is_effect(n) or _is_comma(n) for n in within(node))
+    if node is None:
+        return False
+    if is_effect(node) or _is_comma(node) or waits_for_group(node):
+        return True
+    listed = type(node).__name__ in ("FuncCall", "Cast")  # arguments and lanes are no commas
+    parts = [part for _, part in children(node)]
+    return any(
+        any(map(has_effects, part.exprs)) if listed and _is_comma(part) else has_effects(part)
+        for part in parts
+    )
+
+
+def waits_for_group(node: Any) -> bool:
+    """Whether a node is a call of a function that all work-items of a group call together."""
+    return type(node).__name__ == "FuncCall" and is_of_group(node.name.name)
 
 
 def _is_comma(node: Any) -> bool:
-    """Whether a node may be `a, b`; lists of arguments and of lanes are told apart where they are found."""
+    """Whether a node is `a, b`, unless it is a list of arguments or of lanes."""
     return type(node).__name__ == "ExprList"
 
 
@@ -89,6 +104,7 @@ class WithEffects(Translator):
 
     trees: Trees
     _simple: Callable[[Any, str, Expression, int], None]
+    _of_group: Callable[[Any, int], Any]
 
     def pure(self, e: Any, depth: int) -> Any:
         """An expression that changes nothing, once the statements before it have run."""
@@ -113,6 +129,8 @@ class WithEffects(Translator):
                 return self._either(e, depth)
             case c_ast.TernaryOp() if has_effects(e.iftrue) or has_effects(e.iffalse):
                 raise refused(e, "an assignment in a part of ?:")
+            case c_ast.FuncCall() if waits_for_group(e):
+                return self._of_group(self._parts_lifted(e, depth), depth)
             case c_ast.ExprList():
                 *before, last = e.exprs
                 for part in before:

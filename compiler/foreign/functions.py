@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import Any
 
 from relift.compiler.foreign.atomics import in_no_order, is_atomic, loaded, loaded_by
@@ -58,6 +59,9 @@ _RELATIONS = {
     "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
 }  # fmt: skip
 _FAST = ("native_", "half_")
+_SATURATED = re.compile(r"convert_(u?(?:char|short|int|long))(2|3|4|8|16)?_sat")
+_TOWARDS_ZERO = re.compile(r"(convert_u?(?:char|short|int|long)(?:2|3|4|8|16)?(?:_sat)?)_rtz")
+_PARTS_OF = re.compile(r"as_(u?(?:char|short|int|long))(2|4|8)?")
 _BITS_OF = re.compile(r"as_(u?int|u?long|float|double)(2|4|8|16)?")
 
 
@@ -204,6 +208,14 @@ class Loosely(Expressions):
                 return Conditional(Binary("<", x, edge), Real("0.0f"), Real("1.0f"))
             case "isnan", (x,):
                 return Binary("!=", x, x)
+            case (("any" | "all"), (x,)):
+                return self._of_lanes(x, "||" if function == "any" else "&&")
+            case _, (x,) if (m := _SATURATED.fullmatch(function)) and self._is_whole(x):
+                return self._saturated(m[1], m[2] or "", x)
+            case _, (x,) if m := _TOWARDS_ZERO.fullmatch(function):
+                return Invocation(m[1], (x,))
+            case _, (x,) if m := _PARTS_OF.fullmatch(function):
+                return self._parts(CType(m[1], int(m[2] or 1)), x)
             case _, (a, b) if function in _RELATIONS:
                 return Binary(_RELATIONS[function], a, b)
             case (("native_divide" | "half_divide"), (a, b)) if self.contracted:
@@ -227,8 +239,68 @@ class Loosely(Expressions):
             total = Binary("+", total, Binary("*", Member(a, lane), Member(b, lane)))
         return total
 
+    def _of_lanes(self, x: Expression, operator: str) -> Expression | None:
+        """Whether any lane, or every one, has its highest bit."""
+        t = self.value(x).type
+        if t.scalar in FLOATS or t.scalar in UNSIGNED:
+            return None
+        if t.width == 1:
+            return Binary("<", x, Whole(0))
+        negative = [Binary("<", Member(x, f"s{k:x}"), Whole(0)) for k in range(t.width)]
+        return reduce(partial(Binary, operator), negative)
+
+    def _is_whole(self, x: Expression) -> bool:
+        return self.value(x).type.scalar not in FLOATS
+
+    def _saturated(self, scalar: str, width: str, x: Expression) -> Expression:
+        """A whole number of another type: the nearest that it has."""
+        (low, high), (least, most) = RANGES[scalar], RANGES[self.value(x).type.scalar]
+        if low > least or high < most:
+            ends = (Whole(max(low, least)), Whole(min(high, most)))
+            x = Invocation("clamp", (x, *ends))
+        return Invocation(f"convert_{scalar}{width}", (x,))
+
+    def _parts(self, t: CType, x: Expression) -> Expression | None:
+        """The bits of a whole number as several shorter ones, the lowest first, or the other way round."""
+        of = self.value(x).type
+        if of.scalar in FLOATS or (of.width == 1) == (t.width == 1):
+            return None
+        if size_of(of) * of.width != size_of(t) * t.width:
+            return None
+        short, whole = (t, of) if t.width > 1 else (of, t)
+        bits, word = 8 * size_of(short), "ulong" if size_of(whole) == 8 else "uint"
+        if t.width > 1:
+            places = [
+                Binary(">>", Cast(CType(word), (x,)), Whole(bits * k)) for k in range(t.width)
+            ]
+            low = [Cast(CType(t.scalar), (Binary("&", p, Whole(2**bits - 1)),)) for p in places]
+            return Cast(t, tuple(low))
+        unsigned = CType("u" + short.scalar.removeprefix("u"))
+        lanes = [Cast(unsigned, (Member(x, f"s{k:x}"),)) for k in range(of.width)]
+        moved = [
+            Binary("<<", Cast(CType(word), (lane,)), Whole(bits * k))
+            for k, lane in enumerate(lanes)
+        ]
+        return Cast(t, (reduce(partial(Binary, "|"), moved),))
+
+    def _shuffled(self, mask: Code, of: list[Code]) -> Code:
+        """Lanes of one vector or two, as numbers say that must be known."""
+        lanes = sum(v.type.width for v in of)
+        if mask.type.width == 1 or any(v.type != of[0].type or v.type.width in (1, 3) for v in of):
+            raise NotUnderstood("shuffle of that")
+
+        def found(places: tuple[Any, ...], *vectors: tuple[Any, ...]) -> tuple[Any, ...]:
+            every = [x for v in vectors for x in v]
+            return tuple([every[int(p.__index__()) % lanes] for p in places])
+
+        given = ", ".join(v.text for v in (mask, *of))
+        return Code(f"{self.w.bound(found)}({given})", replace(of[0].type, width=mask.type.width))
+
     def _of_values(self, function: str, arguments: tuple[Expression, ...]) -> Code | None:
         """Functions of values that have been computed; None where it is none of them."""
+        if {"shuffle": 2, "shuffle2": 3}.get(function) == len(arguments):
+            *of, mask = map(self.value, arguments)
+            return self._shuffled(mask, of)
         if function == "clamp" and len(arguments) == 3:
             value, low, high = map(self.value, arguments)
             return self._extreme("min", self._extreme("max", value, low), high)

@@ -6,6 +6,7 @@ python -m relift.compiler.foreign.on_device FOLDER DEVICE    in a process of its
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -156,6 +157,10 @@ def _compared(device: str, found: Sequence[Any], wanted: Sequence[Any]) -> OnDev
     return OnDevice(device, apart, sum(map(len, wanted)), k, at, value, want)
 
 
+_NEWER = re.compile(r"\bwork_group_(?:reduce|scan|broadcast|all|any)")
+"""What no compiler takes unless it is told that this is no OpenCL C 1.2."""
+
+
 def _launch(kernel: ByOthers, given: Sequence[Given]) -> dict[str, Any]:
     """What the other process has to know."""
     arguments: list[dict[str, Any]] = []
@@ -169,7 +174,10 @@ def _launch(kernel: ByOthers, given: Sequence[Given]) -> dict[str, Any]:
                 arguments.append({"buffer": buffer.name, "by_value": not t.pointer})
     return {
         "entry": kernel.entry, "global": kernel.range, "local": kernel.local, "arguments": arguments,
-        "options": [f"-D{name}={value}" for name, value in kernel.defined.items()],
+        "options": [
+            *(f"-D{name}={value}" for name, value in kernel.defined.items()),
+            *(["-cl-std=CL3.0"] if _NEWER.search(kernel.text) else []),
+        ],
     }  # fmt: skip
 
 

@@ -22,13 +22,13 @@ from relift.compiler.foreign.atomics import (
     updated,
 )
 from relift.compiler.foreign.branches import without_leaving
-from relift.compiler.foreign.copies import Copies
+from relift.compiler.foreign.copies import Copies, Together, is_of_group
 from relift.compiler.foreign.declarations import WithDeclarations
 from relift.compiler.foreign.effects import changed, has_effects
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
 from relift.compiler.foreign.runtime import Forked
-from relift.compiler.text.c_types import plain
+from relift.compiler.text.c_types import FLOATS, INT, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Barrier,
@@ -79,9 +79,11 @@ class ByHand(WithDeclarations):
     updating: Updating = field(default_factory=Updating)
     constants: Sequence[Any] = ()
     values: Loosely = field(init=False)
+    together: Together = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.together = Together(self.arithmetic)
         self.values = Loosely(
             self.w, {}, {}, self.limits, self.defined, self.contracted, self.helpers
         )
@@ -93,7 +95,7 @@ class ByHand(WithDeclarations):
         self.w.environment |= {
             "row": runtime.row, "short": runtime.short, "tick": self._tick,
             "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": runtime.placed,
-            "copied": self.copies.copied, "waited": self.copies.waited,
+            "copied": self.copies.copied, "waited": self.copies.waited, "together": self.together.found,
             "updated": partial(self.updating.update, self.arithmetic), "loaded_atomically": loaded_atomically, "set_atomically": set_atomically,
             **{f"h_{name}": helper.run for name, helper in self.helpers.items()},
         }  # fmt: skip
@@ -264,6 +266,11 @@ class ByHand(WithDeclarations):
         self._assignment(target, value, depth)
 
     def _call(self, s: Any, depth: int) -> None:
+        if is_of_group(s.name.name):
+            self.pure(s, depth)
+            return
+        if s.name.name == "printf" and not any(map(has_effects, s.args.exprs)):
+            return
         e = self.trees.of(super().pure(s, depth))
         assert isinstance(e, Invocation), "cannot happen: a call"
         if e.function in ("barrier", "work_group_barrier"):
@@ -285,7 +292,7 @@ class ByHand(WithDeclarations):
             self.w.emit(depth, self.values.value(e).text)
         elif e.function == "wait_group_events" and len(e.arguments) == 2:
             self._waited(e, depth)
-        elif e.function in ("mem_fence", "read_mem_fence", "write_mem_fence", "prefetch", "printf"):
+        elif e.function in ("mem_fence", "read_mem_fence", "write_mem_fence", "prefetch"):
             return
         else:
             raise refused(s, f"a call of {e.function} for its effect")
@@ -320,6 +327,27 @@ class ByHand(WithDeclarations):
         held = self.w.fresh("given")
         self.w.emit(depth, f"{held} = yield from sited({self.barriers}, {code.text})")
         self.w.declare(held, Variable(held, code.type, "value"))
+        return c_ast.ID(held, e.coord)
+
+    def _of_group(self, e: Any, depth: int) -> Any:
+        """What a function of the group gives, which is known before the statement."""
+        from pycparser import c_ast
+
+        call = self.trees.of(e)
+        assert isinstance(call, Invocation), "cannot happen: a call"
+        value, *places = map(self.values.value, call.arguments)
+        t = INT if call.function in ("work_group_all", "work_group_any") else plain(value.type)
+        if t.width > 1 or (value.type.scalar in FLOATS and t == INT):
+            raise refused(e, f"{call.function} of {value.type.scalar}{value.type.width}")
+        if t.scalar in FLOATS and call.function.endswith("_add") and not self.contracted:
+            raise refused(e, f"a sum of {t.scalar} in the order of {call.function}, not known,")
+        if self.under is not None:
+            self.w.emit(depth, f"everywhere(it, {self.under})")
+        self.barriers += 1
+        held, given = self.w.fresh("given"), ", ".join(p.text for p in (value, *places))
+        known = f"{self.barriers}, {call.function!r}, {t.scalar!r}"
+        self.w.emit(depth, f"{held} = yield from together(it, {known}, {given})")
+        self.w.declare(held, Variable(held, t, "value"))
         return c_ast.ID(held, e.coord)
 
     def _waited(self, e: Invocation, depth: int) -> None:

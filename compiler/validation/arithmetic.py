@@ -160,6 +160,10 @@ class Arithmetic:
         taken = {"+": a.add, "-": a.sub, "*": a.mul}.get(operator)
 
         def refuse(x: Symbol, y: Symbol) -> Symbol:
+            if (
+                self.in_range is not None and operator == "<<"
+            ):  # OpenCL C: what is moved out is gone
+                return self._shifted_left(x.type, x, y)
             if self.in_range is None or taken is None:
                 raise Undecided(f"{x} {operator} {y}, with a sign, may overflow")
             self.in_range.append(IN_RANGE)
@@ -223,7 +227,14 @@ class Arithmetic:
             return self.held(a.truth(x))
         if x.op == "mask" and after in ("char", "short"):
             return x
-        raise Undecided(f"{x} as a {after}")
+        if after.removeprefix("u") not in ("char", "short"):
+            raise Undecided(f"{x} as a {after}")
+        bits = 8 if after.endswith("char") else 16
+        low = a.bits("and", a.convert(x, "i32"), a.whole(2**bits - 1, "i32"))
+        if after in UNSIGNED:
+            return low
+        sign = a.whole(2 ** (bits - 1), "i32")
+        return a.sub(a.bits("xor", low, sign), sign)
 
     def saturated(self, after: str, x: Scalar) -> Scalar:
         """A float as the nearest whole number that a type has, towards zero."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proofs_tests.compiler.foreign.given_by_the_language import GIVEN_BY_THE_LANGUAGE
 from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.styles import STYLES
@@ -18,15 +19,17 @@ from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
+EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE
 
-@pytest.mark.parametrize("k", KERNELS + STYLES + HABITS, ids=lambda k: k.name)
+
+@pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
 def test_a_right_kernel_is_validated(k: ByHandKernel) -> None:
     """For all data, up to the order of sums."""
     found = validate_foreign(k.right(), k.program())
     assert found.verdict == "shown", found.text()
 
 
-@pytest.mark.parametrize("k", KERNELS + STYLES + HABITS, ids=lambda k: k.name)
+@pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
 def test_a_wrong_kernel_is_refuted(k: ByHandKernel) -> None:
     """By what no kernel may do, or by a cell."""
     found = validate_foreign(k.wrong(), k.program())
@@ -195,16 +198,44 @@ def test_what_a_function_with_barriers_gives(body: str, verdict: str) -> None:
     assert found.verdict == verdict, found.text()
 
 
+@pytest.mark.parametrize(
+    ("body", "verdict", "why"),
+    [
+        ("if (i < 2) { y[i] = work_group_reduce_max(x[i]); }", "refuted", "divergence"),
+        ("y[i] = work_group_broadcast(x[i], get_local_id(0)) * 2;", "refuted", "several of them"),
+        ("y[i] = work_group_broadcast(x[i], 4) * 2;", "refuted", "no work-item (4, 0, 0)"),
+        ("if (x[i] > 0) y[i] = work_group_reduce_max(x[i]);", "unknown", "branch"),
+        ("y[i] = i ? work_group_reduce_max(x[i]) : 0;", "unknown", "in a part of ?:"),
+        ("y[i] = work_group_all(i + 1) && work_group_any(i) ? x[i] * 2 : 0;", "shown", ""),
+        ("y[i] = sub_group_reduce_max(x[i]);", "unknown", "sub_group_reduce_max of float in line 3"),
+        ("y[i] = i > 8 ? fmin(x[i], 0.0f) : x[i] * 2;", "shown", ""),
+    ],
+)  # fmt: skip
+def test_what_a_group_computes_together(body: str, verdict: str, why: str) -> None:
+    """All of a group are there, and mean the same."""
+    found = doubled(body)
+    assert found.verdict == verdict, found.text()
+    assert why in found.text() or why == found.fault
+
+
+def test_a_sum_of_a_group_has_no_order() -> None:
+    """So it is none where + may not be regrouped."""
+    [k] = [k for k in GIVEN_BY_THE_LANGUAGE if k.name == "sums of groups"]
+    found = validate_foreign(k.right(), k.program(), reassociate=False)
+    assert found.verdict == "unknown"
+    assert "a sum of float in the order of work_group_reduce_add" in found.text()
+
+
 @pytest.mark.parametrize(("by", "verdict"), [("1u", "shown"), ("31u", "refuted"), ("k", "unknown")])
-def test_bits_are_shifted_out_of_numbers_without_a_sign(by: str, verdict: str) -> None:
-    """By a known number it is a product; with a sign C leaves open what is lost."""
+def test_bits_are_shifted_out(by: str, verdict: str) -> None:
+    """By a known number it is a product; OpenCL C says so of numbers with a sign too, where C leaves open what is lost."""
     text = (
         "kernel void k(global const int *x, global int *y) { int i = get_global_id(0); uint k = x[0]; "
         f"uint u = x[i]; y[i] = (int)(u << {by}); }}"
     )
     assert validate_foreign(ByOthers(text, "k", (8,), (4,)), twice).verdict == verdict
     signed = text.replace(f"u << {by}", "x[i] << 1")
-    assert validate_foreign(ByOthers(signed, "k", (8,), (4,)), twice).verdict == "unknown"
+    assert validate_foreign(ByOthers(signed, "k", (8,), (4,)), twice).verdict == "shown"
 
 
 @pytest.mark.parametrize(
