@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from relift.compiler.foreign.runtime import Stops
@@ -228,10 +229,10 @@ class Together:
         return handed[at[::-1]][0]
 
     def _truth(self, values: Sequence[Any], every: bool) -> Any:
-        a = self.arithmetic
+        joined = self.arithmetic.both if every else self.arithmetic.either
         found: Any = int(every)
         for v in values:
-            found = a.both(found, lambda v=v: v) if every else a.either(found, lambda v=v: v)
+            found = joined(found, partial(_itself, v))
         return found if isinstance(found, Symbol) else int(bool(found))
 
     def _neutral(self, operation: str, scalar: str) -> Any:
@@ -250,3 +251,7 @@ class Together:
         if operation == "min":
             return lambda x, y: a.select(a.lt(y, x), y, x)
         return lambda x, y: a.select(a.lt(x, y), y, x)
+
+
+def _itself(x: Any) -> Any:
+    return x
