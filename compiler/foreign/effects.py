@@ -12,8 +12,8 @@ from typing import Any
 
 from relift.compiler.foreign.copies import is_of_group
 from relift.compiler.foreign.expressions import Trees, refused
-from relift.compiler.text.c_types import INT
-from relift.compiler.text.tree import Expression, Whole
+from relift.compiler.text.c_types import FLOATS, INT, plain
+from relift.compiler.text.tree import Expression, Invocation, Whole
 from relift.compiler.validation.translation.operators import as_int
 from relift.compiler.validation.translation.python import Variable
 from relift.compiler.validation.translation.statements import Translator
@@ -104,7 +104,9 @@ class WithEffects(Translator):
 
     trees: Trees
     _simple: Callable[[Any, str, Expression, int], None]
-    _of_group: Callable[[Any, int], Any]
+    contracted: bool
+    under: str | None
+    barriers: int
 
     def pure(self, e: Any, depth: int) -> Any:
         """An expression that changes nothing, once the statements before it have run."""
@@ -194,4 +196,25 @@ class WithEffects(Translator):
         value = as_int(self.w, self.values.value(right))
         self.w.emit(depth + 1, f"{held} = int(decided(it, {value.text}))")
         self.w.declare(held, Variable(held, INT, "value"))
+        return c_ast.ID(held, e.coord)
+
+    def _of_group(self, e: Any, depth: int) -> Any:
+        """What a function of the group gives, which is known before the statement."""
+        from pycparser import c_ast
+
+        call = self.trees.of(e)
+        assert isinstance(call, Invocation), "cannot happen: a call"
+        value, *places = map(self.values.value, call.arguments)
+        t = INT if call.function in ("work_group_all", "work_group_any") else plain(value.type)
+        if t.width > 1 or (value.type.scalar in FLOATS and t == INT):
+            raise refused(e, f"{call.function} of {value.type.scalar}{value.type.width}")
+        if t.scalar in FLOATS and call.function.endswith("_add") and not self.contracted:
+            raise refused(e, f"a sum of {t.scalar} in the order of {call.function}, not known,")
+        if self.under is not None:
+            self.w.emit(depth, f"everywhere(it, {self.under})")
+        self.barriers += 1
+        held, given = self.w.fresh("given"), ", ".join(p.text for p in (value, *places))
+        known = f"{self.barriers}, {call.function!r}, {t.scalar!r}"
+        self.w.emit(depth, f"{held} = yield from together(it, {known}, {given})")
+        self.w.declare(held, Variable(held, t, "value"))
         return c_ast.ID(held, e.coord)

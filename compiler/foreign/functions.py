@@ -191,7 +191,7 @@ class Loosely(Expressions):
                 return Binary("+", Binary("*", a, b), c)
             case "dot", (a, b) if self.contracted:
                 self.notes.append("dot is taken for a sum of products, in order")
-                return self._dot(a, b)
+                return _dot(self.value(a).type.width, a, b)
             case "mix", (a, b, by) if self.contracted:
                 self.notes.append("mix is taken for a + (b - a) * c")
                 return Binary("+", a, Binary("*", Binary("-", b, a), by))
@@ -209,13 +209,13 @@ class Loosely(Expressions):
             case "isnan", (x,):
                 return Binary("!=", x, x)
             case (("any" | "all"), (x,)):
-                return self._of_lanes(x, "||" if function == "any" else "&&")
-            case _, (x,) if (m := _SATURATED.fullmatch(function)) and self._is_whole(x):
-                return self._saturated(m[1], m[2] or "", x)
+                return _of_lanes(self.value(x).type, x, "||" if function == "any" else "&&")
+            case _, (x,) if m := _SATURATED.fullmatch(function):
+                return _saturated(self.value(x).type.scalar, m[1], m[2] or "", x)
             case _, (x,) if m := _TOWARDS_ZERO.fullmatch(function):
                 return Invocation(m[1], (x,))
             case _, (x,) if m := _PARTS_OF.fullmatch(function):
-                return self._parts(CType(m[1], int(m[2] or 1)), x)
+                return _parts(self.value(x).type, CType(m[1], int(m[2] or 1)), x)
             case _, (a, b) if function in _RELATIONS:
                 return Binary(_RELATIONS[function], a, b)
             case (("native_divide" | "half_divide"), (a, b)) if self.contracted:
@@ -229,59 +229,6 @@ class Loosely(Expressions):
                 return _linear(function.split("_")[1])
             case _:
                 return None
-
-    def _dot(self, a: Expression, b: Expression) -> Expression:
-        width = self.value(a).type.width
-        total: Expression = Binary("*", a, b)
-        if width > 1:
-            total = Binary("*", Member(a, "x"), Member(b, "x"))
-        for lane in "yzw"[: width - 1]:
-            total = Binary("+", total, Binary("*", Member(a, lane), Member(b, lane)))
-        return total
-
-    def _of_lanes(self, x: Expression, operator: str) -> Expression | None:
-        """Whether any lane, or every one, has its highest bit."""
-        t = self.value(x).type
-        if t.scalar in FLOATS or t.scalar in UNSIGNED:
-            return None
-        if t.width == 1:
-            return Binary("<", x, Whole(0))
-        negative = [Binary("<", Member(x, f"s{k:x}"), Whole(0)) for k in range(t.width)]
-        return reduce(partial(Binary, operator), negative)
-
-    def _is_whole(self, x: Expression) -> bool:
-        return self.value(x).type.scalar not in FLOATS
-
-    def _saturated(self, scalar: str, width: str, x: Expression) -> Expression:
-        """A whole number of another type: the nearest that it has."""
-        (low, high), (least, most) = RANGES[scalar], RANGES[self.value(x).type.scalar]
-        if low > least or high < most:
-            ends = (Whole(max(low, least)), Whole(min(high, most)))
-            x = Invocation("clamp", (x, *ends))
-        return Invocation(f"convert_{scalar}{width}", (x,))
-
-    def _parts(self, t: CType, x: Expression) -> Expression | None:
-        """The bits of a whole number as several shorter ones, the lowest first, or the other way round."""
-        of = self.value(x).type
-        if of.scalar in FLOATS or (of.width == 1) == (t.width == 1):
-            return None
-        if size_of(of) * of.width != size_of(t) * t.width:
-            return None
-        short, whole = (t, of) if t.width > 1 else (of, t)
-        bits, word = 8 * size_of(short), "ulong" if size_of(whole) == 8 else "uint"
-        if t.width > 1:
-            places = [
-                Binary(">>", Cast(CType(word), (x,)), Whole(bits * k)) for k in range(t.width)
-            ]
-            low = [Cast(CType(t.scalar), (Binary("&", p, Whole(2**bits - 1)),)) for p in places]
-            return Cast(t, tuple(low))
-        unsigned = CType("u" + short.scalar.removeprefix("u"))
-        lanes = [Cast(unsigned, (Member(x, f"s{k:x}"),)) for k in range(of.width)]
-        moved = [
-            Binary("<<", Cast(CType(word), (lane,)), Whole(bits * k))
-            for k, lane in enumerate(lanes)
-        ]
-        return Cast(t, (reduce(partial(Binary, "|"), moved),))
 
     def _shuffled(self, mask: Code, of: list[Code]) -> Code:
         """Lanes of one vector or two, as numbers say that must be known."""
@@ -415,6 +362,57 @@ class Loosely(Expressions):
 
 _PLACES = (-(2**62), 2**62)
 """Places in arrays."""
+
+
+def _dot(width: int, a: Expression, b: Expression) -> Expression:
+    """The sum of the products of lanes, in order."""
+    total: Expression = Binary("*", a, b)
+    if width > 1:
+        total = Binary("*", Member(a, "x"), Member(b, "x"))
+    for lane in "yzw"[: width - 1]:
+        total = Binary("+", total, Binary("*", Member(a, lane), Member(b, lane)))
+    return total
+
+
+def _of_lanes(t: CType, x: Expression, operator: str) -> Expression | None:
+    """Whether any lane, or every one, has its highest bit."""
+    if t.scalar in FLOATS or t.scalar in UNSIGNED:
+        return None
+    if t.width == 1:
+        return Binary("<", x, Whole(0))
+    negative = [Binary("<", Member(x, f"s{k:x}"), Whole(0)) for k in range(t.width)]
+    return reduce(partial(Binary, operator), negative)
+
+
+def _saturated(of: str, scalar: str, width: str, x: Expression) -> Expression | None:
+    """A whole number of another type: the nearest that it has."""
+    if of in FLOATS:
+        return None
+    (low, high), (least, most) = RANGES[scalar], RANGES[of]
+    if low > least or high < most:
+        ends = (Whole(max(low, least)), Whole(min(high, most)))
+        x = Invocation("clamp", (x, *ends))
+    return Invocation(f"convert_{scalar}{width}", (x,))
+
+
+def _parts(of: CType, t: CType, x: Expression) -> Expression | None:
+    """The bits of a whole number as several shorter ones, the lowest first, or the other way round."""
+    if of.scalar in FLOATS or (of.width == 1) == (t.width == 1):
+        return None
+    if size_of(of) * of.width != size_of(t) * t.width:
+        return None
+    short, whole = (t, of) if t.width > 1 else (of, t)
+    bits, word = 8 * size_of(short), "ulong" if size_of(whole) == 8 else "uint"
+    if t.width > 1:
+        places = [Binary(">>", Cast(CType(word), (x,)), Whole(bits * k)) for k in range(t.width)]
+        low = [Cast(CType(t.scalar), (Binary("&", p, Whole(2**bits - 1)),)) for p in places]
+        return Cast(t, tuple(low))
+    unsigned = CType("u" + short.scalar.removeprefix("u"))
+    lanes = [Cast(unsigned, (Member(x, f"s{k:x}"),)) for k in range(of.width)]
+    moved = [
+        Binary("<<", Cast(CType(word), (lane,)), Whole(bits * k)) for k, lane in enumerate(lanes)
+    ]
+    return Cast(t, (reduce(partial(Binary, "|"), moved),))
 
 
 def _linear(which: str) -> Expression:

@@ -28,7 +28,7 @@ from relift.compiler.foreign.effects import changed, has_effects
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
 from relift.compiler.foreign.runtime import Forked
-from relift.compiler.text.c_types import FLOATS, INT, plain
+from relift.compiler.text.c_types import plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Barrier,
@@ -327,27 +327,6 @@ class ByHand(WithDeclarations):
         held = self.w.fresh("given")
         self.w.emit(depth, f"{held} = yield from sited({self.barriers}, {code.text})")
         self.w.declare(held, Variable(held, code.type, "value"))
-        return c_ast.ID(held, e.coord)
-
-    def _of_group(self, e: Any, depth: int) -> Any:
-        """What a function of the group gives, which is known before the statement."""
-        from pycparser import c_ast
-
-        call = self.trees.of(e)
-        assert isinstance(call, Invocation), "cannot happen: a call"
-        value, *places = map(self.values.value, call.arguments)
-        t = INT if call.function in ("work_group_all", "work_group_any") else plain(value.type)
-        if t.width > 1 or (value.type.scalar in FLOATS and t == INT):
-            raise refused(e, f"{call.function} of {value.type.scalar}{value.type.width}")
-        if t.scalar in FLOATS and call.function.endswith("_add") and not self.contracted:
-            raise refused(e, f"a sum of {t.scalar} in the order of {call.function}, not known,")
-        if self.under is not None:
-            self.w.emit(depth, f"everywhere(it, {self.under})")
-        self.barriers += 1
-        held, given = self.w.fresh("given"), ", ".join(p.text for p in (value, *places))
-        known = f"{self.barriers}, {call.function!r}, {t.scalar!r}"
-        self.w.emit(depth, f"{held} = yield from together(it, {known}, {given})")
-        self.w.declare(held, Variable(held, t, "value"))
         return c_ast.ID(held, e.coord)
 
     def _waited(self, e: Invocation, depth: int) -> None:

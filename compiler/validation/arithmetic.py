@@ -223,18 +223,7 @@ class Arithmetic:
             if before == "uint" and kind == "i64" and not truth:
                 return a.made("extended", kind, x)
             return a.convert(x, kind)
-        if truth:
-            return self.held(a.truth(x))
-        if x.op == "mask" and after in ("char", "short"):
-            return x
-        if after.removeprefix("u") not in ("char", "short"):
-            raise Undecided(f"{x} as a {after}")
-        bits = 8 if after.endswith("char") else 16
-        low = a.bits("and", a.convert(x, "i32"), a.whole(2**bits - 1, "i32"))
-        if after in UNSIGNED:
-            return low
-        sign = a.whole(2 ** (bits - 1), "i32")
-        return a.sub(a.bits("xor", low, sign), sign)
+        return self.held(a.truth(x)) if truth else shorter(a, x, after)
 
     def saturated(self, after: str, x: Scalar) -> Scalar:
         """A float as the nearest whole number that a type has, towards zero."""
@@ -403,3 +392,17 @@ def _shift(scalar: str, x: int, y: int, *, left: bool) -> int:
     if left and scalar not in UNSIGNED and x < 0:
         raise Undecided(f"a shift of {x}")
     return fitted(x << y, scalar) if left else x >> y
+
+
+def shorter(a: Algebra, x: Symbol, after: str) -> Symbol:
+    """The lowest bits of a whole number, as a number of a type that has no more."""
+    if x.op == "mask" and after in ("char", "short"):
+        return x
+    if after.removeprefix("u") not in ("char", "short"):
+        raise Undecided(f"{x} as a {after}")
+    bits = 8 if after.endswith("char") else 16
+    low = a.bits("and", a.convert(x, "i32"), a.whole(2**bits - 1, "i32"))
+    if after in UNSIGNED:
+        return low
+    sign = a.whole(2 ** (bits - 1), "i32")
+    return a.sub(a.bits("xor", low, sign), sign)
