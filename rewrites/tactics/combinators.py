@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeAlias
 
 from relift.rewrites.application.matching import NoMatch, apply_rule
@@ -43,11 +44,21 @@ class Rewriting:
     steps: tuple[Step, ...] = ()
 
 
+class TooLarge(NoMatch):
+    """A term has become so large that no tactic goes on with it, whatever else may be tried at a place of it."""
+
+
 Tactic: TypeAlias = Callable[[Rewriting, Position], Rewriting]
 """Rewrites at a place, or raises `NoMatch`."""
 
 MOST_REPETITIONS = 1000
 """`repeat` of a tactic that applies forever is stopped with an error after as many times."""
+
+MOST_PARTS = 1 << 11
+"""A term of more parts is searched for no place.
+
+Ten steps of a stencil, each in the windows of the next, have 3^10; what searches of the examples come to has up to 400.
+"""
 
 
 def derive(
@@ -163,6 +174,8 @@ def first(*tactics: Tactic) -> Tactic:
         for each in tactics[:-1]:
             try:
                 return each(at, place)
+            except TooLarge:
+                raise
             except NoMatch:
                 continue
         return tactics[-1](at, place)
@@ -187,6 +200,8 @@ def repeat(tactic: Tactic) -> Tactic:
         for _ in range(MOST_REPETITIONS):
             try:
                 at = tactic(at, place)
+            except TooLarge:
+                raise
             except NoMatch:
                 return at
         raise NoMatch(f"a tactic still applies after {MOST_REPETITIONS} times; it seems to loop")
@@ -211,12 +226,17 @@ def inside(*fields: str) -> Callable[[Tactic], Tactic]:
 
 
 def topdown(tactic: Tactic) -> Tactic:
-    """At the outermost place where it applies; raises `NoMatch` when there is none."""
+    """At the outermost place where it applies; raises `NoMatch` when there is none, `TooLarge` where there are too many."""
 
     def somewhere(at: Rewriting, place: Position) -> Rewriting:
-        for below, _ in list(positions(term_at(at.term, place))):
+        parts = list(islice(positions(term_at(at.term, place)), MOST_PARTS + 1))
+        if len(parts) > MOST_PARTS:
+            raise TooLarge(f"a term of more than {MOST_PARTS} parts is not searched")
+        for below, _ in parts:
             try:
                 return tactic(at, (*place, *below))
+            except TooLarge:
+                raise
             except NoMatch:
                 continue
         raise NoMatch("the tactic applies nowhere")

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 # (the annotations of a program are sizes and types of the object language, not Python types)
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,8 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics import combinators
+from relift.rewrites.tactics.combinators import Tactic, TooLarge, derive
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
@@ -201,3 +203,19 @@ def test_the_default_pick_for_a_cpu_has_vectors(name: str) -> None:
     assert ("lift_reduce_seq" in rules) == (
         name == "convolution"
     )  # whose rows share what they load
+
+
+def test_steps_in_the_windows_of_one_another_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten steps of a stencil as one are 3^10 windows: a tactic says so, and goes on nowhere else in them."""
+    monkeypatch.setattr(combinators, "MOST_PARTS", 300)
+
+    def step(grid: Any) -> Any:
+        windows = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, grid))
+        return rl.map(lambda w: (w[0] + w[1] + w[2]) * 0.25, windows)
+
+    @rl.program
+    def ten(x: rl.f32[1024]):
+        return functools.reduce(lambda grid, _: step(grid), range(10), x)
+
+    with pytest.raises(TooLarge, match="more than 300 parts"):
+        derive(ten, chunks_in_lanes(16, 1))
