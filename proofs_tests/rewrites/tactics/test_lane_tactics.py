@@ -214,8 +214,8 @@ def test_steps_in_the_windows_of_one_another_are_given_up(monkeypatch: pytest.Mo
         return rl.map(lambda w: (w[0] + w[1] + w[2]) * 0.25, windows)
 
     @rl.program
-    def ten(x: rl.f32[1024]):
+    def ten(x: rl.f32[n]):
         return functools.reduce(lambda grid, _: step(grid), range(10), x)
 
     with pytest.raises(TooLarge, match="more than 300 parts"):
-        derive(ten, chunks_in_lanes(16, 1))
+        derive(ten, chunks_in_lanes(16, 1), {"n": 1024})
