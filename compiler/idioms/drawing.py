@@ -27,6 +27,8 @@ from relift.semantics.syntax.types import Array, Scalar, Type, dimensions
 
 GUARD = 256
 """Cells on each side of an array that must stay as they are."""
+MOST_CELLS = 100_000
+"""Of so many cells an array is drawn: the interpreter goes through each of them."""
 _HOSTILE = (math.nan, math.inf, -math.inf, -0.0, 1e30, -1e30, 1e-40, 16777217.0)
 """What is drawn, now and then, where hostile inputs are asked for."""
 DTYPES = {
@@ -310,6 +312,9 @@ def _far(random: Random) -> int:
 def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
     """An array with drawn cells, and with cells around it."""
     assert p.first is not None, "cannot happen: it is an array"
+    if p.value in case.rooms:
+        _place_view(case, p, random, few)
+        return
     cells, scalar = cells_of(p.type, case.sizes)
     plain = random.random() < 0.5  # of many cells, one would always be no index
     drawn = [_number(scalar, random, few, plain=plain) for _ in range(cells + 2 * GUARD)]
@@ -324,6 +329,28 @@ def _place(case: Case, p: Parameter, random: Random, few: int) -> None:
         _draw_narrow(drawn, p.cells, random)
     case.rooms[p.value] = np.array(drawn, DTYPES[p.cells or scalar.name])
     case.firsts[p.value] = GUARD - case.number(p.first)
+
+
+def _place_view(case: Case, p: Parameter, random: Random, few: int) -> None:
+    """An array that is there already, of which some cells are drawn as numbers of another type."""
+    assert p.first is not None, "cannot happen: it is an array"
+    cells, scalar = cells_of(p.type, case.sizes)
+    begin = case.firsts[p.value] + case.number(p.first)
+    more = max(0, GUARD - begin), max(0, begin + cells + GUARD - len(case.rooms[p.value]))
+    room = case.rooms[p.value] = np.pad(case.rooms[p.value], more, mode="edge")
+    case.firsts[p.value] += more[0]
+    own: Any = room.view(DTYPES[scalar.name])
+    for at in range(begin + more[0], begin + more[0] + cells):
+        if random.random() < 0.4:
+            own[at] = _number(scalar, random, max(few, 5))
+
+
+def as_cells(room: Any, p: Parameter) -> Any:
+    """The cells of an array of C as those of a parameter, which may be of another type."""
+    _, scalar = dimensions(p.type)
+    assert isinstance(scalar, Scalar), "cannot happen: arrays of scalars are lifted"
+    kind = np.dtype(DTYPES[p.cells or scalar.name])
+    return room if room.dtype == kind else room.view(kind)
 
 
 def _draw_narrow(drawn: list[Any], cells: str, random: Random) -> None:
@@ -348,6 +375,8 @@ def _place_target(case: Case, lifted: Lifted, random: Random) -> None:
         scalar = scalar.element
     assert isinstance(scalar, Scalar), "cannot happen: there is a stride for each dimension"
     first = case.number(lifted.target.first)
+    cells_of(result, case.sizes)
+    _require_few(reach)
     case.rooms[lifted.target.value] = np.zeros(
         2 * (reach + abs(first) + GUARD), DTYPES[lifted.target.cells or scalar.name]
     )
@@ -358,6 +387,14 @@ def _place_target(case: Case, lifted: Lifted, random: Random) -> None:
 
 
 def cells_of(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
+    """How many cells an array has, and of what; raises `NotRun` where these are too many to be drawn."""
     lengths, element = dimensions(type_)
     assert isinstance(element, Scalar), "cannot happen: arrays of scalars are lifted"
-    return max(0, math.prod(n.evaluate(sizes) for n in lengths)), element
+    cells = max(0, math.prod(n.evaluate(sizes) for n in lengths))
+    _require_few(cells)
+    return cells, element
+
+
+def _require_few(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise NotRun(f"an array of {cells} cells is not drawn")

@@ -20,6 +20,7 @@ from relift.compiler.idioms.drawing import (
     Beside,
     NotRun,
     as_beside,
+    as_cells,
     cells_of,
     drawn,
     fit,
@@ -242,7 +243,7 @@ def _arguments(lifted: Lifted, program: Program, case: Case) -> list[Any]:
         cells, scalar = cells_of(given.type, {})
         shape = [n.evaluate({}) for n in dimensions(given.type)[0]]
         begin = case.firsts[p.value] + case.number(p.first)
-        found = case.rooms[p.value][begin : begin + cells].reshape(shape)
+        found = as_cells(case.rooms[p.value], p)[begin : begin + cells].reshape(shape)
         arguments.append(found.astype(DTYPES[scalar.name]))
     return arguments
 

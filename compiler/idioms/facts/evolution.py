@@ -141,7 +141,7 @@ class Evolution:
                 return self._address(i)
             case "phi" if len(set(i.operands)) == 1:
                 return self._left(i, a)
-            case "freeze" | "bitcast":
+            case "freeze":
                 return self.raw(a)
             case _:
                 return opaque

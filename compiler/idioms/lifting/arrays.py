@@ -30,6 +30,7 @@ from relift.compiler.idioms.lifting.layouts import (
     windows,
 )
 from relift.compiler.idioms.lifting.naming import Sizes
+from relift.compiler.idioms.lifting.viewing import Viewed
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import Input
@@ -138,6 +139,10 @@ class Arrays:
             if not r.computed and self._is_affine(r) and not r.index.names() & self.unbounded
         ]  # fmt: skip
         base.gathered = len(affine) < len(reads)
+        if base.gathered and isinstance(name, Viewed):
+            raise Opaque(
+                f"{self.spelled(name.array)} is read as {name.kind}, too, at cells that data choose"
+            )
         if base.gathered:
             return
         counters = {r: sorted(r.index.names() & self.counters) for r in reads}
@@ -216,6 +221,8 @@ class Arrays:
             self.conditions.append(condition)
 
     def spelled(self, value: str) -> str:
+        if isinstance(value, Viewed):
+            return f"{self.spelled(value.array)}_as_{value.kind}"
         return self.relations.evolution.spelled(value)
 
     def said(self, size: Size) -> str:

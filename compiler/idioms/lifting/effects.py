@@ -18,18 +18,15 @@ from relift.compiler.idioms.facts.values.narrow import as_cell, as_value
 from relift.compiler.idioms.facts.values.terms import (
     TRUE,
     Accumulator,
-    Apply,
     Expression,
     Fold,
-    Index,
     Opaque,
     Read,
     all_of,
-    both,
-    constant,
     either,
     select,
 )
+from relift.compiler.idioms.lifting.choices import CHOSEN, asking, contains, either_cell, one_of
 from relift.semantics.syntax.sizes import Size
 
 
@@ -89,8 +86,7 @@ class Result:
 
 
 Effect = Cells | Updates | Running | Result
-OLD, CHOSEN = "(cell)", "(chosen cell)"
-ZERO, ONE = constant(0, "i32"), constant(1, "i32")
+OLD = "(cell)"
 
 
 class Dependent(Opaque):
@@ -279,7 +275,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
         if any(isinstance(n, Counter) for n in turn.trips.names()) or (changes and turn in moving):
             raise Opaque("the length of a loop changes with the loops around it")
     start = _before(relations, root, store, cell)
-    reads_old = _contains(value, old)
+    reads_old = contains(value, old)
     if staying and not reads_old:
         raise Dependent("cells are overwritten; the last iteration stays")
     for depth, turn in enumerate(reversed(staying)):
@@ -345,10 +341,6 @@ def _before(
     return replaced(value, Accumulator(OLD, cell.type), cell)
 
 
-def _contains(e: Expression, part: Expression) -> bool:
-    return any(inner == part for inner in all_of(e))
-
-
 def _other_reads(
     relations: Relations, root: Loop, value: Expression, store: Access, cell: Read
 ) -> None:
@@ -371,51 +363,14 @@ def _updates(relations: Relations, root: Loop, store: Access, expressions: Expre
     if len(updates) > 1:
         each = Turn(Counter(f"%{CHOSEN}{store.instruction.position}"), Size.of(len(updates)))
         found = [_update(relations, root, one, expressions) for one in updates]
-        return Updates(store.base, kind, *_one_of(each.counter, found), (*inside, each))
+        return Updates(store.base, kind, *one_of(each.counter, found), (*inside, each))
     (cell, value, guard), *others = (
         _update(relations, root, one, expressions) for one in relations.alternatives(store)
     )
     for other_cell, other_value, other_guard in others:
-        cell = _either_cell(guard, cell, other_cell)
+        cell = either_cell(guard, cell, other_cell)
         value, guard = select(guard, value, other_value), either(guard, other_guard)
     return Updates(store.base, kind, cell, value, guard, inside)
-
-
-def _one_of(
-    counter: Counter, updates: Sequence[tuple[Read, Expression, Expression]]
-) -> tuple[Read, Expression, Expression]:
-    """The update that a counter chooses."""
-    *others, (cell, value, guard) = updates
-    for number, (other_cell, other_value, other_guard) in reversed([*enumerate(others)]):
-        here = Index(Size.atom(counter), "i32"), constant(number, "i32")
-        now = Apply("equal", here, "boolean")
-        cell = _either_cell(now, other_cell, cell)
-        value, guard = select(now, other_value, value), select(now, other_guard, guard)
-    return cell, value, guard
-
-
-def _either_cell(condition: Expression, yes: Read, no: Read) -> Read:
-    """One of two cells of an array."""
-    place = select(condition, _place(yes), _place(no))
-    return replace(no, index=Size.atom(CHOSEN), computed=((CHOSEN, place),))
-
-
-def _place(cell: Read) -> Expression:
-    """Which cell it is, as a number."""
-    computed = dict(cell.computed)
-    own = {m: c for m, c in cell.index.ordered() if any(str(atom) in computed for atom, _ in m)}
-    rest = cell.index - Size(own)
-    found: Expression = Index(rest, "i32") if rest.names() else constant(rest.constant or 0, "i32")
-    for monomial, c in own.items():
-        product: Expression = constant(c, "i32")
-        for atom, power in monomial:
-            factor = computed.get(str(atom), Index(Size.atom(atom), "i32"))
-            if factor.type != "i32":
-                factor = Apply("i32", (factor,), "i32")
-            for _ in range(power):
-                product = factor if product == ONE else Apply("mul", (product, factor), "i32")
-        found = product if found == ZERO else Apply("add", (found, product), "i32")
-    return found
 
 
 def _update(
@@ -426,20 +381,10 @@ def _update(
     cell = _cell(relations, store, store.index, expressions.atoms(store.index))
     value, guard = _value(relations, store, cell, root)
     _other_reads(relations, root, value, store, cell)
-    own, guard = _asking(guard, Accumulator(OLD, kind))
+    own, guard = asking(guard, Accumulator(OLD, kind))
     if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):
         raise Opaque("the condition reads the array that is written")
     return cell, select(own, value, Accumulator(OLD, kind)), guard
-
-
-def _asking(guard: Expression, old: Expression) -> tuple[Expression, Expression]:
-    """The part of a condition that asks for what the cell holds, and the rest."""
-    if not _contains(guard, old):
-        return TRUE, guard
-    if isinstance(guard, Apply) and guard.function == "bitwise_and":
-        (a, b), (c, d) = (_asking(part, old) for part in guard.arguments)
-        return both(a, c), both(b, d)
-    return guard, TRUE
 
 
 def _carried(relations: Relations, root: Loop, phi: str) -> Result:
@@ -469,7 +414,7 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
     acc = Accumulator(OLD, kind)
     before = _cell(relations, store, store.index - stride)
     value = _plain_value(relations, root, store)
-    if value is not None and _contains(value, before):
+    if value is not None and contains(value, before):
         first = replace(before, index=before.index.substitute({turn.counter: Size.of(0)}))
         update = replaced(value, before, acc)
         own = [e for e in all_of(update) if isinstance(e, Read) and e.base == store.base]

@@ -37,6 +37,7 @@ from relift.compiler.idioms.lifting.effects import Cells, Effect, Result, Runnin
 from relift.compiler.idioms.lifting.elements import Elements
 from relift.compiler.idioms.lifting.layouts import Shape, Walk, mapped, shape_of, walks
 from relift.compiler.idioms.lifting.scalars import OPERATORS, Scope, integer, term_of
+from relift.compiler.idioms.lifting.viewing import array_of, viewed
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term, scalar
@@ -87,6 +88,12 @@ class Lifted:
     natural: tuple[tuple[Size, int], ...]
     """What must be at least so much: lengths of loops and rows."""
 
+    @property
+    def reads_two_types(self) -> bool:
+        """Whether an array of the function is two arrays of the program, of cells of two types."""
+        arrays = [p.value for p in self.parameters if p.first is not None]
+        return len(set(arrays)) < len(arrays)
+
     def asks(self, about: About) -> bool:
         """Whether a condition about something stays."""
         return any(condition.about == about for condition in self.conditions)
@@ -111,6 +118,7 @@ class _Lifting(Elements):
     # ---- kinds of effects
 
     def of(self, effect: Effect) -> Lifted:
+        effect = viewed(effect)
         match effect:
             case Cells():
                 return self._cells(effect)
@@ -362,7 +370,7 @@ class _Lifting(Elements):
         self._of_conversions(term)
         arrays = [
             Parameter(
-                self.names[n], n, b.term.type,
+                self.names[n], array_of(n), b.term.type,
                 self.sizes.back(b.shift) * _row_of(b) + b.offset, b.cells,
             )
             for n, b in self.bases.items()
@@ -372,7 +380,7 @@ class _Lifting(Elements):
         inputs = tuple(Input(p.name, p.type) for p in parameters)
         program = Program(self.name, inputs, well_formed(term, inputs))
         if self.relations.function.type_of(target.value) == "ptr":
-            for n in self.bases:
+            for n in dict.fromkeys(map(array_of, self.bases)):
                 if n != target.value:
                     self._alias(n, target.value)
         return Lifted(
@@ -382,7 +390,7 @@ class _Lifting(Elements):
             self.sizes.values,
             target,
             tuple(self.conditions),
-            tuple(self.bases),
+            tuple(dict.fromkeys(map(array_of, self.bases))),
             tuple(self.sizes.at_least),
         )
 

@@ -109,8 +109,11 @@ class Computing:
         by = b.as_long() if z3.is_int_value(b) else 0
         if opcode == "ashr" and i.type == "i32" and (inner := _shifted_by(x, by)) is not None:
             return self.scalars.signed(inner % 2 ** (32 - by), 32 - by)
+        width = 64 if i.type == "i64" else 32
+        if opcode in SHIFTS and by == width - 1:  # the sign is left
+            return z3.If(x < 0, -1 if opcode == "ashr" else 1, 0)
         if opcode in SHIFTS:
-            by = 2**by if z3.is_int_value(b) and 0 <= by < 31 else 0
+            by = 2**by if z3.is_int_value(b) and 0 <= by < width - 1 else 0
         has_no_sign = opcode in ("lshr", "udiv", "urem")
         is_natural = not has_no_sign or i.type in BITS or self.prover.holds(x >= 0)
         if by > 1 and not is_natural and opcode != "lshr" and i.type == "i32":

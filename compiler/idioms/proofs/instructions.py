@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import z3
@@ -274,6 +274,8 @@ class Instructions(ABC):
             for v, t in zip(i.operands, (*i.types, *[""] * 9), strict=False)
         ]
         match i.opcode:
+            case "bitcast" if i.types[0] != i.type and i.type in SCALARS:
+                return self._bits(i, names)
             case "freeze" | "bitcast":
                 return given[0]
             case "getelementptr":
@@ -296,6 +298,14 @@ class Instructions(ABC):
                 return self.computing.of(i, given)
 
     # ---- memory
+
+    def _bits(self, i: Instruction, names: Mapping[str, Content]) -> Content:
+        """The bits of a cell as another type: what a load of that type gives."""
+        load = self.function.values.get(i.operands[0])
+        if load is None or load.opcode != "load":
+            return self._unknown(i.type)
+        at = self.value(load.operands[0], "ptr", names)
+        return self._load(replace(load, type=i.type), at, names)
 
     @abstractmethod
     def _load(self, i: Instruction, at: Content, names: Mapping[str, Content]) -> Content:

@@ -29,6 +29,7 @@ from relift.compiler.idioms.lifting.effects import Cells, Result, Running, Turn,
 from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, counted, counter_of, letter
 from relift.compiler.idioms.replacement.writing import Writing, becomes_whole
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import dimensions
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 
@@ -57,7 +58,11 @@ def inspection(idiom: LiftedIdiom) -> Inspection:
             turns, values = effect.turns, (effect.value, effect.guard, effect.cell)
         case Running():
             raise Kept("the length of an array is not known where the loop stands")
-    arrays = {p.value: p.name for p in idiom.lifted.parameters if p.first is not None}
+    arrays = {
+        p.value: p.name
+        for p in idiom.lifted.parameters
+        if p.first is not None and str(dimensions(p.type)[1]) in ("i32", "i64")
+    }
     lengths = unknown_lengths(idiom)
     made = _Inspecting(arrays, lengths, Writing(idiom.lifted))
     body = list(made.nest(turns, values))

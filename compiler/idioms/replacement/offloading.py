@@ -75,7 +75,7 @@ def offloaded(idiom: LiftedIdiom, name: str, part_of: str | None = None) -> Offl
     As a part of another function, which counts its failed guards, it leaves the result in `out`.
     """
     lifted = idiom.lifted
-    if lifted is None:
+    if lifted is None or lifted.reads_two_types:
         return None
     effect = effect_of(idiom.relations, idiom.found.loop, idiom.found.result, idiom.found.idiom)
     if not isinstance(effect, Cells):
@@ -203,7 +203,7 @@ class _InOpenCL(Writing):
 def counted_on_device(idiom: LiftedIdiom, name: str) -> Offloaded | None:
     """Kernels that find out how many bins there are, and count in them, where that can be done in any order."""
     bins, lifted = bins_of(idiom), idiom.lifted
-    if bins is None or lifted is None:
+    if bins is None or lifted is None or lifted.reads_two_types:
         return None
     arrays = {
         p.value: p.name

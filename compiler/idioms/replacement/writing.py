@@ -22,6 +22,7 @@ from relift.compiler.idioms.facts.values.terms import (
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, counted, counter_of, letter
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import dimensions
 
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -73,7 +74,7 @@ class Writing:
             case Index(size, kind):
                 return f"(({C_TYPES[kind]})({self.polynomial(size, {})}))"
             case Read(base, index, computed, kind):
-                array = next((p.name for p in self.lifted.parameters if p.value == base), None)
+                array = self._array(base, kind)
                 if array is None or kind not in C_TYPES:
                     raise Kept("what is read has no name where the loop stands")
                 cells = {n: self.text(inner) for n, inner in computed}
@@ -91,6 +92,11 @@ class Writing:
                 return self._search(e)
             case Accumulator():
                 raise Kept("a bin is computed from what it held")
+
+    def _array(self, base: str, kind: str) -> str | None:
+        """The parameter that is an array of cells of a type."""
+        arrays = (p for p in self.lifted.parameters if p.value == base and p.first is not None)
+        return next((p.name for p in arrays if str(dimensions(p.type)[1]) == kind), None)
 
     def _value(self, name: str, kind: str) -> str:
         for p in self.lifted.parameters:

@@ -47,5 +47,6 @@ FILES = (
     "turns",
     "searches",
     "bins",
+    "bits",
 )
 FUNCTIONS = [(file, name) for file in FILES for name in expected(file)]

@@ -289,6 +289,17 @@ def test_what_is_left_alone_is_named(text: str, reason: str) -> None:
     assert any(reason in said for _, said in found.skipped), found.skipped
 
 
+def test_what_is_read_in_two_widths_is_named_and_large_arrays_are_not_drawn() -> None:
+    """Cells of two widths in one array are no program; an array of millions of cells is proved and not run."""
+    text = "void f(int n, double *y, const double *x) { for (int i = 0; i < n; i++) y[i] = ((const int *)x)[2 * i] & 1 ? x[i] : 0; }\n"
+    (found,) = rl.lift(text, runs=0).idioms
+    assert found.reason == "x is read as f64 and as i32"
+    text = "float y[30000000], x[30000000]; void f(void) { for (int i = 0; i < 30000000; i++) y[i] = x[i]; }\n"
+    (found,) = rl.lift(text, runs=5).idioms
+    assert str(found.evidence) == "not run: an array of 30000000 cells is not drawn"
+    assert found.proof.ok
+
+
 def test_reasons_call_values_as_c_does() -> None:
     """What is said of strides is said in the names of the file."""
     text = "void f(int n, int m, int r, int s, float *y, const float *x) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * r + j * s] = x[i * m + j]; }\n"

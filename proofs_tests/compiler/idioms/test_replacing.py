@@ -68,6 +68,7 @@ class Replaced(Compiled):
         ("turns", 13),
         ("searches", 8),
         ("bins", 9),
+        ("bits", 5),
     ],
 )
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
@@ -485,6 +486,14 @@ def test_bins_are_counted_by_several_threads(tmp_path: Path) -> None:
     made.f(ctypes.c_int(len(x)), ctypes.c_int(len(bounds)), *arrays)
     assert np.array_equal(bins, wanted)
     assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0
+
+
+def test_an_array_of_two_types_stays_on_the_host() -> None:
+    """A device is given each array once; one that is read as floats and as whole numbers is for kernels in C."""
+    written = replacement(lifted("bits"), (FOLDER / "bits.c").read_text(), "opencl")
+    ways = {i.function: written.ways[name] for i, name in written.replaced}
+    assert ways["zero_where_flagged"] == KERNEL
+    assert ways["signs"] == DEVICE
 
 
 def test_a_histogram_of_nothing_needs_no_bins(bins: tuple[ctypes.CDLL, str]) -> None:

@@ -146,6 +146,8 @@ class Expressions:
     def _computed(self, i: Instruction, kind: str) -> Expression:
         if i.opcode == "load":
             return self._load(i, kind)
+        if i.opcode == "bitcast":
+            return self._bits(i, kind)
         if i.opcode == "call":
             called(i)
         types = ("i1", i.type, i.type) if i.opcode == "select" else i.types
@@ -175,6 +177,13 @@ class Expressions:
         if access is None or value in self.evolution.function.variables:
             return self.evolution.spelled(value)
         return f"what is read of {self.evolution.spelled(access.base)}"
+
+    def _bits(self, i: Instruction, kind: str) -> Expression:
+        """The bits of a value as another type: those of a cell are a cell of that type."""
+        found = self.of(i.operands[0], i.types[0])
+        if not isinstance(found, Read) or found.cells:
+            raise Opaque(f"the bits of what is computed, as another type (line {i.line})")
+        return replace(found, type=kind)
 
     def _load(self, i: Instruction, kind: str) -> Expression:
         return self._read(self.evolution.of(i.operands[0]), i, kind)

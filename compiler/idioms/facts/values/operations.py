@@ -127,9 +127,13 @@ def _divided(i: Instruction, x: Expression, b: Expression, kind: str) -> Express
     by = int(b.value) if isinstance(b, Constant) else 0
     if i.opcode == "ashr" and kind == "i32" and (inner := _shifted_by(x, by)) is not None:
         return signed(kept(inner, 32 - by), 32 - by)
-    if i.opcode in SHIFTS:
-        by = 2**by if isinstance(b, Constant) and 0 <= by < 31 else 0
     width = 32 if kind == "i32" else 64
+    if i.opcode in SHIFTS and by == width - 1:  # the sign is left
+        is_negative = Apply("lt", (x, Constant(0, kind)), "boolean")
+        sign = Constant(-1 if i.opcode == "ashr" else 1, kind)
+        return select(is_negative, sign, Constant(0, kind))
+    if i.opcode in SHIFTS:
+        by = 2**by if isinstance(b, Constant) and 0 <= by < width - 1 else 0
     counts = fits(x, 0, 2**63) or (isinstance(x, Index) and all(
         c > 0 and all(isinstance(a, Counter) for a, _ in m) for m, c in x.size.terms.items()
     ))  # fmt: skip
