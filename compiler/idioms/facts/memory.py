@@ -122,7 +122,9 @@ class Memory(Structure):
         return found
 
     def movements(self, *, moving: bool) -> Iterator[Row]:
-        return ((n, iterator) for n, iterator, s in self._strides_of if bool(s.terms) == moving)
+        yield from ((n, iterator) for n, iterator, s in self._strides_of if bool(s.terms) == moving)
+        if not moving:
+            yield from _loaded_before(self)
 
     @property
     def indexed(self) -> Computed:
@@ -348,3 +350,15 @@ class Memory(Structure):
             if _absolute(a) == _absolute(b):
                 return False
         return True
+
+
+def _loaded_before(memory: Memory) -> Iterator[Row]:
+    """The loads in front of a loop in each iteration of those around: they stay with its iterator, too."""
+    for iterator, begin in memory.iterators:
+        header = memory.loop_at(begin).header
+        outside = memory.control.around(header)[:-1]
+        for name, access in memory.accesses_of(outside[0]) if outside else ():
+            block = access.instruction.block
+            is_before = memory.control.loop_of.get(block) in outside and not access.is_store
+            if is_before and memory.control.dominates(block, header):
+                yield name, iterator
