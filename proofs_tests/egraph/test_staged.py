@@ -409,3 +409,18 @@ def test_a_derivation_goes_on_from_a_name_that_hides_another() -> None:
     assert [step.rule for step in found.steps][2:] == ["map_fusion", "reduce_to_seq"]
     assert found.replay(RULES)[-1] == found.result
     assert from_json(to_json(found), RULES).replay(RULES)
+
+
+def test_a_form_that_is_as_slow_as_it_is_written_is_searched_where_that_says_nothing() -> None:
+    """The transposed rows of a rank-one update: by columns no driver packs anything, whichever array is transposed."""
+    whole, row = f32[4096, 4096], f32[4096]
+    for packs in ("loops", "loop-free"):
+        program = typed(a=whole, u=row, v=row, y=row)(updated_and_transposed)
+        forms = promising(Proposals(program, {}, replace(CPU, packs=packs)).forms())
+        assert any(not form.stores for form in forms)
+
+
+def updated_and_transposed(a: Any, u: Any, v: Any, y: Any) -> Any:
+    plus = lambda q: rl.map(lambda p: p[0] + q[1] * p[1], rl.zip(q[0], v))
+    times = lambda r: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(r, y)))
+    return rl.map(times, rl.transpose(rl.map(plus, rl.zip(a, u))))

@@ -106,7 +106,8 @@ def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
 def promising(forms: Sequence[Form]) -> list[Form]:
     """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
 
-    Each has to promise more than the program as it is written; one that stores, not less.  Of those that store, also the
+    Each has to promise more than the program as it is written; one that stores, not less, and so any where that is so slow
+    that it says nothing.  Of those that store, also the
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
@@ -117,7 +118,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
     found: list[Form] = []
-    for stores, most in ((True, 1.02), (False, 0.95)):
+    gains = 1.02 if _is_hopeless(forms[0], plain) else 0.95
+    for stores, most in ((True, 1.02), (False, gains)):
         alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
         form = min(alike, key=_cost, default=None)
         if form is not None and _cost(form) <= min(most * plain, _FAR * best):
