@@ -45,6 +45,9 @@ POISON = np.array([0xA5, 0xFF], np.uint8)
 
 CHUNK = 1 << 24
 
+FILLED_AT_ONCE = 1 << 28
+"""Bytes: NVIDIA's driver does not come back from filling 2^31 of them."""
+
 
 def drawn(name: str, shape: Sequence[int], dtype: str, draw: Data) -> Row:
     """The values of one component of an input, determined by its name and SEED."""
@@ -128,6 +131,15 @@ def dtype_of(scalar: str) -> np.dtype[Any]:
 def poison(dtype: np.dtype[Any]) -> Row:
     """The byte that memory for cells of a type is filled with."""
     return POISON[int(dtype.kind == "f") :][:1]
+
+
+def fill(queue: Any, buffer: Any, size: int, dtype: np.dtype[Any]) -> None:
+    """Fill a buffer with the pattern of a type, in parts."""
+    import pyopencl as cl
+
+    for start in range(0, size, FILLED_AT_ONCE):
+        part = min(FILLED_AT_ONCE, size - start)
+        cl.enqueue_fill_buffer(queue, buffer, poison(dtype), start, part)
 
 
 def pieces(total: Sequence[int], local: Sequence[int]) -> list[tuple[tuple[int, ...], ...]]:
@@ -322,7 +334,7 @@ class Prepared:
                 dtype = dtype_of(b["scalar"])
                 size = dtype.itemsize * max(1, b["cells"])
                 self.buffers[b["name"]] = cl.Buffer(context, cl.mem_flags.READ_WRITE, size)
-                cl.enqueue_fill_buffer(self.queue, self.buffers[b["name"]], poison(dtype), 0, size)
+                fill(self.queue, self.buffers[b["name"]], size, dtype)
         self.kernels = []
         for k in launch["kernels"]:
             kernel = cl.Kernel(program, k["name"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from relift.compiler.bench.bundle_runner import poison
+from relift.compiler.bench.bundle_runner import fill
 from relift.compiler.devices.naming import is_simulator
 from relift.compiler.running.arrays.buffers import Row
 from relift.compiler.running.session import address, memory, poisoned
@@ -126,7 +126,7 @@ class Queue:
         size = max(1, cells) * dtype.itemsize  # none is empty
         buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
         if filled and not self._simulated:
-            cl.enqueue_fill_buffer(self.queue, buffer, poison(dtype), 0, size)
+            fill(self.queue, buffer, size, dtype)
         return OpenCLRow(self, cells, dtype, (buffer, None), lent=lent)
 
     def take_back(self, cells: int, dtype: np.dtype[Any], memory: Memory) -> None:

@@ -13,22 +13,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 from proofs_tests.command_line import here
 from proofs_tests.compiler.running.test_low_level import FOLDER, named
+from relift.compiler.bench import bundle_runner
 from relift.compiler.bench.bundle import read_results, write_bundle
 from relift.compiler.bench.bundle_runner import (
     EXACT,
     Prepared,
     drawn,
     dtype_of,
+    fill,
     in_order,
     median_of_runs,
     picked_rows,
     poison,
     unwritten,
 )
+from relift.compiler.devices.survey import find_device
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
 
@@ -243,3 +247,25 @@ def test_cells_of_any_type_are_seen_to_be_unwritten(scalar: str) -> None:
     assert unwritten([row]) == 3
     row[1] = -1
     assert unwritten([row]) == 2
+
+
+def test_a_long_buffer_is_filled_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To its last cell, and no further than a part at once."""
+    device: Any = find_device("cpu")
+    context = cl.Context([device])
+    queue, row = cl.CommandQueue(context), np.zeros(10, np.float32)
+    buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=row)
+    sizes, whole = list[int](), cl.enqueue_fill_buffer
+    monkeypatch.setattr(bundle_runner, "FILLED_AT_ONCE", 16)
+
+    def counted(*given: Any) -> None:
+        sizes.append(given[4])
+        whole(*given)
+
+    monkeypatch.setattr(cl, "enqueue_fill_buffer", counted)
+
+    fill(queue, buffer, row.nbytes, row.dtype)
+
+    cl.enqueue_copy(queue, row, buffer)
+    assert unwritten([row]) == len(row)
+    assert sizes == [16, 16, 8]
