@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Moving, fetched_bytes, overlap
+from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Begun, Moving, fetched_bytes, overlap
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
 from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
@@ -363,22 +363,26 @@ class Accesses:
 def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     """Count what work-items of a GPU load, and what groups get from the second cache: once where it is read alike."""
     scope = meter.scope
-    apart = scope.thread is None or _stride(offset, scope.thread) != 0
-    cells = (scope.width if apart else 1.0) / again
+    differs = scope.thread is None or _stride(offset, scope.thread) != 0
+    cells = (scope.width if differs else 1.0) / again
     moving = _moving(scope.around, offset)
     # where the nearest cache has none of these cells, `_access_together` charges a sector for each
     if moving is None:
         return meter.load(cells, 0.0)
     bytes, run = fetched_bytes(moving, memory.scalar.bytes, meter.device.compute_units)
-    key = (memory.name, *((m.around.turns, m.stride) for m in moving))
-    begun = meter.counted.places.setdefault(key, [])
-    first = _somewhere(offset)
+    here = Begun((scope.loop, scope.thread), _somewhere(offset), tuple(moving))
+    begun = meter.counted.places.setdefault(memory.name, [])
     written_out = [i for i, _ in scope.unrolled]
     within = [m for m in moving if m.around.level != "group"]
     alone = [m for m in moving if any(m.around.index is i for i in written_out)]
-    near = max((overlap(first - at, within, max(run, _SECTOR)) for at in begun), default=0.0)
-    same = max((overlap(first - at, alone, 1.0) for at in begun), default=0.0)
-    begun.append(first)
+    apart = [here.first - each.first for each in begun if each.alike(here)]
+    near = max((overlap(by, within, max(run, _SECTOR)) for by in apart), default=0.0)
+    same = max((overlap(by, alone, 1.0) for by in apart), default=0.0)
+    held = max((each.held(here, memory.scalar.bytes) for each in begun), default=0.0)
+    begun.append(here)
+    if held and not apart:
+        meter.again(memory.name, held, bytes)
+        bytes = 0.0
     return meter.load(cells * (1.0 - same), bytes * (1.0 - near))
 
 

@@ -2,6 +2,7 @@
 
 Of an access the cells are counted that the work-items of a group read together, and in those of the loops around it that
 walk through no more than the nearest cache keeps.  Other groups, and the turns of the other loops, get them anew.
+What a group reads again in another loop, or with other work-items, depends on how many groups run at a time: see `kernel`.
 Source: the footprint of an affine access, as in Bastoul and Feautrier, CC'03, of dimensions that do not overlap.
 """
 
@@ -16,6 +17,8 @@ from relift.semantics.indices.atoms import Index
 
 _KEPT_BYTES = 64 * 1024
 """Bytes of one memory that the nearest cache keeps for a group, beside what it keeps for the others of its unit."""
+GROUP = 256
+"""Work-items of a group at most: what it has more to do, each does in turn."""
 SECTOR_BYTES = 32
 """The least that memory sends."""
 
@@ -37,6 +40,44 @@ class Moving:
 
     around: Around
     stride: int
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An access that was counted: the innermost loop and the work-items that it is for, where it begins, how it moves."""
+
+    within: tuple[Index | None, Index | None]
+    first: int
+    moving: tuple[Moving, ...]
+
+    def alike(self, other: Begun) -> bool:
+        """Whether they stand in the same loop, and move alike."""
+        same = (a is b for a, b in zip(self.within, other.within, strict=True))
+        return all(same) and _steps(self.moving) == _steps(other.moving)
+
+    def held(self, other: Begun, cell_bytes: int) -> float:
+        """The bytes that a group reads from this one to the other, if that reads the same cells again; else 0.
+
+        What all groups read is not counted: the caches have it once.
+        """
+        groups, others = (
+            [m for m in each.moving if m.around.level == "group"] for each in (self, other)
+        )
+        if _steps(groups) != _steps(others) or not any(m.stride for m in groups):
+            return 0.0
+        around = [m.around.index for m in other.moving]
+        passed = [
+            m
+            for m in self.moving
+            if m.around.level != "group"
+            if m.around.level == "item" or not any(m.around.index is i for i in around)
+        ]
+        size, _ = _footprint(passed, cell_bytes)
+        return size if 4 * abs(self.first - other.first) * cell_bytes <= size else 0.0
+
+
+def _steps(moving: Sequence[Moving]) -> list[tuple[float, int]]:
+    return [(m.around.turns, m.stride) for m in moving]
 
 
 def fetched_bytes(moving: Sequence[Moving], cell_bytes: int, units: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
-from relift.egraph.cost.fetched import Around
+from relift.egraph.cost.fetched import GROUP, Around
 from relift.egraph.cost.kernel import PACKED, Kernel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
@@ -22,9 +22,6 @@ NEAR = 1.0  # of an access at most whose cells are near
 _LOOP_STEP = 0.5
 _LATENCY = 4.0  # until a sum can be added to
 _WINDOW = 100.0  # cycles of work that a core looks ahead
-
-GROUP = 256
-"""Work-items of a group at most: what it has more to do, each does in turn."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,8 @@ class Scope:
 
     The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
     A driver makes vectors of so many turns of a `packed` loop.  `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
-    many are `started`, `group` of them in a group, and each of these does `turns` of them.  `around` is all of it.
+    many are `started`, `group` of them in a group, and each of these does `turns` of them.  `alike` of a group do the same
+    here, outside of the maps that share it out.  `around` is all of it.
     """
 
     loop: Index | None = None
@@ -54,6 +52,7 @@ class Scope:
     started: float = 1.0
     turns: float = 1.0
     group: float = 1.0
+    alike: float = 1.0
     packed: float = 1.0
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
@@ -73,10 +72,10 @@ class Meter:
         self._count = 0
 
     @contextmanager
-    def kernel(self) -> Generator[None]:
-        """What is inside is a kernel of its own."""
+    def kernel(self, members: float) -> Generator[None]:
+        """What is inside is a kernel of its own, whose groups have so many members."""
         saved = (self.counted, self.scope)
-        self.counted, self.scope = Kernel(), Scope(computed=([],))
+        self.counted, self.scope = Kernel(), Scope(items=members, alike=members, computed=([],))
         try:
             yield
         finally:
@@ -111,6 +110,11 @@ class Meter:
         self.counted.loaded += cells * self.scope.trips * self.scope.items
         self.counted.fetched += bytes
 
+    def again(self, memory: str, held: float, bytes: float) -> None:
+        """Bytes that all groups of a GPU read again of a memory, after each of them has read so many that it may hold."""
+        before, more = self.counted.read_again.get(memory, (0.0, 0.0))
+        self.counted.read_again[memory] = max(before, held), more + bytes
+
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
         self.counted.waits += cycles * self.scope.trips * self.scope.turns
@@ -126,12 +130,12 @@ class Meter:
         return ISSUE * max(1.0, width / self.device.vector_width)
 
     @contextmanager
-    def work_items(self, t: EachOf, length: Index) -> Generator[Index]:
-        """What is inside is done by so many work-items, or groups of them, at once."""
+    def work_items(self, t: EachOf, length: Index, members: float) -> Generator[Index]:
+        """What is inside is done by so many work-items, or by groups of so many `members`, at once."""
         i = variable(self.fresh("i"), length)
         scope = self.scope
         n = float(length.constant or 0)
-        items = scope.items * n
+        items = scope.items / scope.alike * n * members
         at_once = min(n, GROUP) if self.on_gpu and isinstance(t, MapLcl) else n
         started = scope.started * at_once
         turns = scope.turns * n / max(at_once, 1.0)
@@ -153,6 +157,7 @@ class Meter:
             started=started,
             turns=turns,
             group=group,
+            alike=members,
             host=False,
             computed=block,
             around=(*scope.around, *_shared_out(t, i, n)),

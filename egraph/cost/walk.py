@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypeGuard
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.accesses import Accesses
+from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
 from relift.egraph.cost.operations import Operations
@@ -88,9 +90,19 @@ class Walk:
 
     def kernels(self, t: terms.Term, environment: Environment) -> list[Kernel]:
         """What the kernels of a term come to."""
-        with self._meter.kernel():
+        with self._meter.kernel(self._members(t)):
             self._result("out", t, environment)
         return self._meter.finished
+
+    # ---- who computes
+
+    def _members(self, t: terms.Term) -> float:
+        """How many work-items of a group of a GPU compute what stands in a term around the maps that share it out."""
+        return min(GROUP, _shared_out(t, _of_group)) if self._meter.on_gpu else 1.0
+
+    def _work_items(self, t: terms.Term) -> float:
+        """How many work-items, beside those of a group, compute what stands around a term."""
+        return _shared_out(t, lambda u: not (self._meter.on_gpu and _of_group(u)))
 
     # ---- results
 
@@ -107,7 +119,8 @@ class Walk:
         match t:
             case EachOf(_, f, xs):
                 data = array(self._view(xs, environment))
-                with self._meter.work_items(t, data.length) as i:
+                members = self._members(f.body)
+                with self._meter.work_items(t, data.length, members) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
             case EachInTurn(f, xs):
                 data = array(self._view(xs, environment))
@@ -129,7 +142,7 @@ class Walk:
                 self._write(t.first, target, environment)
                 self._fold(t, environment, target)
             case Let(f, x):
-                with self._meter.repeated(_work_items(f.body) / _work_items(x)):
+                with self._meter.repeated(self._work_items(f.body) / self._work_items(x)):
                     value = self._view(x, environment)
                 self._write(f.body, target, environment.bind(f, value))
             case Concat(xs, ys):
@@ -315,7 +328,7 @@ class Walk:
     def _buffer(self, xs: terms.Term, environment: Environment) -> View:
         """What a kernel of its own computes before this one, once, wherever it is read."""
         if xs not in self._buffers:
-            with self._meter.kernel():
+            with self._meter.kernel(self._members(xs)):
                 self._buffers[xs] = self._result(self._meter.fresh("buffer"), xs, environment)
         return self._buffers[xs]
 
@@ -368,12 +381,16 @@ def _has_loop(t: terms.Term) -> bool:
     )
 
 
-def _work_items(t: terms.Term) -> float:
-    """How many work-items share what a term computes: all of them compute what stands around it."""
-    within = max((_work_items(u) for _, u, _ in terms.inside(t)), default=1.0)
-    if isinstance(t, EachOf) and isinstance(t.type, Array):
+def _shared_out(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
+    """Over how many work-items a term shares out what it computes, by maps that count, one within the other."""
+    within = max((_shared_out(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
+    if isinstance(t, EachOf) and counts(t) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)
     return within
+
+
+def _of_group(t: EachOf) -> bool:
+    return isinstance(t, MapLcl)
 
 
 def _held(t: terms.Term) -> float:
