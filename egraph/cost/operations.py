@@ -21,6 +21,12 @@ _EXPENSIVE = {"exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0,
 _LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
 _OPAQUE = 4.0
 _SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
+_COMPARED = 4.0
+"""Instructions of a GPU for the larger of two numbers: two comparisons, for NaN, at half the rate, and a choice."""
+_EXP = 10.0
+"""Those of a GPU for exp: it scales what its special units take."""
+_ON_GPU = {**dict.fromkeys(_EXPENSIVE, _SPECIAL_UNIT), "exp": _EXP}
+_ON_GPU |= dict.fromkeys(("maximum", "minimum"), _COMPARED)
 
 
 class Operations:
@@ -51,8 +57,11 @@ class Operations:
             self.meter.charge(cycles * self.meter.issue(t.type))
             return
         name = operator.name
-        one = self.meter.on_gpu or not self._is_fused(name, (t.left, t.right))
-        self.meter.charge(one * self.meter.issue(t.type))
+        if self.meter.on_gpu:
+            cycles = _ON_GPU.get(name, 1.0)
+        else:
+            cycles = 0.0 if self._is_fused(name, (t.left, t.right)) else 1.0
+        self.meter.charge(cycles * self.meter.issue(t.type))
 
     def _cycles(self, function: str, arguments: tuple[Term, ...]) -> float:
         """Instructions of an operation on scalars."""
@@ -61,7 +70,7 @@ class Operations:
         self.meter.counted.has_library |= function in _LIBRARY
         if not self.meter.on_gpu:
             return _EXPENSIVE.get(function, 1.0)
-        return _SPECIAL_UNIT if function in _EXPENSIVE else 1.0
+        return _ON_GPU.get(function, 1.0)
 
     def _cycles_of(self, user: UserFunction) -> float:
         """Instructions of a function of the user's; of one in C, as of a few operations."""
