@@ -32,7 +32,7 @@ _NEAREST, _SECOND = 160e3, 64e6
 Rows of 32 KB that groups of 64 read again take an H100 93 us more for 268 MB, with groups of 128 nothing."""
 _LOCAL_BYTES = 224e3
 """Local memory of a unit, which the groups that run there share."""
-_WARP = 32.0
+WARP = 32.0
 """Work-items of a GPU that run as one: a smaller group leaves the others of its own idle."""
 
 
@@ -89,7 +89,7 @@ class Kernel:
     @property
     def filled(self) -> float:
         """The part of the work-items that run as one which a group has."""
-        return min(1.0, self.group / _WARP) if self.group else 1.0
+        return min(1.0, self.group / WARP) if self.group else 1.0
 
     def seconds_of_memory(self, device: DeviceDescription) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""

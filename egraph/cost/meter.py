@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.fetched import GROUP, Around
-from relift.egraph.cost.kernel import PACKED, Kernel
+from relift.egraph.cost.kernel import PACKED, WARP, Kernel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import View, name_of
@@ -135,7 +135,8 @@ class Meter:
         i = variable(self.fresh("i"), length)
         scope = self.scope
         n = float(length.constant or 0)
-        items = scope.items / scope.alike * n * members
+        busy = max(n, min(WARP, scope.alike)) if isinstance(t, MapLcl) else n
+        items = scope.items / scope.alike * busy * members
         at_once = min(n, GROUP) if self.on_gpu and isinstance(t, MapLcl) else n
         started = scope.started * at_once
         turns = scope.turns * n / max(at_once, 1.0)

@@ -19,6 +19,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     everywhere,
     inside,
+    repeat,
     then,
     vectorize_reduction,
 )
@@ -30,6 +31,7 @@ from relift.semantics.syntax.types import Array, Scalar
 
 PARTS = ("xs", "vs", "x", "xs")
 """From a reduction by vectors to the results of the members."""
+PARTS_BY_LANES = (*PARTS, "xs")
 
 
 def share(members: int, width: int) -> Tactic:
@@ -47,6 +49,27 @@ def shared(members: int) -> Tactic:
         ),
         inside("xs")(attempt(apply("map_fusion"))),
         inside("xs", "f")(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))),
+    )
+
+
+def shared_by_lanes(members: int, width: int) -> Tactic:
+    """The same, where each member also reduces the lanes of what it found: what is left is `width` times shorter.
+
+    The results of the members stand at `PARTS_BY_LANES`; they are reduced by vectors again.
+    """
+    lanes_apart = then(
+        inside(*PARTS)(apply("as_vector_as_scalar", "backward")),
+        apply("vectorize_reduce", "backward"),
+        reduced_in_chunks("partial_reduce_chunks", width),
+    )
+    of_each = then(
+        inside("xs")(apply("split_as_scalar", m=1)),
+        inside("xs", "xs")(apply("split_one")),
+        repeat(inside("xs")(apply("map_fusion"))),
+        repeat(apply("map_fusion")),
+    )
+    return then(
+        share(members, width), lanes_apart, inside("xs")(of_each), vectorize_reduction(width)
     )
 
 

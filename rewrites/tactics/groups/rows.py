@@ -2,8 +2,8 @@
 
 A function of a row that folds it, once or several times, and computes a value or a new row of what the folds gave, as
 softmax and layer norm do.  The folds get names, in the order in which they need each other.  Each is done by all
-work-items of the group together, whose partial results stand in local memory, where every work-item folds them; arrays
-that several need stand there, too.  What is computed of them is shared out along the lines of memory.
+work-items of the group together, whose partial results, a number of each, stand in local memory, where every work-item
+folds them; arrays that several need stand there, too.  What is computed of them is shared out along the lines of memory.
 Source: LIFT, GPGPU'16, for the folds; Halide's compute_at, PLDI'13, for what stands between them.
 """
 
@@ -30,7 +30,14 @@ from relift.rewrites.tactics.folds.remainders import (
     map_here_with_rest,
 )
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.cooperative import PARTS, has_lanes, share, shared
+from relift.rewrites.tactics.groups.cooperative import (
+    PARTS,
+    PARTS_BY_LANES,
+    has_lanes,
+    share,
+    shared,
+    shared_by_lanes,
+)
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
@@ -163,7 +170,9 @@ def _lowered(members: int, width: int) -> Tactic:
         partial = then(_WORK_ITEMS, apply("store_local"))
         if lanes == 1:
             return then(shared(members), inside("xs")(partial))(at, here)
-        return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
+        if members % lanes:
+            return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
+        return then(shared_by_lanes(members, lanes), inside(*PARTS_BY_LANES)(partial))(at, here)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):
