@@ -135,8 +135,8 @@ class Meter:
         i = variable(self.fresh("i"), length)
         scope = self.scope
         n = float(length.constant or 0)
-        busy = max(n, min(WARP, scope.alike)) if isinstance(t, MapLcl) else n
-        items = scope.items / scope.alike * busy * members
+        idle = min(WARP, scope.alike) if isinstance(t, MapLcl) else 0.0
+        items = scope.items / scope.alike * max(n * members, idle)
         at_once = min(n, GROUP) if self.on_gpu and isinstance(t, MapLcl) else n
         started = scope.started * at_once
         turns = scope.turns * n / max(at_once, 1.0)

@@ -702,3 +702,61 @@ def test_a_group_of_few_leaves_the_rest_of_its_warp_idle() -> None:
         return rl.map_glb(0)(lambda row: rl.map_seq(lambda v: v / total(row), row), x)
 
     assert cost(GPU, groups, x=rows).seconds > 2 * cost(GPU, items, x=rows).seconds
+
+
+def shared(members: int, row: Any, before: Any) -> Any:
+    """What so many members of a group find of a row, each of its own elements."""
+    of_each = rl.map_lcl(0)(lambda xs: rl.reduce_seq(lambda a, x: a + x * before, 0.0, xs))
+    return rl.to_local(of_each(rl.transpose(rl.split(members, row))))
+
+
+def by_group(members: int, times: int = 1) -> Any:
+    """A group of so many folds each row, and each of them what the others found; so many times, one after the other."""
+
+    def of_a_row(row: Any, left: int, before: Any) -> Any:
+        found = rl.reduce_seq(rl.add, 0.0, shared(members, row, before))
+        return found if left == 1 else rl.let(lambda v: of_a_row(row, left - 1, v), found)
+
+    return lambda x: rl.map_wrg(0)(lambda row: of_a_row(row, times, 1.0), x)
+
+
+def test_what_all_of_a_group_compute_alike_all_of_them_compute() -> None:
+    """Of rows that are hardly longer than the group, folding what the members found is most of the work."""
+    rows = f32[1 << 18, 256]
+    few, many = (cost(GPU, by_group(members), x=rows).compute for members in (32, 256))
+    assert many > 4 * few
+
+
+def test_one_work_item_of_a_group_takes_as_long_as_its_warp() -> None:
+    """The others of its warp wait meanwhile: it is no faster to let the first of them fold what they found."""
+
+    def by_the_first(x: Any) -> Any:
+        fold = rl.map_lcl(0)(lambda found: rl.reduce_seq(rl.add, 0.0, found))
+        return rl.map_wrg(0)(lambda row: fold(rl.repeat(1, shared(32, row, 1.0))), x)
+
+    rows = f32[1 << 18, 32]
+    first, alike = (cost(GPU, f, x=rows).compute for f in (by_the_first, by_group(32)))
+    assert first == pytest.approx(alike, rel=0.2)
+
+
+@pytest.mark.parametrize("length", [512, 8192])
+def test_rows_that_too_many_groups_read_again_come_from_memory_again(length: int) -> None:
+    """Small groups, of which many run at a time, have long rows between them that no cache keeps; short rows it keeps."""
+    rows = f32[(1 << 26) // length, length]
+    once, twice = (cost(GPU, by_group(32, times), x=rows).memory for times in (1, 2))
+    assert (twice > 1.4 * once) == (length == 8192)
+    assert cost(GPU, by_group(512, 2), x=rows).memory == pytest.approx(once, rel=0.1)
+
+
+def test_the_larger_of_two_numbers_takes_a_gpu_several_instructions() -> None:
+    """It compares twice, for what is no number."""
+
+    def compute(op: Any) -> float:
+        def often(v: Any) -> Any:
+            for k in range(64):
+                v = op(v, float(k))
+            return v
+
+        return cost(GPU, lambda x: rl.map_glb(0)(often, x), x=f32[1 << 24]).compute
+
+    assert compute(rl.maximum) > 2 * compute(rl.add)

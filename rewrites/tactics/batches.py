@@ -13,18 +13,20 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     first,
+    inside,
     repeat,
     then,
     topdown,
 )
 from relift.rewrites.tactics.nests.dimensions import rows_joined
-from relift.rewrites.tactics.sharing import apart
+from relift.rewrites.tactics.sharing import apart, named_pair
 from relift.rewrites.tactics.transpositions import only, zips_on_the_right
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Zip
-from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Lambda, Term
+from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.terms import Lambda, Term, Var, free_variables
+from relift.semantics.syntax.types import Array
 
 
 def batches_apart(*, rows: bool = False) -> Tactic:
@@ -50,7 +52,7 @@ def batches_apart(*, rows: bool = False) -> Tactic:
 def rows_of_batches() -> Tactic:
     """Maps within maps, the innermost over rows that are folded, go through the rows of all batches.
 
-    It raises `NoMatch` where a row is folded with what belongs to its batch alone.
+    What belongs to the batch, and not to the row, stands beside each row: it is read there as often as before.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.batches import rows_of_batches
@@ -61,7 +63,38 @@ def rows_of_batches() -> Tactic:
     >>> print(rl.show(derive(sums, rows_of_batches()).result))
     split(3, map(lambda x_: reduce(add, 0.0, x_), join(x)))
     """
-    return then(rows_joined, repeat(where_written(rows_joined)))
+    return then(_rows_joined, repeat(where_written(_rows_joined)))
+
+
+def _rows_joined(at: Rewriting, place: Position) -> Rewriting:
+    """The rows of all batches, each beside what it is folded with that belongs to its batch."""
+    while (found := _of_batch(term_at(at.term, place))) is not None:
+        at = _beside(*found)(at, (*place, "f"))
+    return rows_joined(at, place)
+
+
+def _of_batch(t: Term) -> tuple[Var, Term] | None:
+    """The row, and the largest part of what is computed of it that belongs to its batch alone."""
+    if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map):
+        return None
+    if isinstance(inner.f.body.type, Array):
+        return None  # its results are rows
+    (batch,), (row,) = t.f.parameters, inner.f.parameters
+    for place, u in positions(inner.f.body):
+        bound = {row.name, *(x.name for x in binders_at(inner.f.body, place))}
+        if batch.name in (used := free_variables(u)) and not bound & used:
+            return row, u
+    return None
+
+
+def _beside(row: Var, of_batch: Term) -> Tactic:
+    """A map whose function takes a pair: the row, and what is the same for all of them."""
+    return then(
+        inside("f")(named_pair(row, of_batch)),
+        apply("map_fusion", "backward", parts={"g": ("f", "x")}),
+        inside("f")(apply("let_inline")),
+        inside("xs")(apply("zip_repeat", "backward")),
+    )
 
 
 def where_written(tactic: Tactic) -> Tactic:

@@ -21,9 +21,11 @@ from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
+from relift.rewrites.tactics.batches import rows_of_batches
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax.types import dimensions
 
 b, n, m = rl.nat("b"), rl.nat("n"), rl.nat("m")
 ROOM = 48 * 1024
@@ -174,3 +176,53 @@ def test_long_rows_of_batches_take_what_long_rows_take(program: Program) -> None
     sizes = {"b": 8, "n": 256, "m": 65536}
     found = min(each.cost.seconds for each in rl.optimize(program, sizes, "gpu").candidates)
     assert found <= 4 * least_seconds(program.at(sizes), GPU)
+
+
+@rl.program
+def weighted(a: rl.f32[b, n, m], weights: rl.f32[b, n]):
+    def of_a_batch(p):
+        columns = rl.transpose(p[0])
+        return rl.map(lambda c: rl.reduce(rl.add, 0.0, rl.map(product, rl.zip(c, p[1]))), columns)
+
+    def product(q):
+        return q[0] * q[1]
+
+    return rl.map(of_a_batch, rl.zip(a, weights))
+
+
+@rl.program
+def shifted(a: rl.f32[b, n, m], by: rl.f32[b], scale: rl.f32[b]):
+    def of_a_batch(p):
+        return rl.map(lambda r: p[2] * rl.reduce(rl.add, 0.0, rl.map(lambda x: x - p[1], r)), p[0])
+
+    return rl.map(of_a_batch, rl.zip(a, by, scale))
+
+
+BESIDE = {
+    weighted: lambda a, w: np.einsum("bnm,bn->bm", a, w),
+    shifted: lambda a, by, scale: scale[:, None] * (a - by[:, None, None]).sum(-1),
+}
+
+
+@pytest.mark.parametrize("program", BESIDE, ids=lambda p: p.name)
+def test_what_belongs_to_a_batch_stands_beside_its_rows(program: Program) -> None:
+    """All batches are one table then, also where each has weights, a shift and a scale of its own."""
+    sizes = {"b": 3, "n": 5, "m": 7}
+    found = derive(program, rows_of_batches(), sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    rng = np.random.default_rng(2)
+    shapes = [
+        tuple(int(k.constant) for k in dimensions(p.type)[0]) for p in program.at(sizes).parameters
+    ]
+    arrays = [rng.random(shape, np.float32) for shape in shapes]
+    low = replace(program.at(sizes), body=found.result)
+
+    assert sum(step.rule == "map_map_flat" for step in found.steps) == 1
+    np.testing.assert_allclose(low(*arrays), BESIDE[program](*arrays), rtol=1e-4)
+
+
+def test_columns_of_batches_with_weights_are_read_once() -> None:
+    """At the speed of memory, as without weights."""
+    sizes = {"b": 64, "n": 4096, "m": 512}
+    found = rl.optimize(weighted, sizes, "gpu").candidates[0]
+    assert found.cost.seconds <= 1.2 * least_seconds(weighted.at(sizes), GPU)
