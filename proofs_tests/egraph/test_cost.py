@@ -760,3 +760,17 @@ def test_the_larger_of_two_numbers_takes_a_gpu_several_instructions() -> None:
         return cost(GPU, lambda x: rl.map_glb(0)(often, x), x=f32[1 << 24]).compute
 
     assert compute(rl.maximum) > 2 * compute(rl.add)
+
+
+def test_few_work_items_do_not_keep_memory_busy() -> None:
+    """Half as many take a little longer for the same bytes; more than enough take no less."""
+
+    def memory(rows: int) -> float:
+        def sums(x: Any) -> Any:
+            return rl.map_glb(0)(lambda column: rl.reduce_seq(rl.add, 0.0, column), rl.transpose(x))
+
+        return cost(GPU, sums, x=f32[(1 << 28) // rows, rows]).memory
+
+    few, enough, many = (memory(1 << power) for power in (15, 16, 18))
+    assert 1.05 * enough < few < 1.25 * enough
+    assert many == pytest.approx(enough, rel=0.02)
