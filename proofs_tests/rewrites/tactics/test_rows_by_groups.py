@@ -198,7 +198,7 @@ def shifted(a: rl.f32[b, n, m], by: rl.f32[b], scale: rl.f32[b]):
     return rl.map(of_a_batch, rl.zip(a, by, scale))
 
 
-BESIDE = {
+BESIDE: dict[Program, Callable[..., Any]] = {
     weighted: lambda a, w: np.einsum("bnm,bn->bm", a, w),
     shifted: lambda a, by, scale: scale[:, None] * (a - by[:, None, None]).sum(-1),
 }
@@ -212,7 +212,7 @@ def test_what_belongs_to_a_batch_stands_beside_its_rows(program: Program) -> Non
     require_proved((step.rule for step in found.steps), RULES)
     rng = np.random.default_rng(2)
     shapes = [
-        tuple(int(k.constant) for k in dimensions(p.type)[0]) for p in program.at(sizes).parameters
+        tuple(k.constant or 0 for k in dimensions(p.type)[0]) for p in program.at(sizes).parameters
     ]
     arrays = [rng.random(shape, np.float32) for shape in shapes]
     low = replace(program.at(sizes), body=found.result)
