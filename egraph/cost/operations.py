@@ -25,8 +25,11 @@ _COMPARED = 4.0
 """Instructions of a GPU for the larger of two numbers: two comparisons, for NaN, at half the rate, and a choice."""
 _EXP = 10.0
 """Those of a GPU for exp: it scales what its special units take."""
-_ON_GPU = {**dict.fromkeys(_EXPENSIVE, _SPECIAL_UNIT), "exp": _EXP}
-_ON_GPU |= dict.fromkeys(("maximum", "minimum"), _COMPARED)
+_ON_GPU = {
+    **dict.fromkeys(_EXPENSIVE, _SPECIAL_UNIT),
+    **dict.fromkeys(("maximum", "minimum"), _COMPARED),
+    "exp": _EXP,
+}
 
 
 class Operations:
