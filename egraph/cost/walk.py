@@ -98,11 +98,11 @@ class Walk:
 
     def _members(self, t: terms.Term) -> float:
         """How many work-items of a group of a GPU compute what stands in a term around the maps that share it out."""
-        return min(GROUP, _shared_out(t, _of_group)) if self._meter.on_gpu else 1.0
+        return min(GROUP, _parallel(t, _of_group)) if self._meter.on_gpu else 1.0
 
     def _work_items(self, t: terms.Term) -> float:
         """How many work-items, beside those of a group, compute what stands around a term."""
-        return _shared_out(t, lambda u: not (self._meter.on_gpu and _of_group(u)))
+        return _parallel(t, lambda u: not (self._meter.on_gpu and _of_group(u)))
 
     # ---- results
 
@@ -381,9 +381,9 @@ def _has_loop(t: terms.Term) -> bool:
     )
 
 
-def _shared_out(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
+def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
     """Over how many work-items a term shares out what it computes, by maps that count, one within the other."""
-    within = max((_shared_out(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
+    within = max((_parallel(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
     if isinstance(t, EachOf) and counts(t) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)
     return within
