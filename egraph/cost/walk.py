@@ -382,7 +382,12 @@ def _has_loop(t: terms.Term) -> bool:
 
 
 def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
-    """Over how many work-items a term shares out what it computes, by maps that count, one within the other."""
+    """Over how many work-items a term shares out what it computes, by maps that count, one within the other.
+
+    What a kernel of its own computes is not shared out here.
+    """
+    if _is_stored(t):
+        return 1.0
     within = max((_parallel(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
     if isinstance(t, EachOf) and counts(t) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)

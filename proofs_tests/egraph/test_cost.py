@@ -774,3 +774,22 @@ def test_few_work_items_do_not_keep_memory_busy() -> None:
     few, enough, many = (memory(1 << power) for power in (15, 16, 18))
     assert 1.05 * enough < few < 1.25 * enough
     assert many == pytest.approx(enough, rel=0.02)
+
+
+def test_a_number_of_another_kernel_is_not_computed_by_the_group_that_reads_it() -> None:
+    """However many work-items computed it there: what reads it takes as long as with a number that is given."""
+    rows = f32[1 << 16, 64]
+
+    def whole(x: Any) -> Any:
+        return rl.map_wrg(0)(lambda row: rl.reduce_seq(rl.add, 0.0, shared(256, row, 1.0)), x)
+
+    def by(number: Any, x: Any) -> Any:
+        return rl.map_wrg(0)(lambda row: rl.map_lcl(0)(lambda v: v * number, row), x)
+
+    def of_another(y: Any, x: Any) -> Any:
+        return by(rl.to_global(whole(y))[0], x)
+
+    given = cost(GPU, by, number=f32, x=rows)
+    other = cost(GPU, whole, x=f32[1, 1024])
+    found = cost(GPU, of_another, y=f32[1, 1024], x=rows)
+    assert found.compute == pytest.approx(given.compute + other.compute, rel=0.1)
