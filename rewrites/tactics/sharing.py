@@ -165,12 +165,17 @@ def stored(values: Collection[Term]) -> Tactic:
 
 
 def named_pair(left: Term, right: Term) -> Tactic:
-    """Two values, neither of which needs the other, are the components of one pair that has a name, wherever they stand."""
+    """Two values, neither of which needs the other, are the components of one pair that has a name, wherever they stand.
+
+    Raises `NoMatch` where one of them stands nowhere.
+    """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for below, value in ((place, left), ((*place, "f"), right)):
-            first = places_of(term_at(at.term, below), value)[0]
-            at = apply("let_inline", "backward", parts={"x": first})(at, below)
+            places = places_of(term_at(at.term, below), value)
+            if not places:
+                raise NoMatch("one of the values stands nowhere")
+            at = apply("let_inline", "backward", parts={"x": places[0]})(at, below)
         return apply("let_let_pair")(at, place)
 
     return tactic

@@ -226,3 +226,22 @@ def test_columns_of_batches_with_weights_are_read_once() -> None:
     sizes = {"b": 64, "n": 4096, "m": 512}
     found = rl.optimize(weighted, sizes, "gpu").candidates[0]
     assert found.cost.seconds <= 1.2 * least_seconds(weighted.at(sizes), GPU)
+
+
+def test_rows_that_nobody_reads_are_not_paired() -> None:
+    """What a batch has for its rows stands beside none of them where its function takes no row."""
+
+    @rl.program
+    def totals(a: rl.f32[b, n, m], weights: rl.f32[b, m]):
+        def of_a_batch(p):
+            return rl.map(lambda _: rl.reduce(rl.add, 0.0, p[1]), p[0])
+
+        return rl.map(of_a_batch, rl.zip(a, weights))
+
+    sizes = {"b": 3, "n": 5, "m": 7}
+    with pytest.raises(NoMatch, match="stands nowhere"):
+        derive(totals, rows_of_batches(), sizes)
+    found = rl.optimize(totals, sizes, "gpu").term
+    a, w = (np.random.default_rng(3).random(s, np.float32) for s in ((3, 5, 7), (3, 7)))
+    expected = np.repeat(w.sum(1)[:, None], 5, 1)
+    np.testing.assert_allclose(compile_program(found)(a, w), expected, rtol=1e-5)

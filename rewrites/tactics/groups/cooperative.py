@@ -53,7 +53,7 @@ def shared(members: int) -> Tactic:
 
 
 def shared_by_lanes(members: int, width: int) -> Tactic:
-    """The same, where each member also reduces the lanes of what it found: what is left is `width` times shorter.
+    """As `share` does, where each member also reduces the lanes of what it found: what is left is `width` times shorter.
 
     The results of the members stand at `PARTS_BY_LANES`; they are reduced by vectors again.
     """
