@@ -96,7 +96,6 @@ class Same:
         """Two conditions, by Z3: one holds where the other does."""
         import z3
 
-        from relift.compiler.meaning.numbers.polynomials import within
         from relift.compiler.meaning.numbers.ranges import STEPS
 
         r = self.algebra.ranges
@@ -121,16 +120,5 @@ class Same:
                     return z3.Bool(f"symbol_{c.number}")
 
         solver.add(formula(x) != formula(y))
-        seen: set[Any] = set()
-        while numbers:
-            for atom in within(numbers.pop()):
-                if atom in seen:
-                    continue
-                seen.add(atom)
-                for end, sign in ((r.low.get(atom), 1), (r.high.get(atom), -1)):
-                    if end is not None:
-                        solver.add(sign * (r.z3_atom(atom) - r.z3_number(end)) >= 0)
-                        numbers.append(end)
-        for fact in r.facts:
-            solver.add(r.z3_number(fact) >= 0)
+        r.tell(solver, numbers)
         return bool(solver.check() == z3.unsat)

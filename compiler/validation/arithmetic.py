@@ -160,9 +160,8 @@ class Arithmetic:
         taken = {"+": a.add, "-": a.sub, "*": a.mul}.get(operator)
 
         def refuse(x: Symbol, y: Symbol) -> Symbol:
-            if (
-                self.in_range is not None and operator == "<<"
-            ):  # OpenCL C: what is moved out is gone
+            if self.in_range is not None and operator == "<<":
+                # OpenCL C, shift operators: zeros fill what is left, and what is moved out is gone
                 return self._shifted_left(x.type, x, y)
             if self.in_range is None or taken is None:
                 raise Undecided(f"{x} {operator} {y}, with a sign, may overflow")

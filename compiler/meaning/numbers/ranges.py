@@ -8,7 +8,7 @@ one on turns of loops or on data stays a condition.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from relift.compiler.meaning.numbers.polynomials import (
@@ -234,8 +234,14 @@ class Proofs(Bounds):
             raise TooManyQuestions(f"more than {QUESTIONS} questions to Z3")
         solver = z3.Solver()
         solver.set("rlimit", STEPS)
+        self.tell(solver, [number, *self.facts])
+        solver.add(self.z3_number(number) < 0)
+        return bool(solver.check() == z3.unsat)
+
+    def tell(self, solver: Any, numbers: Iterable[Whole]) -> None:
+        """Add what is known to a solver: the facts, and the bounds of the atoms of some numbers, and of those of the bounds."""
         seen: set[Atom] = set()
-        waiting = [number, *self.facts]
+        waiting = list(numbers)
         while waiting:
             for atom in within(waiting.pop()):
                 if atom in seen:
@@ -244,12 +250,9 @@ class Proofs(Bounds):
                 for end, sign in ((self.low.get(atom), 1), (self.high.get(atom), -1)):
                     if end is not None:
                         solver.add(sign * (self.z3_atom(atom) - self.z3_number(end)) >= 0)
-                        if isinstance(end, Index):
-                            waiting.append(end)
+                        waiting.append(end)
         for fact in self.facts:
             solver.add(self.z3_number(fact) >= 0)
-        solver.add(self.z3_number(number) < 0)
-        return bool(solver.check() == z3.unsat)
 
     def z3_number(self, x: Whole) -> Any:
         """A number as a term of Z3."""
