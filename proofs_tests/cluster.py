@@ -20,7 +20,7 @@ from pathlib import Path
 
 from proofs_tests.calls import waited_for
 from relift.egraph.checks.shared import Part, entries_shared, recorded
-from relift.executors import each, on
+from relift.processes.executors import each, on
 from relift.rewrites.ledger.book import Entry, differences
 from relift.rewrites.library import RULES
 

@@ -26,7 +26,6 @@ from typing import TypeAlias
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
 from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
-from relift.collecting import uncollected
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.llvm.ir import Module
@@ -38,8 +37,9 @@ from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, search_of
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
-from relift.executors import each, on
 from relift.files import temporary_folder
+from relift.processes.collecting import uncollected
+from relift.processes.executors import each, on
 from relift.rewrites.checks.smt.goals import EFFORT
 
 

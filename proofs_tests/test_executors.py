@@ -26,13 +26,13 @@ from proofs_tests.calls import (
 from proofs_tests.cluster import cluster
 from proofs_tests.command_line import command
 from proofs_tests.compiler.programs import typed
-from relift import executors
 from relift.compiler.agreement.verification import failure_on_symbols
 from relift.compiler.fuzzing.programs.variants import lowered
 from relift.egraph.checks.shared import Part, check_shared, parts_of
 from relift.egraph.checks.tiers import check_all
-from relift.executors import LostWorkers, Workers, each, on
 from relift.optimization import judged
+from relift.processes import executors
+from relift.processes.executors import LostWorkers, Workers, each, on
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError

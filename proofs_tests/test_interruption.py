@@ -139,6 +139,12 @@ WHERE = {
     "import sys; sys.meta_path.insert(0, Finder())",
     "while a module in C is imported": "def work():\n  try:\n    press()\n    time.sleep(20)\n"
     "  except BaseException as error:\n    raise ImportError('no capsule') from error",
+    "while a class is made": "class Name:\n  def __set_name__(self, owner, name): press()\n"
+    "def work():\n  type('Made', (), {'name': Name()})",
+    "where what fails is said": "from relift.cli import output\ndef work():\n  try:\n    press()\n"
+    "  except BaseException as error:\n    output.fail(f'internal error: {error}', 70)",
+    "where it is swallowed": "def work():\n  try:\n    press()\n    time.sleep(20)\n"
+    "  except BaseException:\n    time.sleep(20)",
     "after the answer": "def work():\n  import atexit; atexit.register(press)",
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from proofs_tests.command_line import command
 from relift.cli import main
 from relift.compiler.meaning.subjects import NoKernel, Subject, meanings
 from relift.compiler.program import compile_program
-from relift.executors import Workers
+from relift.processes.executors import Workers
 from relift.rewrites.loading import load_program
 
 SCALED = """

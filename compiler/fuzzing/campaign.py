@@ -28,8 +28,8 @@ from relift.compiler.fuzzing.programs.subjects import Subject, subject_of
 from relift.compiler.fuzzing.programs.variants import Book, book_of, library
 from relift.compiler.fuzzing.reports.findings import Finding
 from relift.compiler.fuzzing.reports.report import FILES, PAGE, files_of
-from relift.executors import each
 from relift.files import read_json, write_folder, write_text
+from relift.processes.executors import each
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.loading import load_rules
 from relift.rewrites.rule import Rule

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 from relift.compiler.idioms.containing import Stopped, until
 from relift.compiler.idioms.facts.llvm.source import Uncompilable
 from relift.compiler.idioms.lift import graph_of, lifted_function
-from relift.executors import each
 from relift.files import read_json
+from relift.processes.executors import each
 from relift.semantics.errors import ReliftError
 
 KINDS = {

@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
-from relift.collecting import uncollected
 from relift.compiler.idioms.constraints.expansion import Expanded, expand
 from relift.compiler.idioms.constraints.parsing import parse
 from relift.compiler.idioms.constraints.solving import MOST_STEPS, Solver, TooManySteps
@@ -16,6 +15,7 @@ from relift.compiler.idioms.constraints.syntax import Constraint
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.relations import Relations
 from relift.plugins import working
+from relift.processes.collecting import uncollected
 
 FILES = ("loops", "memory", "reductions", "maps", "linear_algebra", "sparse")
 

@@ -26,7 +26,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relift.collecting import uncollected
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.drawing import Beside
 from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
@@ -45,6 +44,7 @@ from relift.compiler.idioms.lifting.effects import Dependent, effect_of, written
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import passed_over, refusal
 from relift.files import temporary_folder
+from relift.processes.collecting import uncollected
 from relift.semantics.errors import bounded_depth
 from relift.semantics.language.arguments import an_instance
 

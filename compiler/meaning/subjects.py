@@ -13,7 +13,7 @@ from pathlib import Path
 from relift.compiler.agreement.artefacts import read_saved
 from relift.compiler.meaning.evidence import Meaning, meaning_of
 from relift.compiler.program import compile_program, is_parallel
-from relift.executors import each
+from relift.processes.executors import each
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
 

@@ -15,7 +15,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from relift.collecting import uncollected
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
@@ -37,6 +36,7 @@ from relift.compiler.validation.symbols import (
     inputs_within,
 )
 from relift.compiler.validation.translation.python import Opaque
+from relift.processes.collecting import uncollected
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from relift.egraph.checks.recording import checked_entries
 from relift.egraph.checks.tiers import check_all
-from relift.executors import each
+from relift.processes.executors import each
 from relift.rewrites.checks.verdicts import TIERS, CheckReport, TierName
 from relift.rewrites.ledger.book import Entry, differences, known_rules, load
 from relift.rewrites.loading import load_rules

@@ -119,7 +119,7 @@ def judged(
     A derivation with rules or functions of the user's own, which no file holds whole, is judged here all the same.
     """
     from relift.compiler.agreement.verification import failure_on_symbols
-    from relift.executors import each
+    from relift.processes.executors import each
     from relift.rewrites.derivation.files import to_json
 
     if executor is None:

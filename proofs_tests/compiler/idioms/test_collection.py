@@ -22,7 +22,7 @@ from relift.compiler.idioms.collection import (
     works_in,
 )
 from relift.compiler.idioms.lift import lifted_function
-from relift.executors import on
+from relift.processes.executors import on
 
 FOLDER = Path(__file__).parent / "programs"
 

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from relift.executors import is_shared
 from relift.files import temporary_folder
+from relift.processes.executors import is_shared
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.faults import unfinished
 from relift.rewrites.checks.rocq.definedness import (

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from relift.collecting import uncollected
-from relift.executors import is_shared
 from relift.files import temporary_folder, writable_cache
+from relift.processes.collecting import uncollected
+from relift.processes.executors import is_shared
 from relift.rewrites.checks.rocq.installed import prover_version
 from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover
 from relift.rewrites.checks.theorem.composed import Theorem, general_theorem, heading, named

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from relift.executors import each
+from relift.processes.executors import each
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.theorem.proving import NotFinished, NotProved, prove
 from relift.rewrites.derivation.files import read_json

@@ -96,7 +96,7 @@ def _tried(
     """What a campaign finds, while a person watches."""
     from relift.compiler.fuzzing.campaign import campaign
     from relift.compiler.fuzzing.judgement.containment import end_all
-    from relift.executors import on
+    from relift.processes.executors import on
 
     try:
         with on(workers, scheduler) as executor, progress_of("fuzzing") as report:

@@ -129,8 +129,8 @@ def _collect(
         labels_in,
         works_in,
     )
-    from relift.executors import on
     from relift.files import write_text
+    from relift.processes.executors import on
 
     known = labels_in(labels) if labels is not None else None
     works = works_in(folder, seconds or SECONDS)

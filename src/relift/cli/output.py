@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from relift.processes.interruption import PRESSES
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -40,7 +42,12 @@ _LONGEST = 2000
 
 
 def fail(message: str, status: int) -> NoReturn:
-    """End with one line on standard error, which holds no command to a terminal, and no more than a person reads."""
+    """End with one line on standard error, which holds no command to a terminal, and no more than a person reads.
+
+    What an interruption made fail, whatever it says, is an interruption.
+    """
+    if PRESSES.came:
+        message, status = "interrupted", 130
     line = " ".join(filter(None, map(str.strip, message.splitlines())))
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     if len(line) > _LONGEST:

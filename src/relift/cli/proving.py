@@ -48,7 +48,7 @@ def prove(
     It holds for all sizes that meet what is printed; --size does the derivation again at other sizes first.
     Exit status: 0 proved, 1 the prover refuses, 3 it did not come to an end, 2 bad input or no prover.
     """
-    from relift.executors import on
+    from relift.processes.executors import on
     from relift.rewrites.checks.theorem.shared import Asked, answers
 
     if out is not None and out.suffix != ".v":

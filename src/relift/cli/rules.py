@@ -39,7 +39,7 @@ def check(
     """
     from relift.checking import check_all, check_shared
     from relift.egraph.checks.shared import Part
-    from relift.executors import on
+    from relift.processes.executors import on
     from relift.rewrites.checks.verdicts import EXIT_STATUS, TIERS, summary
     from relift.rewrites.ledger.book import known_rules
     from relift.rewrites.library import CHOICES, RULES
@@ -109,8 +109,8 @@ def ledger(
     as_json: JsonOption = False,
 ) -> None:
     """Every rule and what is known of it; or all that is known of some."""
-    from relift.executors import on
     from relift.files import write_text
+    from relift.processes.executors import on
     from relift.rewrites.ledger import book, pages
 
     known = book.known_rules()

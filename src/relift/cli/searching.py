@@ -397,8 +397,8 @@ def search(
         raise Refusal("--workers and --scheduler judge what --tune times; give --tune as well")
     from relift.device import preset
     from relift.egraph.sketches.language import load_sketch
-    from relift.executors import on
     from relift.optimization import compilable
+    from relift.processes.executors import on
 
     goal = None if sketch is None else load_sketch(sketch)
     tiles = () if goal is None else goal.names

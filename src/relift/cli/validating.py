@@ -95,7 +95,7 @@ def _compiled(
 ) -> NoReturn:
     """Programs and folders, each as its kernels are ready; ends with the status of the worst."""
     from relift.compiler.meaning.subjects import Subject, meanings
-    from relift.executors import on
+    from relift.processes.executors import on
 
     subjects = [Subject(p, sizes, exact=float_policy == "exact") for p in programs]
     found: list[Meaning] = []

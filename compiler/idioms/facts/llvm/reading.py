@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from relift.collecting import uncollected
 from relift.compiler.idioms.facts.llvm.ir import (
     CASTS,
     FLOATS,
@@ -19,6 +18,7 @@ from relift.compiler.idioms.facts.llvm.ir import (
     Variable,
 )
 from relift.compiler.idioms.facts.sharing import shared
+from relift.processes.collecting import uncollected
 
 _NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
 _DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")

@@ -4,7 +4,7 @@ What is shared out are calls of a function of a module; their results come back 
 whoever does the work, the result is that of doing it here.  A process that dies takes nothing along: its calls are
 made again.
 
->>> from relift.executors import each, on
+>>> from relift.processes.executors import each, on
 >>> list(each(len, ["a", "bc"]))
 [1, 2]
 >>> with on(workers=2) as executor:

@@ -12,7 +12,7 @@ def uncollected() -> Generator[None]:
     """The collector rests; a quarter of the time that a long file or theorem takes is its.
 
     >>> import gc
-    >>> from relift.collecting import uncollected
+    >>> from relift.processes.collecting import uncollected
     >>> with uncollected():
     ...     gc.isenabled()
     False
