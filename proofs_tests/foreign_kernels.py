@@ -1,6 +1,6 @@
 """Kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
 
-Of twenty kernels, and those of `styles`, `habits` and `given_by_the_language` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
+Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language` and `data_decides` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
 and what devices give on the inputs at which it was found to be wrong.  Exit status 1 where a right one is not
 validated within 30 seconds of the processor or differs on a device, or a wrong one is not refuted or no device shows it.
 """
@@ -12,6 +12,7 @@ import math
 import sys
 import time
 
+from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES
 from proofs_tests.compiler.foreign.given_by_the_language import GIVEN_BY_THE_LANGUAGE
 from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.kernels import LARGE, SMALL, ByHandKernel, kernels
@@ -73,7 +74,13 @@ def main() -> int:
     given = parser.parse_args()
     devices = given.device or in_opencl()
     failed = 0
-    every = [*kernels(SMALL if given.small else LARGE), *STYLES, *HABITS, *GIVEN_BY_THE_LANGUAGE]
+    every = [
+        *kernels(SMALL if given.small else LARGE),
+        *STYLES,
+        *HABITS,
+        *GIVEN_BY_THE_LANGUAGE,
+        *DATA_DECIDES,
+    ]
     for k in every:
         if given.kernel and given.kernel not in k.name:
             continue

@@ -8,6 +8,7 @@ parsing     that text through a parser of C; places of what is not understood
 expressions a parsed expression as the tree of `text`; types
 functions   the functions, pointers and copies of a group that people use
 effects     assignments inside of expressions
+ways        the ways through a kernel that data decide on, and where they meet
 branches    loops of any form, switches, branches, also on data
 declarations  of parameters, constants, variables, arrays and events
 statements  all of a kernel, and of the functions that it calls, as Python that work-items run

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from relift.compiler.foreign.ways.paths import certain
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Expression, Invocation, Whole
@@ -83,12 +85,12 @@ def in_no_order(function: str) -> NotUnderstood:
     return NotUnderstood(f"the result of {function}, which depends on the order of work-items,")
 
 
-def updated(values: Any, e: Invocation, under: str | None) -> str | None:
-    """The Python of a call that updates or sets a cell where `under` holds; None where it is none."""
+def updated(values: Any, e: Invocation) -> str | None:
+    """The Python of a call that updates or sets a cell; None where it is none."""
     if (stored := stored_by(e)) is not None:
         memory, at, t = values.pointer(stored[0])
         value = as_type(values.w, values.value(stored[1]), plain(t))
-        return f"set_atomically(it, {memory}, {at.text}, {value.text}, {under})"
+        return f"set_atomically(it, {memory}, {at.text}, {value.text})"
     if (update := update_of(e)) is None:
         return None
     memory, at, t = values.pointer(update.pointer)
@@ -101,7 +103,7 @@ def updated(values: Any, e: Invocation, under: str | None) -> str | None:
         raise NotUnderstood(f"a sum of {scalar} in the order of {e.function}, which is not known,")
     value = as_type(values.w, values.value(update.operand), plain(t))
     known = f"{update.operation!r}, {scalar!r}, {value.text}, {update.subtracted}"
-    return f"updated(it, {memory}, {at.text}, {known}, {under})"
+    return f"updated(it, {memory}, {at.text}, {known})"
 
 
 def loaded(values: Any, pointer: Expression) -> Code:
@@ -154,22 +156,25 @@ class Updating:
         scalar: str,
         value: Any,
         subtracted: bool,
-        under: Any,
     ) -> None:
-        """Combine a cell with a value where a condition holds."""
+        """Combine a cell with a value; where data decide, where they do."""
         if isinstance(memory, Vectors):
             raise Undecided("a lane of a vector in memory is updated")
-        i = memory.place(it, at, "updates")
         if subtracted:
             value = _negative(arithmetic, scalar, value)
-        if under is not None:
-            value = _if(arithmetic, under, operation, scalar, value)
-        found = _combined(arithmetic, operation, scalar, memory.cells[i], value)
-        if isinstance(memory, Shared):
-            self._ordered(it, memory, i, operation)
-            memory.cells[i] = found
-        else:
-            memory.store(it, i, found)
+        for path, place in it.ways.places(memory, it, at):
+            with it.ways.at(it, path):
+                i, here = memory.place(it, place, "updates"), value
+                if it.under is not None:
+                    here = _if(arithmetic, it.under.since(None), operation, scalar, value)
+                found = _combined(arithmetic, operation, scalar, memory.cells[i], here)
+            if isinstance(memory, Shared):
+                ordered = partial(self._ordered, it, memory, i, operation)
+                ordered() if path is it.under else certain(ordered)
+                memory.cells[i] = found
+            else:
+                with it.ways.at(it, None):
+                    memory.store(it, i, found)
 
     def _ordered(self, it: Item, memory: Shared, i: int, operation: str) -> None:
         """Nobody else may have read or written the cell since the last barrier, nor updated it otherwise."""
@@ -247,9 +252,9 @@ def loaded_atomically(it: Item, memory: Memory, at: Any) -> Any:
     return _atomically(lambda: memory.load(it, at))
 
 
-def set_atomically(it: Item, memory: Any, at: Any, value: Any, under: Any) -> None:
+def set_atomically(it: Item, memory: Any, at: Any, value: Any) -> None:
     """Set a cell, which others may read or set."""
-    if under is not None:
+    if it.under is not None:
         raise Undecided("a cell is set without interruption under a condition on data")
     _atomically(lambda: memory.store(it, at, value))
 

@@ -1,221 +1,234 @@
-"""Branches and loops; a branch on data is taken on both sides where these only assign and write."""
+"""Branches and loops; where data decide, both sides are followed, and what they hold is chosen where they meet (`ways`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from relift.compiler.foreign import runtime
-from relift.compiler.foreign.atomics import is_update
-from relift.compiler.foreign.effects import WithEffects, changed, has_effects, is_effect
+from relift.compiler.foreign.effects import WithEffects, changed
 from relift.compiler.foreign.expressions import number, refused
-from relift.compiler.text.tree import (
-    Binary,
-    Cast,
-    Conditional,
-    Element,
-    Expression,
-    Invocation,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Whole,
-)
+from relift.compiler.foreign.ways.paths import Dead, Fork, Turns, Ways
+from relift.compiler.validation.arithmetic import kind_of
 from relift.compiler.validation.symbols import Symbol
+from relift.compiler.validation.translation.operators import binary, converted
+from relift.compiler.validation.translation.python import Code
+
+_LEAVING = ("Break", "Continue", "Return")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a `break` or a `continue` leaves: the name of its ways, and the variables that they keep."""
+
+    ways: str
+    held: str
+    turns: bool
 
 
 class WithBranches(WithEffects):
-    """Translates control flow; `under` is the condition on data that what is written depends on."""
+    """Translates control flow."""
 
     known: dict[str, int]
+    ways: Ways
     block: Callable[[Any, int], None]
     step: Callable[[Any, int], None]
-    _truth: Callable[[Any, int], str]
+    _condition_of: Callable[[Any, int], Code]
 
     def begin_branches(self) -> None:
         """What the code of branches calls."""
-        self.ahead: list[Callable[[int], None] | None] = []
-        self.under: str | None = None
-        conditional = runtime.Conditional(self.arithmetic)
+        self.around: list[Left] = []
+        self.w.item = "it, "
         self.w.environment |= {
-            "symbolic": lambda c: c.__class__ is Symbol, "on_data": runtime.OnData,
-            "merged": partial(runtime.merged, self.arithmetic.picked),
-            "also": conditional.also, "store_if": conditional.store,
+            "Symbol": Symbol, "Dead": Dead, "settled": self.ways.settled, "decided": self.ways.decided,
+            "both": self.ways.both, "either": self.ways.either, "choose": self.ways.choose,
+            "moved": self.ways.moved, "moved_back": self.ways.moved_back,
+            "fork": partial(Fork, self.ways), "turns": partial(Turns, self.ways),
         }  # fmt: skip
 
+    def held(self, *parts: Any) -> tuple[str, str]:
+        """The variables that parts of a kernel change, as a row of Python's, and the name of what they hold."""
+        names = set[str]().union(*(changed(p) for p in parts if p is not None))
+        found = [v for n in sorted(names) if (v := self.w.known(n)) is not None]
+        found = [v for v in found if v.kind in ("value", "pointer") and not v.fixed]
+        kinds = tuple(kind_of(v.type.scalar) if v.kind == "value" else "" for v in found)
+        row = "".join(f"{name}, " for name in dict.fromkeys(v.python for v in found))
+        return f"({row})", self.w.bound(kinds)
+
     def _if(self, s: Any, depth: int) -> None:
-        names = assigned_by(s.iftrue) | assigned_by(s.iffalse) if predicable(s) else None
-        c = self.w.fresh("c")
-        truth = self._truth(s.cond, depth)
-        self.w.emit(depth, f"{c} = {truth}")
-        known = [self.w.known(n) for n in sorted(names or ())]
-        if names is not None and all(v is not None and v.kind == "value" for v in known):
-            self._both_run(s, c, [v.python for v in known if v is not None], depth)
+        c = self._condition_of(s.cond, depth)
+        if c.known:
+            self.w.emit(depth, f"if {c.text}:")
+            self.block(s.iftrue, depth + 1)
+            if s.iffalse is not None:
+                self.w.emit(depth, "else:")
+                self.block(s.iffalse, depth + 1)
             return
-        self.w.emit(depth, f"if decided(it, {c}):")
-        self.block(s.iftrue, depth + 1)
-        if s.iffalse is not None:
-            self.w.emit(depth, "else:")
-            self.block(s.iffalse, depth + 1)
+        yes = partial(self.block, s.iftrue)
+        no = None if s.iffalse is None else partial(self.block, s.iffalse)
+        leaving = _leaves(s.iftrue), s.iffalse is not None and _leaves(s.iffalse)
+        self.forked(c.text, yes, no, self.held(s.iftrue, s.iffalse), leaving, depth)
 
-    def _both_run(self, s: Any, c: str, variables: list[str], depth: int) -> None:
-        """Both parts of a branch on data; what they assign depends on it, and what they write to memory."""
-        held = "".join(f"{v}, " for v in variables)
-        data, before, yes = (self.w.fresh(name) for name in ("data", "before", "yes"))
-        outer = self.under
-        self.w.emit(depth, f"{data} = symbolic({c}) and {c} is not OPEN")
-        self.w.emit(depth, f"{c} = {c} if {data} else decided(it, {c})")
-        self.w.emit(depth, f"{before} = ({held})")
-        for part, holds in ((s.iftrue, True), (s.iffalse, False)):
-            self.under = self.w.fresh("under")
-            self.w.emit(depth, f"if {data} or {'' if holds else 'not '}{c}:")
-            self.w.emit(
-                depth + 1, f"{self.under} = also({outer}, {c}, {holds}) if {data} else {outer}"
-            )
-            self.w.emit(depth + 1, f"with on_data({data}):")
-            self.block(part if part is not None else _nothing(), depth + 2)
-            if holds and held:
-                self.w.emit(depth, f"if {data}:")
-                self.w.emit(depth + 1, f"{yes} = ({held})")
-                self.w.emit(depth + 1, f"{held} = {before}")
-        self.under = outer
-        if held:
-            self.w.emit(depth, f"if {data}:")
-            self.w.emit(depth + 1, f"{held} = merged({c}, {yes}, ({held}))")
+    def forked(
+        self,
+        c: str,
+        yes: Callable[[int], None],
+        no: Callable[[int], None] | None,
+        held: tuple[str, str],
+        leaving: tuple[bool, bool],
+        depth: int,
+    ) -> None:
+        """A branch: one part where its condition is known, both where data decide on it."""
+        emit, (row, kinds) = self.w.emit, held
+        truth, fork = self.w.fresh("c"), self.w.fresh("fork")
+        emit(depth, f"{truth} = settled(it, {c})")
+        emit(
+            depth,
+            f"{fork} = fork(it, {truth}, {row}, {kinds}) if {truth}.__class__ is Symbol else None",
+        )
+        self._part(f"{fork} or {truth}", yes, fork, row, leaving[0], depth)
+        emit(depth, f"if {fork}: {row} = {fork}.other(it)")
+        self._part(f"{fork} or not {truth}", no, fork, row, leaving[1], depth)
+        emit(depth, f"if {fork}: {row} = {fork}.joined(it)")
 
-    def _while(self, cond: Any, body: Any, ahead: Callable[[int], None], depth: int) -> None:
+    def _part(
+        self,
+        runs: str,
+        part: Callable[[int], None] | None,
+        fork: str,
+        row: str,
+        leaves: bool,
+        depth: int,
+    ) -> None:
+        emit, inner = self.w.emit, depth + leaves
+        if leaves:
+            emit(depth, "try:")
+        if part is not None:
+            emit(inner, f"if {runs}:")
+            part(inner + 1)
+        emit(inner, f"if {fork}: {fork}.ends(it, {row})")
+        if leaves:
+            emit(depth, "except Dead:")
+            emit(depth + 1, f"if not {fork}: raise")
+
+    # ---- loops
+
+    def _while(
+        self, cond: Any, body: Any, ahead: Callable[[int, Left], None], following: Any, depth: int
+    ) -> None:
+        row, kinds = self.held(cond, body, following)
+        loop = Left(self.w.fresh("loop"), row, turns=True)
+        self.w.emit(depth, f"{loop.ways} = turns(it, {kinds})")
         self.w.emit(depth, "while True:")
         self.w.emit(depth + 1, "tick()")
         if cond is not None:
-            truth = self._truth(cond, depth + 1)
-            self.w.emit(depth + 1, f"if not decided(it, {truth}): break")
-        self.ahead.append(ahead)
-        self.block(without_leaving(body, "Continue"), depth + 1)
-        self.ahead.pop()
-        ahead(depth + 1)
+            self._turned(cond, loop, depth + 1)
+        self._left(loop, partial(self.block, body), _leaves(body), depth + 1)
+        ahead(depth + 1, loop)
+        self.w.emit(depth, f"{row} = {loop.ways}.end(it)")
+
+    def _left(self, left: Left, body: Callable[[int], None], leaves: bool, depth: int) -> None:
+        """The body of a loop; ways that a `continue` takes meet at its end."""
+        self.around.append(left)
+        if leaves:
+            self.w.emit(depth, "try:")
+            body(depth + 1)
+            self.w.emit(depth + 1, f"{left.ways}.goes_on(it, {left.held})")
+            self.w.emit(depth, "except Dead: pass")
+            self.w.emit(depth, f"if not {left.ways}.on: break")
+            self.w.emit(depth, f"{left.held} = {left.ways}.next(it)")
+        else:
+            body(depth)
+        self.around.pop()
+
+    def _turned(self, cond: Any, loop: Left, depth: int) -> None:
+        """The condition of a turn."""
+        c, ends = self._condition_of(cond, depth), f"{loop.ways}.leaves(it, {loop.held})"
+        if c.known:
+            self.w.emit(depth, f"if not {c.text}:")
+        else:
+            truth = self.w.fresh("c")
+            self.w.emit(depth, f"{truth} = settled(it, {c.text})")
+            self.w.emit(
+                depth,
+                f"if {truth}.__class__ is Symbol: {loop.ways}.turned(it, {truth}, {loop.held})",
+            )
+            self.w.emit(depth, f"elif not {truth}:")
+        self.w.emit(depth + 1, ends)
+        self.w.emit(depth + 1, "break")
 
     def _do(self, s: Any, depth: int) -> None:
-        def ahead(d: int) -> None:
-            truth = self._truth(s.cond, d)
-            self.w.emit(d, f"if not decided(it, {truth}): break")
+        self._while(None, s.stmt, lambda d, loop: self._turned(s.cond, loop, d), s.cond, depth)
 
-        self.w.emit(depth, "while True:")
-        self.w.emit(depth + 1, "tick()")
-        self.ahead.append(ahead)
-        self.block(s.stmt, depth + 1)
-        self.ahead.pop()
-        ahead(depth + 1)
+    def _break(self, s: Any, depth: int) -> None:
+        self._goes(self.around[-1], "leaves", depth)
 
-    def _assignment(self, target: Expression, value: Expression, depth: int) -> None:
-        match target:
-            case Element() | Prefix("*", _) if self.under is not None:
-                place = target.operand if isinstance(target, Prefix) else Prefix("&", target)
-                memory, at, t = self.values.pointer(place)
-                self._writable(t, place)
-                text = self._stored(value, t)
-                self.w.emit(depth, f"store_if(it, {memory}, {at.text}, {text}, {self.under})")
-            case (
-                Name() | Element() | Member() | Prefix() | Whole() | Real() | Binary()
-                | Conditional() | Invocation() | Cast()
-            ):  # fmt: skip
-                super()._assignment(target, value, depth)
+    def _continue(self, s: Any, depth: int) -> None:
+        self._goes(next(left for left in reversed(self.around) if left.turns), "goes_on", depth)
+
+    def _goes(self, to: Left, how: str, depth: int) -> None:
+        self.w.emit(depth, f"{to.ways}.{how}(it, {to.held})")
+        self.w.emit(depth, "raise Dead")
 
     def _switch(self, s: Any, depth: int) -> None:
         from pycparser import c_ast
 
-        value, met = self.w.fresh("value"), self.w.fresh("met")
-        truth = self._truth(s.cond, depth)
-        self.w.emit(depth, f"{value} = placed({truth})")
-        self.w.emit(depth, f"{met} = False")
-        self.w.emit(depth, "for _ in (0,):")
-        self.ahead.append(None)
         items = s.stmt.block_items or []
-        wanted = {
-            k: number(self.trees.of(case.expr), case, self.known)
-            for k, case in enumerate(items)
-            if isinstance(case, c_ast.Case)
-        }
-        for k, case in enumerate(items):
+        wanted = [
+            number(self.trees.of(case.expr), case, self.known)
+            for case in items if isinstance(case, c_ast.Case)
+        ]  # fmt: skip
+        value, met = self.w.fresh("value"), self.w.fresh("met")
+        of = self._condition_of(s.cond, depth)
+        self.w.emit(depth, f"{value} = {of.text}")
+        self.w.emit(depth, f"{met} = 0")
+        row, kinds = self.held(s.stmt)
+        left = Left(self.w.fresh("switch"), row, turns=False)
+        self.w.emit(depth, f"{left.ways} = turns(it, {kinds})")
+
+        def equals(n: int) -> str:
+            same = Code(value, of.type)
+            return binary(
+                self.w, "==", same, converted(self.w, Code(str(n), of.type, n, n), of.type)
+            ).text
+
+        self.around.append(left)
+        self.w.emit(depth, "try:")
+        for case in items:
             match case:
                 case c_ast.Case():
-                    self.w.emit(depth + 1, f"{met} = {met} or decided(it, {value} == {wanted[k]})")
+                    now = equals(number(self.trees.of(case.expr), case, self.known))
                 case c_ast.Default():
-                    others = " or ".join(f"decided(it, {value} == {n})" for n in wanted.values())
-                    self.w.emit(depth + 1, f"{met} = {met} or not ({others or False})")
+                    now = "0"
+                    for n in wanted:
+                        now = f"either(it, {now}, lambda: {equals(n)})"
+                    now = f"negated({now})"
                 case _:
                     raise refused(case, "a statement before the cases of a switch")
-            self.w.emit(depth + 1, f"if {met}:")
+            self._case(case, met, now, depth + 1)
+        self.w.emit(depth + 1, f"{left.ways}.leaves(it, {row})")
+        self.w.emit(depth, "except Dead: pass")
+        self.around.pop()
+        self.w.emit(depth, f"{row} = {left.ways}.end(it)")
+
+    def _case(self, case: Any, met: str, now: str, depth: int) -> None:
+        """The statements of a case, which run where it is met or the one before runs into it."""
+
+        def run(d: int) -> None:
+            self.w.emit(d, f"{met} = 1")
             self.w.scopes.append({})
             for inner in case.stmts or []:
-                self.step(inner, depth + 2)
+                self.step(inner, d)
             self.w.scopes.pop()
-            self.w.emit(depth + 2, "pass")
-        self.ahead.pop()
-        if not items:
-            self.w.emit(depth + 1, "pass")
+
+        row, kinds = self.held(*(case.stmts or []))
+        kept = f"({met}, {row[1:]}"
+        more = self.w.bound(("i32", *self.w.environment[kinds]))
+        c = f"either(it, {met}, lambda: {now})"
+        self.forked(c, run, None, (kept, more), (any(map(_leaves, case.stmts or [])), False), depth)
 
 
-def _nothing() -> Any:
-    """A block of no statements."""
-    from pycparser import c_ast
-
-    return c_ast.Compound([])
-
-
-def without_leaving(body: Any, kind: str) -> Any:
-    """Statements of which some are left out by a `continue` or `return`, as those of another part of a branch.
-
-    Only where both parts assign to variables at most: what data decide on can be followed there.
-    """
-    from pycparser import c_ast
-
-    items = (body.block_items or []) if isinstance(body, c_ast.Compound) else []
-    for k, s in enumerate(items):
-        if not isinstance(s, c_ast.If) or s.iffalse is not None:
-            continue
-        inner = s.iftrue.block_items or [] if isinstance(s.iftrue, c_ast.Compound) else [s.iftrue]
-        if not inner or type(inner[-1]).__name__ != kind or getattr(inner[-1], "expr", None):
-            continue
-        rest = without_leaving(c_ast.Compound(items[k + 1 :]), kind)
-        made = c_ast.If(s.cond, c_ast.Compound(inner[:-1]), rest, s.coord)
-        if predicable(made):
-            return c_ast.Compound([*items[:k], made], body.coord)
-    return body
-
-
-def predicable(s: Any) -> bool:
-    """Whether a branch only assigns to variables."""
-    return _plain_branch(s.iftrue) and (s.iffalse is None or _plain_branch(s.iffalse))
-
-
-def _plain_branch(s: Any) -> bool:
-    from pycparser import c_ast
-
-    if isinstance(s, c_ast.Compound):
-        return all(map(_plain_branch, s.block_items or []))
-    if isinstance(s, c_ast.Assignment):
-        return not has_effects(s.rvalue) and not has_effects(s.lvalue)
-    if isinstance(s, c_ast.UnaryOp):
-        return is_effect(s) and isinstance(s.expr, c_ast.ID)
-    if isinstance(s, c_ast.Cast):
-        return _plain_branch(s.expr)
-    if isinstance(s, c_ast.FuncCall):
-        return is_update(s.name.name) and not any(map(has_effects, s.args.exprs if s.args else ()))
-    if isinstance(s, c_ast.Decl):
-        return isinstance(s.type, c_ast.TypeDecl) and s.init is not None and not has_effects(s.init)
-    return isinstance(s, c_ast.If) and not has_effects(s.cond) and predicable(s)
-
-
-def assigned_by(s: Any) -> set[str]:
-    """The variables of outside that a branch assigns to."""
-    from pycparser import c_ast
-
-    if isinstance(s, c_ast.Compound):
-        items = s.block_items or []
-        own = {d.name for d in items if isinstance(d, c_ast.Decl)}
-        return set[str]().union(*map(assigned_by, items)) - own
-    if isinstance(s, c_ast.If):
-        return assigned_by(s.iftrue) | assigned_by(s.iffalse)
-    return set() if s is None else changed(s)
+def _leaves(s: Any) -> bool:
+    """Whether a statement has another one in it that goes on elsewhere."""
+    return type(s).__name__ in _LEAVING or any(_leaves(part) for _, part in s.children())

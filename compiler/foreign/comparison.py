@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, partial
@@ -17,16 +18,19 @@ from relift.compiler.foreign.declarations import is_enumeration
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
-from relift.compiler.meaning.computed import DRAWN, ORDINARY
-from relift.compiler.meaning.witness import on_inputs
+from relift.compiler.foreign.ways.on_inputs import OnInputs
+from relift.compiler.foreign.ways.paths import Ways, followed
+from relift.compiler.meaning.computed import DRAWN, ORDINARY, Machine, Rough, drawn_as
+from relift.compiler.meaning.witness import near, on_inputs, on_numbers
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
+from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Source
-from relift.compiler.validation.arithmetic import wrapped
+from relift.compiler.validation.arithmetic import kind_of, wrapped
 from relift.compiler.validation.bits import Bits
-from relift.compiler.validation.cells import rows_of_type
+from relift.compiler.validation.cells import flattened, rows_of_type
 from relift.compiler.validation.lockstep import Run
-from relift.compiler.validation.machine import Fault, Memory, Shared, Undecided, Vectors
+from relift.compiler.validation.machine import Fault, FaultKind, Memory, Shared, Undecided, Vectors
 from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
     FLOATING,
@@ -35,10 +39,12 @@ from relift.compiler.validation.symbols import (
     DependsOnData,
     Symbol,
     TooLarge,
+    inputs_within,
 )
 from relift.compiler.validation.validate import Apart, Comparison, Report
 from relift.compiler.validation.without_nan import NOTE, WithoutNaN
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Undefined
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import SCALARS
@@ -80,14 +86,16 @@ def validate_foreign(kernel: ByOthers, program: Program, *, reassociate: bool = 
         )
     launched = Kernel(kernel.entry, (), tuple(map(Size.of, kernel.range)), kernel.local, 0)
     plan = Launch(program.name, *interface(program), (launched,))
-    strict = Report("unknown", "", "nothing was tried")
-    for taken in WAYS if reassociate else WAYS[:1]:
-        report = _judged(kernel, plan, program, taken)
-        if report.verdict == "shown" or (report.verdict == "refuted" and report.fault != "values"):
-            return report
-        if taken is not Taken.NUMBERS or strict.verdict == "unknown":
-            strict = report
-    return strict
+    asked = _Asked(kernel, plan, program)
+    found = asked.in_all_ways(frozenset(), reassociate=reassociate)
+    if found.verdict != "unknown" or found.not_read or found.too_large:
+        return found
+    if (shown := asked.on_numbers()) is not None:
+        return shown
+    if not asked.decided_on:
+        return found
+    drawn = asked.in_all_ways(asked.decided_on, reassociate=reassociate)
+    return found if drawn.verdict == "unknown" else drawn
 
 
 class Taken(Enum):
@@ -104,21 +112,69 @@ class Taken(Enum):
 
 WAYS = tuple(Taken)
 
+MOST_SOLVED = 8
+"""So many cells are handed to a solver for numbers at which they differ."""
 
-def _judged(kernel: ByOthers, plan: Launch, program: Program, taken: Taken) -> Report:
-    """What is said of a kernel; inputs are drawn where control flow depends on them."""
+
+@dataclass
+class _Asked:
+    """Who is asked of one kernel; `decided_on` are inputs of whole numbers that decide on ways through it."""
+
+    kernel: ByOthers
+    plan: Launch
+    program: Program
     drawn: frozenset[str] = frozenset()
-    while True:
-        one = _Foreign(Source((), ()), plan, plan, program, {}, drawn, LIMIT, kernel, taken)
-        try:
-            return one.judged(reassociate=taken is not Taken.EXACTLY)
-        except DependsOnData as error:
-            from relift.compiler.validation.symbols import inputs_within
+    decided_on: frozenset[str] = frozenset()
 
-            more = {n.split(".")[0] for n in inputs_within(error.symbol)} & one.whole - drawn
-            if not more:
-                return replace(one.unknown(str(error)), sizes="these sizes")
-            drawn |= more
+    def in_all_ways(self, drawn: frozenset[str], *, reassociate: bool) -> Report:
+        """What is said, to the last bit first."""
+        strict = Report("unknown", "", "nothing was tried")
+        for taken in WAYS if reassociate else WAYS[:1]:
+            report = self._judged(taken, drawn)
+            if report.verdict == "shown" or (
+                report.verdict == "refuted" and report.fault != "values"
+            ):
+                return report
+            if taken is not Taken.NUMBERS or strict.verdict == "unknown":
+                strict = report
+        return strict
+
+    def _judged(self, taken: Taken, drawn: frozenset[str]) -> Report:
+        """What is said in one way; inputs are drawn where control flow depends on them and cannot be followed."""
+        while True:
+            one = self._one(taken, drawn)
+            try:
+                report = one.judged(reassociate=taken is not Taken.EXACTLY)
+            except DependsOnData as error:
+                more = _inputs_within([error.symbol]) & one.whole - drawn
+                if not more:
+                    return replace(one.unknown(str(error)), sizes="these sizes")
+                drawn |= more
+                continue
+            self.drawn = drawn
+            self.decided_on |= _inputs_within(one.decided_on) & one.whole
+            if one.decided_on and report.fault in ("covered", "initialised"):
+                # whether what is open is ever asked for, numbers have to tell
+                return self.on_numbers() or replace(report, verdict="unknown", fault=None)
+            return report
+
+    def _one(self, taken: Taken, drawn: frozenset[str]) -> _Foreign:
+        return _Foreign(
+            Source((), ()), self.plan, self.plan, self.program, {}, drawn, LIMIT, self.kernel, taken
+        )
+
+    def on_numbers(self) -> Report | None:
+        """What some inputs show to be wrong, if any do."""
+        for called, machine in DRAWN.items():
+            if machine is not Rough:
+                one = self._one(Taken.NUMBERS, self.drawn)
+                if (found := one.on(called, machine)) is not None:
+                    return found
+        return None
+
+
+def _inputs_within(symbols: Iterable[Symbol]) -> set[str]:
+    return {n.split(".")[0] for s in symbols for n in inputs_within(s)}
 
 
 def interface(program: Program) -> tuple[tuple[Parameter, ...], Parameter, tuple[Buffer, ...]]:
@@ -135,11 +191,33 @@ class _Foreign(Comparison):
 
     kernel: ByOthers = field(kw_only=False, default=None)  # type: ignore[assignment]
     taken: Taken = Taken.REGROUPED
+    machine: type[Machine] | None = None
+    """Who draws the inputs, where it is run on numbers."""
+    numbers: OnInputs = field(init=False)
+    decided_on: Sequence[Symbol] = ()
+    """Conditions on data that were followed both ways."""
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
-        report = self.report(reassociate=reassociate)
-        return replace(on_inputs(report, self.apart, regrouped=reassociate), sizes="these sizes")
+        report = on_inputs(self.report(reassociate=reassociate), self.apart, regrouped=reassociate)
+        if report.verdict == "unknown" and self.taken is Taken.NUMBERS:
+            report = self._by_solving() or report
+        return replace(report, sizes="these sizes")
+
+    def _by_solving(self) -> Report | None:
+        """Numbers that a solver finds, at which a cell differs: where few inputs show it, none that are drawn may."""
+        for where, wanted, value in self.apart[:MOST_SOLVED]:
+            cells = self.bits.told_apart(wanted, value)
+            if cells is None:
+                continue
+            said = ", ".join(f"{c.args[0]}[{c.args[1]}] = {n}" for c, n in cells.items() if n)
+            called = f"inputs of 0 but {said}" if said else "inputs of 0"
+            numbers = on_numbers(wanted, value, drawn_as(called))
+            if numbers is not None and not near(*numbers):
+                return self._wrong(
+                    called, f"{where} is {numbers[1]} instead of {numbers[0]}", "values"
+                )
+        return None
 
     def _is_shown(self, found: Apart, *, reassociate: bool) -> bool:
         """Numbers at which a cell differs are enough: to compare ten thousand others takes most of the time."""
@@ -147,6 +225,42 @@ class _Foreign(Comparison):
         if told.verdict == "refuted":
             self.apart = [found]
         return told.verdict == "refuted"
+
+    def on(self, called: str, machine: type[Machine]) -> Report | None:
+        """What one choice of inputs shows to be wrong; None where it shows nothing."""
+        self.machine = machine
+        try:
+            inputs, values = self._inputs()
+            expected = evaluate(self.program.body, World(inputs=values, domain=self.domain))
+            found = self.run(inputs)
+        except Fault as fault:
+            return self._wrong(called, fault.detail, fault.kind)
+        except (TooLarge, Undecided, Undefined, DependsOnData, NotUnderstood, RecursionError):
+            return None
+        rows: list[list[Any]] = [[] for _ in self.plan.result.buffers]
+        flattened(self.program.body.type, expected, rows)
+        cells = [
+            (f"{name}[{i}]", self.domain.lifted(wanted), value)
+            for name, row in zip(self.plan.result.buffers, rows, strict=True)
+            for i, (wanted, value) in enumerate(zip(row, found[name], strict=True))
+            if wanted is not OPEN
+        ]
+        for where, wanted, value in cells:
+            if value is OPEN:
+                return self._wrong(
+                    called, f"{where} is not written, or computed from what is not", "covered"
+                )
+            with suppress(Undecided):
+                number, other = self.numbers.value(wanted), self.numbers.value(value)
+                if not near(number, other):
+                    return self._wrong(called, f"{where} is {other} instead of {number}", "values")
+        return None
+
+    def _wrong(self, called: str, detail: str, kind: FaultKind) -> Report:
+        notes = tuple(dict.fromkeys(self.notes))
+        return Report(
+            "refuted", "these sizes", f"on {called}, {detail}", kind, notes=notes, inputs=called
+        )
 
     def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """What the kernel leaves in the buffers."""
@@ -156,6 +270,11 @@ class _Foreign(Comparison):
         if self.taken is Taken.NUMBERS:
             self.notes.append(NOTE)
             run.arithmetic.in_range = self.notes
+        if self.machine is not None:
+            run.ways = self.numbers = OnInputs(run.arithmetic, self.machine)
+        else:
+            run.ways = Ways(run.arithmetic, Bits(ordered=self.taken is Taken.NUMBERS))
+            self.decided_on = run.ways.decided_on
         return run.of_others(inputs)
 
     def _same(self, wanted: Any, value: Any, normal: Reassociation) -> bool:
@@ -208,11 +327,11 @@ class _Launch(Run):
             if cells > self.algebra.limit:
                 raise TooLarge(f"{b.name} has {cells} cells")
             known = list(inputs.get(b.name, [OPEN] * cells))
-            once = b.role == "output"
+            once, kind = b.role == "output", kind_of(SCALARS[str(b.scalar)].c or "")
             self.memory[b.name] = (
-                Shared(b.name, known, local=False, once=False)
+                Shared(b.name, known, local=False, once=False, kind=kind)
                 if once
-                else Memory(b.name, known, constant=True)
+                else Memory(b.name, known, constant=True, kind=kind)
             )
         from pycparser import c_ast
 
@@ -227,7 +346,7 @@ class _Launch(Run):
         sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
         read = partial(
             ByHand, self.arithmetic, {}, {}, limits, {}, contracted=self.contracted, copies=copies,
-            updating=Updating(), constants=constants,
+            updating=Updating(), constants=constants, ways=self.ways,
         )  # fmt: skip
         for f in functions:
             if isinstance(f, c_ast.FuncDef) and not is_kernel(f):
@@ -237,8 +356,12 @@ class _Launch(Run):
         self.notes += dict.fromkeys(translator.values.notes)
         arguments = self._given(parameters)
         self.items += int(np.prod(total))
-        self.piece(Piece((0, 0, 0), total, local), translated, arguments)
+        on_ways = replace(translated, run=partial(followed, translated.run))
+        self.piece(Piece((0, 0, 0), total, local), on_ways, arguments)
         copies.finished()
+        for m in self.memory.values():
+            for i in list(m.halves):
+                self.ways.completed(m, i)
         return {name: m.cells for name, m in self.memory.items()}
 
     def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:
@@ -317,7 +440,7 @@ def drawn_inputs(program: Program, called: str = "") -> dict[str, list[Any]]:
     >>> [len(row) for row in drawn_inputs(double).values()]
     [2]
     """
-    machine = DRAWN[called or ORDINARY]({}, 0)
+    machine = drawn_as(called or ORDINARY)({}, 0)
     found: dict[str, list[Any]] = {}
     for p in program.parameters:
         rows = list(rows_of_type(p.type))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
-from relift.compiler.foreign.runtime import Stops
+from relift.compiler.foreign.runtime import Stops, everywhere
 from relift.compiler.text.c_types import FLOATS, RANGES
 from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.machine import Fault, Item, Memory, Shared, Undecided, Vectors
@@ -65,6 +65,7 @@ class Copies:
         event: Any,
     ) -> Event:
         """What a work-item does at a copy: the first one makes it, the others have to ask for the same."""
+        everywhere(it)
         if it.group is not self.group:
             self.finished()
             self.group = it.group

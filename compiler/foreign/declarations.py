@@ -12,7 +12,7 @@ from relift.compiler.foreign.functions import EVENT
 from relift.compiler.text.c_types import INT, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Declaration, Element, Expression, Name, Whole
-from relift.compiler.validation.machine import Memory
+from relift.compiler.validation.machine import Item, Memory
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code, Variable
 
@@ -45,7 +45,7 @@ class WithDeclarations(WithBranches):
             made = Variable(self.w.fresh(d.name), plain(t), "value", fixed=True)
             self.w.emit(1, f"{made.python} = {value.text}")
         text = "\n".join(["def run(it):", *self.w.lines, f"    return {made.python}", ""])
-        found = self.w.compiled(text, d.name)(None)
+        found = self.w.compiled(text, d.name)(Item())
         self.w.lines.clear()
         self.w.environment[made.python] = found
         if isinstance(found, Memory):
@@ -128,7 +128,7 @@ class WithDeclarations(WithBranches):
         memory, offset, of = self.values.pointer(value)
         if (plain(of), of.space) != (plain(t), t.space) or (of.constant and not t.constant):
             raise NotUnderstood(f"the pointer {name} into an array of another type")
-        return f"{memory}, {offset.text if offset.known else f'placed({offset.text})'}"
+        return f"{memory}, {offset.text if offset.known else f'placed(it, {offset.text})'}"
 
 
 def is_enumeration(d: Any) -> bool:

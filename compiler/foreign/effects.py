@@ -105,7 +105,8 @@ class WithEffects(Translator):
     trees: Trees
     _simple: Callable[[Any, str, Expression, int], None]
     contracted: bool
-    under: str | None
+    forked: Callable[..., None]
+    held: Callable[..., tuple[str, str]]
     barriers: int
 
     def pure(self, e: Any, depth: int) -> Any:
@@ -187,14 +188,17 @@ class WithEffects(Translator):
         from pycparser import c_ast
 
         held = self.w.fresh("either")
-        left = self.trees.of(self._lifted(e.left, depth))
-        self.w.emit(
-            depth, f"{held} = int(decided(it, {as_int(self.w, self.values.value(left)).text}))"
-        )
-        self.w.emit(depth, f"if {held}:" if e.op == "&&" else f"if not {held}:")
-        right = self.trees.of(self._lifted(e.right, depth + 1))
-        value = as_int(self.w, self.values.value(right))
-        self.w.emit(depth + 1, f"{held} = int(decided(it, {value.text}))")
+        row, kinds = self.held(e.right)
+        left = as_int(self.w, self.values.value(self.trees.of(self._lifted(e.left, depth))))
+        self.w.emit(depth, f"{held} = {'1' if e.op == '||' else '0'}")
+
+        def right(d: int) -> None:
+            value = as_int(self.w, self.values.value(self.trees.of(self._lifted(e.right, d))))
+            self.w.emit(d, f"{held} = both(it, {value.text}, lambda: 1)")
+
+        more = f"({held}, {row[1:]}", self.w.bound(("i32", *self.w.environment[kinds]))
+        c = left.text if e.op == "&&" else f"negated({left.text})"
+        self.forked(c, right, None, more, (False, False), depth)
         self.w.declare(held, Variable(held, INT, "value"))
         return c_ast.ID(held, e.coord)
 
@@ -210,8 +214,7 @@ class WithEffects(Translator):
             raise refused(e, f"{call.function} of {value.type.scalar}{value.type.width}")
         if t.scalar in FLOATS and call.function.endswith("_add") and not self.contracted:
             raise refused(e, f"a sum of {t.scalar} in the order of {call.function}, not known,")
-        if self.under is not None:
-            self.w.emit(depth, f"everywhere(it, {self.under})")
+        self.w.emit(depth, "everywhere(it)")
         self.barriers += 1
         held, given = self.w.fresh("given"), ", ".join(p.text for p in (value, *places))
         known = f"{self.barriers}, {call.function!r}, {t.scalar!r}"

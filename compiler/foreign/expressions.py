@@ -63,8 +63,10 @@ def ctype(
     word = _NAMES.get(tuple(names), names[0] if len(names) == 1 else " ".join(names))
     if word == "event_t":
         return CType(word, 1, pointer, space, constant)
+    if word in ("bool", "_Bool"):
+        return CType("truth", 1, pointer, space, constant)
     cursor = Cursor([word])
-    if not cursor.starts_type() or word == "bool":
+    if not cursor.starts_type():
         raise refused(node, f"the type {word}")
     t = cursor.type()
     return CType(t.scalar, t.width, pointer, space, constant)
@@ -75,6 +77,9 @@ _CONSTANT = "constant"
 
 _TYPES = frozenset(["bool", "half", *(f"half{n}" for n in (2, 3, 4, 8, 16))])
 """Words of OpenCL C that a parser of C takes for names."""
+
+
+_TRUTHS = {"true": 1, "false": 0}
 
 
 def declared(node: Any) -> tuple[CType, list[Any]]:
@@ -126,6 +131,8 @@ class Trees:
 
         if isinstance(e, c_ast.Constant):
             return self._constant(e)
+        if isinstance(e, c_ast.ID) and e.name in _TRUTHS:
+            return Whole(_TRUTHS[e.name])
         if isinstance(e, c_ast.ID):
             return Element(Name(e.name), Whole(0)) if e.name in self.singles else Name(e.name)
         if isinstance(e, c_ast.BinaryOp):

@@ -1,12 +1,10 @@
 """Statements of C as people write them, as Python that a work-item runs.
 
-A branch on data is taken on both sides where it only assigns to variables of the work-item; every other one must be
-known.  What is not translated raises `NotUnderstood` with its line.
+A branch on data is taken on both sides.  What is not translated raises `NotUnderstood` with its line.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,13 +19,12 @@ from relift.compiler.foreign.atomics import (
     set_atomically,
     updated,
 )
-from relift.compiler.foreign.branches import without_leaving
 from relift.compiler.foreign.copies import Copies, Together, is_of_group
 from relift.compiler.foreign.declarations import WithDeclarations
 from relift.compiler.foreign.effects import changed, has_effects
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
-from relift.compiler.foreign.runtime import Forked
+from relift.compiler.foreign.ways.paths import Ways
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
@@ -43,13 +40,11 @@ from relift.compiler.text.tree import (
     Prefix,
     Whole,
 )
+from relift.compiler.validation.arithmetic import kind_of
 from relift.compiler.validation.symbols import TooLarge
 from relift.compiler.validation.translation.operators import as_int, as_type
-from relift.compiler.validation.translation.python import Local, Translated, Variable
+from relift.compiler.validation.translation.python import Code, Local, Translated, Variable
 from relift.semantics.syntax.memory import Owner
-
-_WRITES = re.compile(r"\.store|store_if|copied\(|updated\(|_atomically\(")
-"""What a function does to memory; one that does nothing may be run several times."""
 
 _FENCES: Mapping[int, frozenset[Owner]] = {
     1: frozenset(["group"]),
@@ -78,6 +73,7 @@ class ByHand(WithDeclarations):
     copies: Copies = field(default_factory=Copies)
     updating: Updating = field(default_factory=Updating)
     constants: Sequence[Any] = ()
+    ways: Ways = field(kw_only=True)
     values: Loosely = field(init=False)
     together: Together = field(init=False)
 
@@ -91,10 +87,11 @@ class ByHand(WithDeclarations):
         self.trees = Trees()
         self.known: dict[str, int] = dict(self.arguments)
         self.returns: Any = None
+        self.out = ""  # the ways out of a function, where it has several
         self.in_kernel = True
         self.w.environment |= {
-            "row": runtime.row, "short": runtime.short, "tick": self._tick,
-            "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": runtime.placed,
+            "row": partial(runtime.row, self.ways), "negated": partial(self.arithmetic.refused, "int"), "short": runtime.short, "tick": self._tick,
+            "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": partial(runtime.placed, self.ways),
             "copied": self.copies.copied, "waited": self.copies.waited, "together": self.together.found,
             "updated": partial(self.updating.update, self.arithmetic), "loaded_atomically": loaded_atomically, "set_atomically": set_atomically,
             **{f"h_{name}": helper.run for name, helper in self.helpers.items()},
@@ -133,7 +130,9 @@ class ByHand(WithDeclarations):
                 kind = "pointer"
                 self.w.emit(1, f"{name} = {name}, 0")
             self.w.scopes[0][p.name] = Variable(name, t if t.pointer else plain(t), kind)
-        self.block(without_leaving(kernel.body, "Return"), 1)
+        self.w.emit(1, "try:")
+        self.block(kernel.body, 2)
+        self.w.emit(1, "except Dead: pass")
         head = f"def run({', '.join(['it', *names, *(a.python for a in self.local)])}):"
         text = "\n".join([head, *self.w.lines, "    if False: yield", ""])
         made = Translated(self.w.compiled(text, kernel.decl.name), tuple(self.local), text)
@@ -153,13 +152,26 @@ class ByHand(WithDeclarations):
             names.append(name)
         words = f.decl.type.type.type.names
         self.returns = None if words == ["void"] else ctype(words, f)
-        self.block(f.body, 1)
+        self._function(f, 1)
         text = "\n".join([f"def run({', '.join(['it', *names])}):", *self.w.lines, ""])
         run = self.w.compiled(text, f.decl.name)
-        if not self.barriers and not _WRITES.search(text):
-            run = Forked(self.arithmetic, run)
-            self.w.environment["decided"] = run.decided
         return Helper(tuple(parameters), self.returns, run, self.barriers > 0)
+
+    def _function(self, f: Any, depth: int) -> None:
+        """The body of a function; ways that return meet where it was called."""
+        if not _has_several_ends(f.body.block_items or []):
+            self.block(f.body, depth)
+            return
+        kinds = self.w.bound(() if self.returns is None else (kind_of(self.returns.scalar),))
+        self.out = self.w.fresh("function")
+        self.w.emit(depth, f"{self.out} = turns(it, {kinds})")
+        self.w.emit(depth, "try:")
+        self.block(f.body, depth + 1)
+        self.w.emit(
+            depth + 1, f"{self.out}.leaves(it, {'()' if self.returns is None else '(OPEN,)'})"
+        )
+        self.w.emit(depth, "except Dead: pass")
+        self.w.emit(depth, f"return {self.out}.value(it)")
 
     # ---- statements
 
@@ -182,10 +194,10 @@ class ByHand(WithDeclarations):
             "EmptyStatement": lambda s, d: None, "Pragma": lambda s, d: None,
             "Compound": self.block, "Decl": self._declare, "FuncCall": self._call, "If": self._if,
             "For": self._for, "DoWhile": self._do, "Switch": self._switch, "Return": self._return,
-            "DeclList": lambda s, d: self._each(s.decls, d), "ExprList": lambda s, d: self._each(s.exprs, d),
+            "DeclList": lambda s, d: _each(self.step, s.decls, d), "ExprList": lambda s, d: _each(self.step, s.exprs, d),
             "Assignment": self._assigned,
-            "UnaryOp": self._counted, "Break": lambda s, d: self.w.emit(d, "break"),
-            "Cast": self._for_nothing, "While": lambda s, d: self._while(s.cond, s.stmt, lambda _: None, d),
+            "UnaryOp": self._counted, "Break": self._break,
+            "Cast": self._for_nothing, "While": lambda s, d: self._while(s.cond, s.stmt, lambda _, __: None, None, d),
             "Continue": self._continue,
         }  # fmt: skip
         kind = type(s).__name__
@@ -197,10 +209,6 @@ class ByHand(WithDeclarations):
             raise
         except NotUnderstood as error:
             raise refused(s, str(error)) from None
-
-    def _each(self, statements: Sequence[Any], depth: int) -> None:
-        for s in statements:
-            self.step(s, depth)
 
     def _for_nothing(self, s: Any, depth: int) -> None:
         """`(void)` before what is done for its effect."""
@@ -224,17 +232,10 @@ class ByHand(WithDeclarations):
         place = self.pure(s.expr, depth)
         self._simple(place, "+=" if "+" in s.op else "-=", Whole(1), depth)
 
-    def _continue(self, s: Any, depth: int) -> None:
-        ahead = self.ahead[-1] if self.ahead else None
-        if ahead is None:
-            raise refused(s, "a continue in a switch")
-        ahead(depth)
-        self.w.emit(depth, "continue")
-
     def _for(self, s: Any, depth: int) -> None:
         self.w.scopes.append({})
         self.step(s.init, depth)
-        self._while(s.cond, s.stmt, lambda d: self.step(s.next, d), depth)
+        self._while(s.cond, s.stmt, lambda d, _: self.step(s.next, d), s.next, depth)
         self.w.scopes.pop()
 
     def _simple(self, place: Any, operator: str, value: Expression, depth: int) -> None:
@@ -278,13 +279,14 @@ class ByHand(WithDeclarations):
             value = _flags(flags)
             if value not in _FENCES:
                 raise refused(s, "the flags of a barrier")
+            self.w.emit(depth, "everywhere(it)")
             self._statement(Barrier(frozenset(_FENCES[value])), depth)
         elif e.function.startswith("vstore"):
             self._statement(Evaluation(e), depth)
         elif e.function in self.helpers:
             self._helped(e, depth)
         elif is_atomic(e.function):
-            text = updated(self.values, e, self.under)
+            text = updated(self.values, e)
             if text is None:
                 raise in_no_order(e.function)
             self.w.emit(depth, text)
@@ -321,8 +323,6 @@ class ByHand(WithDeclarations):
         code = self.values.helper_called(call.function, call.arguments)
         if self.helpers[call.function].result is None:
             raise refused(e, f"the result of {call.function}, which gives none,")
-        if self.under is not None:
-            self.w.emit(depth, f"everywhere(it, {self.under})")
         self.barriers += 1
         held = self.w.fresh("given")
         self.w.emit(depth, f"{held} = yield from sited({self.barriers}, {code.text})")
@@ -335,24 +335,49 @@ class ByHand(WithDeclarations):
         if t.scalar != EVENT:
             raise NotUnderstood("events that are none")
         self.barriers += 1
+        self.w.emit(depth, "everywhere(it)")
         self.w.emit(depth, f"yield ({self.barriers}, False, False)")
         self.w.emit(depth, f"waited(it, {memory}, {first.text}, {count})")
 
-    def _truth(self, e: Any, depth: int) -> str:
+    def _condition_of(self, e: Any, depth: int) -> Code:
+        """A condition as a number that is not 0 where it holds."""
         value = self.values.value(self.trees.of(self.pure(e, depth)))
         if value.type.width > 1:
             raise refused(e, "a condition of lanes")
-        return value.text if value.known else as_int(self.w, value).text
+        return value if value.known else as_int(self.w, value)
 
     def _return(self, s: Any, depth: int) -> None:
-        if self.returns is None:
-            if s.expr is not None:
-                raise refused(s, "a value that is returned")
-            self.w.emit(depth, "return")
-            return
-        given = self.values.value(self.trees.of(self.pure(s.expr, depth)))
-        value = as_type(self.w, given, plain(self.returns))
-        self.w.emit(depth, f"return {value.text}")
+        text = "()"
+        if self.returns is not None:
+            given = self.values.value(self.trees.of(self.pure(s.expr, depth)))
+            text = as_type(self.w, given, plain(self.returns)).text
+        elif s.expr is not None:
+            raise refused(s, "a value that is returned")
+        if self.in_kernel:
+            self.w.emit(depth, "raise Dead")
+        elif not self.out:
+            self.w.emit(depth, f"return {text}")
+        else:
+            held = text if self.returns is None else f"({text},)"
+            self.w.emit(depth, f"{self.out}.leaves(it, {held})")
+            self.w.emit(depth, "raise Dead")
+
+
+def _each(step: Callable[[Any, int], None], statements: Sequence[Any], depth: int) -> None:
+    for s in statements:
+        step(s, depth)
+
+
+def _has_several_ends(items: Sequence[Any]) -> bool:
+    """Whether a function may end before its last statement, or within it."""
+    *before, last = items or [None]
+    ends_within = last is not None and type(last).__name__ != "Return" and _ends(last)
+    return ends_within or any(map(_ends, before))
+
+
+def _ends(s: Any) -> bool:
+    """Whether a function may end in a statement."""
+    return type(s).__name__ == "Return" or any(_ends(part) for _, part in s.children())
 
 
 def taken_by(f: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -124,6 +125,11 @@ class Machine:
         """A value in the precision of its type."""
         with np.errstate(all="ignore"):
             return self._value(x, {})
+
+    def remembered(self, x: Symbol, memo: dict[Symbol, Any]) -> Any:
+        """The same, where others have been computed before."""
+        with np.errstate(all="ignore"):
+            return self._value(x, memo)
 
     def _value(self, x: Any, memo: dict[Symbol, Any]) -> Any:
         """A value whose parts are computed first, without recursion: a sum is as deep as it is long."""
@@ -332,6 +338,29 @@ class Below(Above):
 
 def _number_of(name: str, place: int, why: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{name} {place} {why}".encode()).digest()[:8], "big")
+
+
+_SAID = re.compile(r"([\w.]+)\[(\d+)\] = (\S+)(?:,|$)")
+
+
+def drawn_as(called: str) -> type[Machine]:
+    """The machine that draws inputs of a name; numbers that are said are these, and all others 0.
+
+    >>> from relift.compiler.meaning.computed import drawn_as
+    >>> machine = drawn_as("inputs of 0 but x[1] = -2.5, k[0] = 7")({}, 0)
+    >>> machine.drawn("x", 1, "f32"), machine.drawn("x", 0, "f32"), machine.drawn("k", 0, "i32")
+    (-2.5, 0, 7)
+    """
+    if called in DRAWN:
+        return DRAWN[called]
+    said = {(m[1], int(m[2])): m[3] for m in _SAID.finditer(called)}
+
+    class Said(Zeros):
+        def drawn(self, name: str, place: int, kind: str) -> Any:
+            text = said.get((name, place), "0")
+            return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+    return Said
 
 
 ORDINARY = "the inputs of drawn_inputs"

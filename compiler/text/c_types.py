@@ -15,15 +15,23 @@ RANGES = {
     "uint": (0, 2**32 - 1),
     "long": (-(2**63), 2**63 - 1),
     "ulong": (0, 2**64 - 1),
+    "truth": (0, 1),
 }
-"""The whole numbers of each type."""
+"""The whole numbers of each type; `bool` is called `truth`, which no text can say where it is not understood."""
 
 FLOATS = {t.c: t.name for t in FLOAT_TYPES.values()}
 """The floating-point types, and what they are called in programs."""
 
 UNSIGNED = frozenset(["uchar", "ushort", "uint", "ulong", "size_t"])
 _RANKS = ("int", "uint", "long", "ulong", *FLOATS)
-SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, **{t.c: t.bytes for t in FLOAT_TYPES.values()}}
+SIZES = {
+    "truth": 1,
+    "char": 1,
+    "short": 2,
+    "int": 4,
+    "long": 8,
+    **{t.c: t.bytes for t in FLOAT_TYPES.values()},
+}
 """Bytes of a scalar; of one without sign, those of the same with one."""
 
 INT, LONG, ULONG = CType("int"), CType("long"), CType("ulong")

@@ -48,6 +48,11 @@ def _kind(scalar: str) -> str:
     return _KINDS[scalar]
 
 
+def kind_of(scalar: str) -> str:
+    """What a variable or a cell of a type of C holds; nothing of what is no number."""
+    return _KINDS.get(scalar, "i32" if scalar in RANGES else "")
+
+
 class Arithmetic:
     """What operators and functions of C do to scalars of each type."""
 

@@ -74,12 +74,37 @@ class Bits:
         """Whether two values of one type are surely equal."""
         if self.different >= MOST_DIFFERENT or x.type != y.type or not _short(x, y):
             return False
+        found = self._never(self._of(x) != self._of(y))
+        self.different += not found
+        return found
+
+    def always(self, b: Symbol) -> bool:
+        """Whether a truth value surely holds."""
+        return _short(b) and self._never(self.z3.Not(self._of(b)))
+
+    def told_apart(self, x: Symbol, y: Symbol) -> dict[Symbol, float] | None:
+        """Cells of inputs, and numbers for them at which two values may differ; None where none are found."""
+        if x.type != y.type or not _short(x, y):
+            return None
         solver = self.z3.Solver()
         solver.set(rlimit=self.effort, random_seed=1)
         solver.add(self._of(x) != self._of(y))
-        found = bool(solver.check() == self.z3.unsat)
-        self.different += not found
+        if solver.check() != self.z3.sat:
+            return None
+        model, found = solver.model(), dict[Symbol, float]()
+        for cell in _cells(x, y):
+            value: Any = model.eval(self.known[cell]) if cell in self.known else None
+            if self.z3.is_bv_value(value):
+                found[cell] = value.as_signed_long()
+            elif self.z3.is_rational_value(value):
+                found[cell] = float(value.as_fraction())
         return found
+
+    def _never(self, goal: Any) -> bool:
+        solver = self.z3.Solver()
+        solver.set(rlimit=self.effort, random_seed=1)
+        solver.add(goal)
+        return bool(solver.check() == self.z3.unsat)
 
     def _of(self, x: Symbol) -> Any:
         """A value as a term of Z3, its parts first."""
@@ -217,8 +242,8 @@ class Bits:
 _ENDS = {"minimum": "<", "maximum": ">", "minimum_unsigned": "u<", "maximum_unsigned": "u>"}
 
 
-def _short(*values: Symbol) -> bool:
-    """Whether values are made of few others."""
+def _within(*values: Symbol) -> set[Symbol]:
+    """What values are made of, up to so much that no more is asked."""
     seen: set[Symbol] = set()
     todo = list(values)
     while todo and len(seen) <= MOST_SYMBOLS:
@@ -226,4 +251,14 @@ def _short(*values: Symbol) -> bool:
         if x not in seen:
             seen.add(x)
             todo += [v for v in x.args if isinstance(v, Symbol)]
-    return len(seen) <= MOST_SYMBOLS
+    return seen
+
+
+def _short(*values: Symbol) -> bool:
+    """Whether values are made of few others."""
+    return len(_within(*values)) <= MOST_SYMBOLS
+
+
+def _cells(*values: Symbol) -> list[Symbol]:
+    """The inputs that values are made of."""
+    return sorted((x for x in _within(*values) if x.op == "cell"), key=lambda x: x.number)

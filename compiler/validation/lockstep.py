@@ -16,7 +16,7 @@ from typing import Any
 from relift.compiler.certificates.given import GivenTwice, Misfit, given
 from relift.compiler.running.launch import Kernel, Launch, Piece
 from relift.compiler.text.tree import CType, Function, KernelText, Source
-from relift.compiler.validation.arithmetic import Arithmetic
+from relift.compiler.validation.arithmetic import Arithmetic, kind_of
 from relift.compiler.validation.machine import (
     Fault,
     Item,
@@ -44,6 +44,8 @@ class Run:
     opaque: Mapping[str, Opaque] = field(default_factory=dict)
     memory: dict[str, Memory] = field(default_factory=dict)
     items: int = 0
+    ways: Any = None
+    """What follows the ways that data decide on, if they are."""
 
     def __post_init__(self) -> None:
         self.arithmetic = Arithmetic(self.algebra, TURNS * self.algebra.limit)
@@ -137,7 +139,13 @@ class Run:
         """One work-group, from barrier to barrier."""
         identity = object()
         tiles = [
-            Shared(a.name, [_open(a.type)] * a.cells, local=True, aligned=a.aligned)
+            Shared(
+                a.name,
+                [_open(a.type)] * a.cells,
+                local=True,
+                aligned=a.aligned,
+                kind=kind_of(a.type.scalar),
+            )
             for a in kernel.local
         ]
         items: list[Item] = []
@@ -148,6 +156,7 @@ class Run:
                 o + g * m + p for o, g, m, p in zip(offset, group, local, it.lid, strict=True)
             )
             it.group, it.local_epoch, it.global_epoch = identity, 0, 0
+            it.ways = self.ways
             items.append(it)
         runs = [kernel.run(it, *arguments, *tiles) for it in items]
         for _, is_local, is_global in barriers(items, runs):

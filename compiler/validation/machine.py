@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from relift.compiler.validation.symbols import OPEN
+from relift.compiler.validation.symbols import OPEN, Symbol
 
 FaultKind: TypeAlias = Literal[
     "bounds", "alignment", "race", "divergence", "initialised", "overflow", "division", "loop",
@@ -25,7 +25,8 @@ class Fault(Exception):
 
     def __init__(self, kind: FaultKind, detail: str) -> None:
         super().__init__(detail)
-        self.kind, self.detail = kind, detail
+        self.kind: FaultKind = kind
+        self.detail = detail
 
 
 class Undecided(Exception):
@@ -35,7 +36,9 @@ class Undecided(Exception):
 class Item:
     """A work-item: its numbers, and how many barriers of each kind it has passed."""
 
-    __slots__ = ("gid", "global_epoch", "group", "grp", "gs", "lid", "local_epoch", "ls", "ng")
+    __slots__ = (
+        "gid", "global_epoch", "group", "grp", "gs", "lid", "local_epoch", "ls", "ng", "under", "ways",
+    )  # fmt: skip
 
     gid: tuple[int, ...]
     lid: tuple[int, ...]
@@ -46,6 +49,14 @@ class Item:
     group: object
     local_epoch: int
     global_epoch: int
+    under: Any
+    ways: Any
+
+    def __init__(self) -> None:
+        self.under = None
+        """What must hold of data for the work-item to be where it is; nothing where it is there in any case."""
+        self.ways = None
+        """What follows the ways that data decide on; nothing where they are not followed."""
 
     def __str__(self) -> str:
         return f"work-item {_numbers(self.gid)}"
@@ -83,6 +94,11 @@ class Memory:
     cells: list[Any]
     aligned: bool = True
     constant: bool = False
+    kind: str = "i32"
+    halves: dict[int, list[tuple[Any, Any]]] = field(
+        default_factory=dict[int, list[tuple[Any, Any]]], repr=False
+    )
+    """Cells that were written under conditions on data and are open otherwise: each condition, and what was written."""
 
     def place(self, it: Item, i: Any, does: str) -> int:
         """An index that lies in the array."""
@@ -98,16 +114,41 @@ class Memory:
 
     def load(self, it: Item, i: Any) -> Any:
         """The value of a cell."""
-        if i.__class__ is int and 0 <= i < len(self.cells):
-            return self.cells[i]
-        return self.cells[self.place(it, i, "reads")]
+        if i.__class__ is not int or not 0 <= i < len(self.cells):
+            if it.ways is not None and i.__class__ is Symbol and i is not OPEN:
+                return it.ways.load(self, it, i)
+            i = self.place(it, i, "reads")
+        return self._seen(it, i)
+
+    def _seen(self, it: Item, i: int) -> Any:
+        """The value of a cell where a work-item is."""
+        found = self.cells[i]
+        if it.under is not None:
+            return it.under.seen(self, i, found)
+        if found is OPEN and i in self.halves:
+            return it.ways.completed(self, i)
+        return found
 
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell."""
+        if self._stored_on_ways(it, i, value):
+            return
         i = self.place(it, i, "writes")
         if self.constant:
             raise Fault("bounds", f"{it} writes {self.name}, which is constant")
         self.cells[i] = value
+
+    def _stored_on_ways(self, it: Item, i: Any, value: Any) -> bool:
+        """Whether data decide if a cell is set, or which: it is set as far as that is known."""
+        if it.ways is not None and i.__class__ is Symbol and i is not OPEN:
+            it.ways.store(self, it, i, value)
+            return True
+        if it.under is not None:
+            it.under.store(self, it, i, value)
+            return True
+        if value is OPEN and self.halves:
+            self.halves.pop(i, None)
+        return False
 
     def load_vector(self, it: Item, i: Any, width: int, *, aligned: bool) -> tuple[Any, ...]:
         """Some cells in a row."""
@@ -139,9 +180,16 @@ class Shared(Memory):
     """
 
     def __init__(
-        self, name: str, cells: list[Any], *, local: bool, aligned: bool = True, once: bool = False
+        self,
+        name: str,
+        cells: list[Any],
+        *,
+        local: bool,
+        aligned: bool = True,
+        once: bool = False,
+        kind: str = "i32",
     ) -> None:
-        super().__init__(name, cells, aligned)
+        super().__init__(name, cells, aligned, kind=kind)
         self.local = local
         self.once = once
         self.forget()
@@ -158,6 +206,8 @@ class Shared(Memory):
     def load(self, it: Item, i: Any) -> Any:
         """The value of a cell; nobody else may have written it since the last barrier."""
         if i.__class__ is not int or not 0 <= i < len(self.cells):
+            if it.ways is not None and i.__class__ is Symbol and i is not OPEN:
+                return it.ways.load(self, it, i)
             i = self.place(it, i, "reads")
         epoch = it.local_epoch if self.local else it.global_epoch
         w = self.writers[i]
@@ -172,10 +222,12 @@ class Shared(Memory):
             # Readers of the interval before are apart from all that follows, if they are of this group.
             who = it if r[0] is it or last is not None else None
             self.readers[i] = who, group, epoch
-        return self.cells[i]
+        return self._seen(it, i)
 
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell; nobody else may have read or written it since the last barrier."""
+        if self._stored_on_ways(it, i, value):
+            return
         i = self.place(it, i, "writes")
         epoch = self.epoch(it)
         w, r = self.writers[i], self.readers[i]

@@ -202,7 +202,9 @@ class Algebra:
                 return self.made("neg", x.type, x)
 
     def lt(self, x: Symbol, y: Symbol) -> Symbol:
-        """Whether x < y, of whole numbers with signs."""
+        """Whether x < y, of whole numbers with signs; none is less than itself, NaN neither."""
+        if x is y and x is not OPEN:
+            return self.whole(0, "bool")
         return self.made("lt", "bool", x, y)
 
     def le(self, x: Symbol, y: Symbol) -> Symbol:

@@ -212,8 +212,9 @@ class Comparison:
     def unknown(self, detail: str) -> Report:
         """Nothing is known, and why."""
         return Report(
-            "unknown", "", detail, symbols=len(self.algebra.table), notes=tuple(self.notes)
-        )
+            "unknown", "", detail, symbols=len(self.algebra.table),
+            notes=tuple(dict.fromkeys(self.notes)),
+        )  # fmt: skip
 
     def _signature(self) -> str | None:
         """Why the launch is none of this program."""

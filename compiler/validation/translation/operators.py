@@ -75,6 +75,8 @@ def converted(w: Writer, e: Code, t: CType) -> Code:
     if t.width > 1:
         function = w.bound(lanewise(of_types(w, "converted", before, after)))
         return Code(f"{function}({e.text})", t)
+    if after == "truth":
+        return replace(binary(w, "!=", as_int(w, e), Code("0", INT, 0, 0)), type=t)
     if e.known and after not in FLOATS:
         low, high = RANGES[after]
         if low <= e.range[0] and e.range[1] <= high:
@@ -216,7 +218,7 @@ def logical(w: Writer, operator: str, a: Code, b: Code) -> Code:
         word = "and" if operator == "&&" else "or"
         return Code(f"(1 if {a.text} {word} {b.text} else 0)", INT, 0, 1)
     function = "both" if operator == "&&" else "either"
-    return Code(f"{function}({a.text}, lambda: {b.text})", INT)
+    return Code(f"{function}({w.item}{a.text}, lambda: {b.text})", INT)
 
 
 def conditional(w: Writer, condition: Expression, c: Code, yes: Code, no: Code) -> Code:
@@ -233,7 +235,7 @@ def conditional(w: Writer, condition: Expression, c: Code, yes: Code, no: Code) 
         if yes.known and no.known:
             low, high = min(yes.range[0], no.range[0]), max(yes.range[1], no.range[1])
         return Code(f"({yes.text} if {c.text} else {no.text})", t, low, high)
-    return Code(f"choose({c.text}, lambda: {yes.text}, lambda: {no.text})", t)
+    return Code(f"choose({w.item}{c.text}, lambda: {yes.text}, lambda: {no.text})", t)
 
 
 def cast(w: Writer, t: CType, values: list[Code]) -> Code:

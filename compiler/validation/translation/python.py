@@ -79,6 +79,8 @@ class Writer:
     operations: dict[tuple[str, str], str] = field(default_factory=dict)
     """The operators that have names already."""
     made: int = 0
+    item: str = ""
+    """What functions are given first that compute a part under a condition: the work-item, where data may decide."""
 
     def __post_init__(self) -> None:
         self.environment.update(self.arithmetic.environment)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES
 from proofs_tests.compiler.foreign.given_by_the_language import GIVEN_BY_THE_LANGUAGE
 from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
@@ -19,7 +20,7 @@ from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
-EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE
+EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE + DATA_DECIDES
 
 
 @pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
@@ -149,7 +150,7 @@ def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str)
         ("int j, k; j = k = i; y[j] = x[k] * 2;", "shown"),
         ("int j = 0; (j = i) && (j += 0); y[j] = x[i] * 2;", "unknown"),  # a value for nothing
         ("int j = -1; if (i > 8 && (j = 0) == 0) j = 1; y[i + j + 1] = x[i] * 2;", "shown"),
-        ("switch ((int)x[i]) { case 0: y[i] = 0; break; default: y[i] = x[i] * 2; }", "unknown"),
+        ("switch ((int)x[i]) { case 0: y[i] = 0; break; default: y[i] = x[i] * 2; }", "refuted"),
         ("y[clamp(i, 0, 7)] = x[i] * 2;", "shown"),
         ("y[popcount(255 << i) - popcount(254 << i) + i - 1] = x[i] * 2;", "shown"),
         ("y[rotate((uint)i, 32u)] = x[i] * 2;", "shown"),
@@ -158,7 +159,7 @@ def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str)
         ("y[i] = mix(x[i], 3 * x[i], 0.5f);", "unknown"),  # no number shows it, no law says it
         ("if (x[i] < 0) { y[i] = x[i] * 2; } if (!(x[i] < 0)) { y[i] = x[i] + x[i]; }", "shown"),
         ("if (x[i] < 0) y[i] = x[i] * 2;", "refuted"),
-        ("if (x[i] < 0) y[i] = x[i] * 2; else y[i + 8] = 0;", "unknown"),
+        ("if (x[i] < 0) y[i] = x[i] * 2; else y[i + 8] = 0;", "refuted"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_a_line(body: str, verdict: str) -> None:
@@ -184,7 +185,7 @@ WAITS = (
         ("y[i] = x[i] * met();", "unknown"),  # beside other parts of an expression
         ("y[i] = x[i]; y[i] *= met();", "unknown"),
         ("int k = went(); y[i] = x[i] * 2;", "unknown"),
-        ("int k = 2; if (x[i] > 0) k = met(); y[i] = x[i] * k;", "unknown"),
+        ("int k = 2; if (x[i] > 0) k = met(); y[i] = x[i] * k;", "refuted"),  # not met by all
         ("int k = 2; if (i < 2) k = met(); y[i] = x[i] * k;", "refuted"),  # not met by all
         ("int k = 2; if (i < 9) k = met(); y[i] = x[i] * k;", "shown"),
         ("local float s[4]; int l = get_local_id(0); float v = turned(s, 3 - l, 2 * x[i]); y[i + 3 - 2 * l] = v;", "shown"),
@@ -204,7 +205,7 @@ def test_what_a_function_with_barriers_gives(body: str, verdict: str) -> None:
         ("if (i < 2) { y[i] = work_group_reduce_max(x[i]); }", "refuted", "divergence"),
         ("y[i] = work_group_broadcast(x[i], get_local_id(0)) * 2;", "refuted", "several of them"),
         ("y[i] = work_group_broadcast(x[i], 4) * 2;", "refuted", "no work-item (4, 0, 0)"),
-        ("if (x[i] > 0) y[i] = work_group_reduce_max(x[i]);", "unknown", "branch"),
+        ("if (x[i] > 0) y[i] = work_group_reduce_max(x[i]);", "refuted", "divergence"),
         ("y[i] = i ? work_group_reduce_max(x[i]) : 0;", "unknown", "in a part of ?:"),
         ("y[i] = work_group_all(i + 1) && work_group_any(i) ? x[i] * 2 : 0;", "shown", ""),
         ("y[i] = sub_group_reduce_max(x[i]);", "unknown", "sub_group_reduce_max of float in line 3"),

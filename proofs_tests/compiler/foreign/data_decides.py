@@ -1,0 +1,142 @@
+"""Kernels in which data decide what a work-item does, each right and with one fault.
+
+Sorting, searching, counting, compares and exchanges, loops and functions that end early, switches, and places in arrays
+that data choose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proofs_tests.compiler.foreign.habits import of_rows, positives
+from proofs_tests.compiler.foreign.kernels import ByHandKernel, program
+from proofs_tests.compiler.foreign.styles import each
+from relift.semantics.language import functions as pat
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32, i32
+
+
+def in_order(r: Any) -> Any:
+    """Four numbers, the smallest one first."""
+    low, high = rl.minimum, rl.maximum
+    a, b, c, d = low(r[0], r[1]), high(r[0], r[1]), low(r[2], r[3]), high(r[2], r[3])
+    m, n = high(a, c), low(b, d)
+    rows = [pat.repeat(1, v) for v in (low(a, c), low(m, n), high(m, n), high(b, d))]
+    return rl.concat(rl.concat(rows[0], rows[1]), rl.concat(rows[2], rows[3]))
+
+
+def median(r: Any) -> Any:
+    """The middle one of three numbers."""
+    low, high = rl.minimum(r[0], r[1]), rl.maximum(r[0], r[1])
+    return rl.maximum(low, rl.minimum(high, r[2]))
+
+
+def place_of_negative(r: Any) -> Any:
+    """Where the first number below 0 is; 8 where none is."""
+    numbered = rl.zip(r, rl.generate(8, lambda i: i))
+    return pat.reduce(rl.minimum, 8, pat.map(lambda p: rl.select(p[0] < 0.0, p[1], 8), numbered))
+
+
+def by(n: int, f: Any) -> Any:
+    """A function of rows of n, whose results stand in one row."""
+    return lambda x: pat.join(pat.map(f, rl.split(n, x)))
+
+
+sorted_floats = program("sorted_floats", by(4, in_order), x=f32[16])
+sorted_wholes = program("sorted_wholes", by(4, in_order), x=i32[16])
+medians = program("medians", lambda x: pat.map(median, rl.split(3, x)), x=f32[12])
+first_negative = program("first_negative", of_rows(place_of_negative, 8), x=f32[16])
+largest = program(
+    "largest", of_rows(lambda r: pat.reduce(rl.maximum, float("-inf"), r), 8), x=f32[16]
+)
+counted = program("counted", of_rows(positives, 8), x=f32[16])
+limited = program("limited", each(lambda v: rl.minimum(rl.maximum(v, -1.0), 1.0)), x=f32[16])
+sizes = program("sizes", each(rl.absolute), x=f32[16])
+
+DATA_DECIDES = [
+ByHandKernel("insertion private", sorted_floats, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[4];
+ for (int i=0;i<4;i++) a[i]=x[4*g+i];
+ for (int i=1;i<4;i++) { float v=a[i]; int j=i-1; while (j>=0 && a[j]>v) { a[j+1]=a[j]; j--; } a[j+1]=v; }
+ for (int i=0;i<4;i++) y[4*g+i]=a[i]; }""", (4,), (2,), ("a[j]>v", "a[j]<v")),
+ByHandKernel("insertion in place global", sorted_floats, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); global float *a=y+4*g;
+ for (int i=0;i<4;i++) { float v=x[4*g+i]; int j=i; while (j>0) { if (a[j-1]<=v) break; a[j]=a[j-1]; --j; } a[j]=v; } }""", (4,), (2,), ("a[j-1]<=v", "a[j-1]>=v")),
+ByHandKernel("bubble", sorted_floats, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[4];
+ for (int i=0;i<4;i++) a[i]=x[4*g+i];
+ for (int n=3;n>0;n--) for (int i=0;i<n;i++) if (a[i]>a[i+1]) { float t=a[i]; a[i]=a[i+1]; a[i+1]=t; }
+ for (int i=0;i<4;i++) y[4*g+i]=a[i]; }""", (4,), (2,), ("n=3", "n=2")),
+ByHandKernel("bubble early exit", sorted_floats, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[4];
+ for (int i=0;i<4;i++) a[i]=x[4*g+i];
+ bool swapped=true; for (int n=3;n>0 && swapped;n--) { swapped=false; for (int i=0;i<n;i++) if (a[i]>a[i+1]) { float t=a[i]; a[i]=a[i+1]; a[i+1]=t; swapped=true; } }
+ for (int i=0;i<4;i++) y[4*g+i]=a[i]; }""", (4,), (2,), ("swapped=true; }", "swapped=(i==0); }")),
+ByHandKernel("selection", sorted_floats, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[4];
+ for (int i=0;i<4;i++) a[i]=x[4*g+i];
+ for (int i=0;i<3;i++) { int m=i; for (int j=i+1;j<4;j++) if (a[j]<a[m]) m=j; float t=a[i]; a[i]=a[m]; a[m]=t; }
+ for (int i=0;i<4;i++) y[4*g+i]=a[i]; }""", (4,), (2,), ("a[m]=t", "a[i]=t")),
+ByHandKernel("insertion ints", sorted_wholes, """
+kernel void s(global const int *x, global int *y) { int g=get_global_id(0); int a[4];
+ for (int i=0;i<4;i++) a[i]=x[4*g+i];
+ for (int i=1;i<4;i++) { int v=a[i]; int j=i-1; while (j>=0 && a[j]>v) { a[j+1]=a[j]; j--; } a[j+1]=v; }
+ for (int i=0;i<4;i++) y[4*g+i]=a[i]; }""", (4,), (2,), ("a[j]>v", "a[j]<v")),
+ByHandKernel("rank sort", sorted_floats, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0);
+ for (int i=0;i<4;i++) { int r=0; for (int j=0;j<4;j++) { if (x[4*g+j]<x[4*g+i] || (x[4*g+j]==x[4*g+i] && j<i)) r++; } y[4*g+r]=x[4*g+i]; } }""", (4,), (2,), ("&& j<i", "&& j<=i")),
+ByHandKernel("compare swap", medians, """
+void cas(float *a, float *b) { if (*a > *b) { float t=*a; *a=*b; *b=t; } }
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[3]; a[0]=x[3*g]; a[1]=x[3*g+1]; a[2]=x[3*g+2];
+ cas(&a[0],&a[1]); cas(&a[1],&a[2]); cas(&a[0],&a[1]); y[g]=a[1]; }""", (4,), (2,), ("cas(&a[1],&a[2]); ", "")),
+ByHandKernel("median by ifs", medians, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a=x[3*g],b=x[3*g+1],c=x[3*g+2];
+ if (a>b) { if (b>c) y[g]=b; else if (a>c) y[g]=c; else y[g]=a; } else { if (a>c) y[g]=a; else if (b>c) y[g]=c; else y[g]=b; } }""", (4,), (2,), ("else if (a>c) y[g]=c", "else if (a<c) y[g]=c")),
+ByHandKernel("find first break", first_negative, """
+kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int i; for (i=0;i<8;i++) if (x[8*g+i]<0) break; y[g]=i; }""", (2,), (1,), ("i=0;i<8", "i=1;i<8")),
+ByHandKernel("find first return", first_negative, """
+kernel void s(global const float *x, global int *y) { int g=get_global_id(0); for (int i=0;i<8;i++) if (x[8*g+i]<0) { y[g]=i; return; } y[g]=8; }""", (2,), (1,), ("y[g]=8", "y[g]=7")),
+ByHandKernel("find first helper", first_negative, """
+int f(global const float *p, int n) { for (int i=0;i<n;i++) { if (p[i]>=0) continue; return i; } return n; }
+kernel void s(global const float *x, global int *y) { int g=get_global_id(0); y[g]=f(x+8*g,8); }""", (2,), (1,), ("return n", "return n-1")),
+ByHandKernel("find first while flag", first_negative, """
+kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int found=0,i=0; while (!found && i<8) { if (x[8*g+i]<0) found=1; else i++; } y[g]=i; }""", (2,), (1,), ("i<8", "i<7")),
+ByHandKernel("max if", largest, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float m=x[8*g]; int k=0; for (int i=1;i<8;i++) if (x[8*g+i]>m) { m=x[8*g+i]; k=i; } y[g]=x[8*g+k]; }""", (2,), (1,), ("k=i", "k=i-1")),
+ByHandKernel("count while", counted, """
+kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int c=0; for (int i=0;i<8;i++) { if (!(x[8*g+i]>0)) continue; c++; } y[g]=c; }""", (2,), (1,), ("c=0", "c=1")),
+ByHandKernel("clamp returns", limited, """
+float c(float v) { if (v<-1) return -1; if (v>1) return 1; return v; } kernel void s(global const float *x, global float *y) { int g=get_global_id(0); y[g]=c(x[g]); }""", (16,), (4,), ("v>1)", "v>2)")),
+ByHandKernel("clamp switch", limited, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float v=x[g]; int w=(v<-1)+2*(v>1); switch (w) { case 1: y[g]=-1; break; case 2: v=1; default: y[g]=v; } }""", (16,), (4,), ("v=1;", "v=2;")),
+ByHandKernel("clamp late return", limited, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); if (x[g]<-1) { y[g]=-1; return; } if (x[g]>1) { y[g]=1; return; } y[g]=x[g]; }""", (16,), (4,), ("y[g]=1;", "")),
+ByHandKernel("abs sign ptr", sizes, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float t; if (x[g]<0) t=-x[g]; else t=x[g]; y[g]=t; }""", (16,), (4,), ("else t=x[g]", "")),
+ByHandKernel("bool conv", limited, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); bool b=0.25f*(x[g]>1); bool c=256; _Bool d = x[g]; float v=x[g]; bool neg = v < -1; if (b) v=1; if (neg && c) v=-1; y[g]= c ? v : 0; }""", (16,), (4,), ("c=256", "c=0")),
+ByHandKernel("bool arr", first_negative, """
+kernel void s(global const float *x, global int *y) { int g=get_global_id(0); bool m[8]; for (int i=0;i<8;i++) m[i]=x[8*g+i]<0; int r=8; for (int i=7;i>=0;--i) if (m[i]) r=i; y[g]=r; }""", (2,), (1,), ("i=7", "i=6")),
+]  # fmt: skip
+
+MORE_FAULTS = [
+("insertion private", ("j>=0", "j>0")),
+("insertion private", ("a[j+1]=v", "a[i]=v")),
+("insertion private", ("i<4;i++) { float", "i<3;i++) { float")),
+("insertion private", ("int j=i-1", "int j=i-2")),
+("insertion in place global", ("a[j]=v", "a[j>0?j:0]=v*1.0f+1.0f")),
+("bubble", ("a[i+1]=t", "a[i+1]=a[i]")),
+("selection", ("j=i+1", "j=i+2")),
+("insertion ints", ("j>=0", "j>0")),
+("rank sort", ("<x[4*g+i] ||", ">x[4*g+i] ||")),
+("compare swap", ("*b=t", "*b=*a")),
+("find first break", ("<0)", "<=0)")),
+("find first return", ("y[g]=i; return;", "y[g]=i;")),
+("find first helper", (">=0", ">0")),
+("max if", ("i=1", "i=2")),
+("max if", ("k=0", "k=1")),
+("count while", ("!(x[8*g+i]>0)", "!(x[8*g+i]>=0)")),
+("clamp switch", ("break;", "")),
+("bool conv", ("if (b)", "if (d)")),
+]  # fmt: skip
+"""Other faults of the same kernels."""
