@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.fetched import GROUP, Begun
-from relift.egraph.cost.walked import FROM_SECOND, NOT_AHEAD, PASSED_BY, Passed
+from relift.egraph.cost.walked import FROM_SECOND, NOT_AHEAD, PASSED_BY, SIDE_BY_SIDE, Passed
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
@@ -105,6 +105,7 @@ class Kernel:
             moved = self.bytes + self._read_again(device)[1]
             return moved * (1.0 + _FEW * few) / (device.bandwidth_gbs * 1e9)
         moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
+        moved -= SIDE_BY_SIDE * sum(each.side_by_side(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
         by = sum(each.passed_by(size, device.nearest_bytes) for size, each in walked)
         cycles = self.streamed + FROM_SECOND * again + PASSED_BY * by

@@ -170,8 +170,11 @@ def beside_turned(A: rl.f32[n, m], B: rl.f32[m, n], x: rl.f32[m]):
         (distances, chunks_in_lanes(WIDTH, 1), {"n": 24, "d": 5}),
         (distances, chunks_in_lanes(WIDTH, 3), {"n": 24, "d": 5}),
         (distances, columns_in_lanes(WIDTH), {"n": 24, "d": 5}),
-        (turned, tiles_in_lanes(WIDTH, 2), {"n": 16, "m": 12}),
-        (beside_turned, tiles_in_lanes(WIDTH, 2), {"n": 16, "m": 8}),
+        (turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 12}),
+        (turned, tiles_in_lanes(WIDTH), {"n": 11, "m": 13}),
+        (turned, tiles_in_lanes(WIDTH), {"n": 8, "m": 7}),
+        (beside_turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 8}),
+        (beside_turned, tiles_in_lanes(WIDTH), {"n": 9, "m": 7}),
         (turned, rows_in_lanes(WIDTH), {"n": 18, "m": 7}),
     ],
 )
@@ -203,6 +206,13 @@ def test_the_default_pick_for_a_cpu_has_vectors(name: str) -> None:
     assert ("lift_reduce_seq" in rules) == (
         name == "convolution"
     )  # whose rows share what they load
+
+
+def test_the_default_pick_for_a_table_that_no_tiles_divide_has_tiles() -> None:
+    """Main part and rests are tiles: what lies across is read while it is near."""
+    program = load_program(str(ROOT / "examples" / "transpose.py"))
+    found = optimize(program, {"n": 1999, "m": 2003}, "cpu")
+    assert [s.rule for s in found.derivation.steps].count("tile_map") == 4
 
 
 def test_steps_in_the_windows_of_one_another_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

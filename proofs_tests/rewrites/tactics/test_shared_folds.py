@@ -67,7 +67,7 @@ def products(*, columns: bool, shared_first: bool, epilogue: bool, batch: bool) 
     batch=st.booleans(),
     across=st.booleans(),
     rest=st.sampled_from([0, 0, 3]),
-    steps=st.sampled_from([5, 6, 8]),
+    steps=st.sampled_from([5, 8, 11]),
     policy=st.sampled_from(["reassociate", "exact"]),
 )
 def test_blocks_of_results_compute_the_same(
@@ -119,6 +119,39 @@ def test_what_steps_take_of_their_own_result_stands_beside_what_blocks_go_throug
     A, u, v, x = inputs = random_inputs(low, 0)
     expected = (A + np.outer(u, v)) @ x
     np.testing.assert_allclose(compile_program(low)(*inputs), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_that_no_vector_divides_are_folded_in_vectors_and_a_rest() -> None:
+    """Four rows of eleven share the first eight elements of a vector in lanes, and the last three one by one."""
+    program = products(columns=False, shared_first=False, epilogue=True, batch=False)
+    found = derive(program, blocks_of_folds(4, WIDTH), {"n": 8, "m": 11})
+    assert {"concat_take_drop", "vectorize_reduce", "lift_reduce_seq"} <= {
+        step.rule for step in found.steps
+    }
+    low = replace(program.at({"n": 8, "m": 11}), body=found.result)
+    inputs = random_inputs(low, 0)
+    expected = program.at({"n": 8, "m": 11})(*inputs)
+    np.testing.assert_allclose(compile_program(low)(*inputs), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_lanes_are_of_results_of_several_folds() -> None:
+    """What chunks of rows came to, and the rows that fill none: each of two folds has its lanes."""
+
+    def folded(p):
+        return rl.reduce(rl.add, 0.0, p[0]) + rl.reduce(rl.add, 0.0, p[1])
+
+    @rl.program
+    def columns(A: rl.f32[m, n], B: rl.f32[k, n]):
+        return rl.map(folded, rl.zip(rl.transpose(A), rl.transpose(B)))
+
+    sizes = {"n": 2 * WIDTH + 1, "m": 5, "k": 3}
+    low = derive(columns, blocks_across_results(2, WIDTH), sizes, "exact").result
+    assert (
+        sum(isinstance(t, ReduceSeq) and isinstance(t.type, Array) for t, _ in subterms(low)) == 2
+    )
+    program = replace(columns.at(sizes), body=low)
+    A, B = inputs = random_inputs(program, 0)
+    np.testing.assert_allclose(compile_program(program)(*inputs), A.sum(0) + B.sum(0), rtol=1e-6)
 
 
 def shares(low: Program) -> bool:

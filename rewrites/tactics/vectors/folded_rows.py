@@ -27,12 +27,8 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
-from relift.rewrites.tactics.folds.remainders import (
-    fold_followed_by_rest,
-    fold_here_with_rest,
-    length_of,
-)
-from relift.rewrites.tactics.folds.shared import across_lanes, in_vectors, lifted
+from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest, length_of
+from relift.rewrites.tactics.folds.shared import across_lanes, in_vectors_with_rest, lifted
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, named, row_in_maps
 from relift.rewrites.tactics.groups.tiles import UNROLLED
@@ -98,16 +94,7 @@ def _value(width: int) -> Tactic:
         if isinstance(t.init.type, Tuple):
             by_vectors = (from_neutral(_tuples_in_vectors(n, width)) for n in _TOGETHER)
             return first(*by_vectors, IN_ORDER)(at, place)
-        length = length_of(t.xs)
-        main = length - length % width
-        if main < 2 * width:
-            return IN_ORDER(at, place)
-        whole, rest = (
-            in_vectors(width),
-            then(fold_here_with_rest(main), inside("left")(in_vectors(width))),
-        )
-        in_parts = from_neutral(whole if main == length else rest)
-        return then(attempt(in_parts), IN_ORDER)(at, place)
+        return then(attempt(from_neutral(in_vectors_with_rest(width))), IN_ORDER)(at, place)
 
     return tactic
 
