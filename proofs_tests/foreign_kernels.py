@@ -1,6 +1,6 @@
 """Kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
 
-Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language` and `data_decides` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
+Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language`, `data_decides` and `records` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
 and what devices give on the inputs at which it was found to be wrong.  Exit status 1 where a right one is not
 validated within 30 seconds of the processor or differs on a device, or a wrong one is not refuted or no device shows it.
 """

@@ -16,7 +16,7 @@ FOREIGN = {
     "compiler/idioms/facts/llvm/reading.py": "LLVM begins definitions with @ and %, notes with !",
     "compiler/idioms/facts/names.py": "LLVM writes @ before what a file defines, % before what a function computes",
     "compiler/idioms/replacement/replacing.py": "C's preprocessor begins a line with #",
-    "compiler/foreign/preprocessing.py": "C's preprocessor begins a line with #",
+    "compiler/foreign/reading/preprocessing.py": "C's preprocessor begins a line with #",
     "compiler/text/lexing.py": "C's preprocessor begins a line with #",
 }
 """Files that ask for a sign in the text of another language."""

@@ -3,8 +3,7 @@
 The reader of `text` understands what certificates can stand on, and no more.  Here a C parser reads the text, and every
 work-item of the launch runs it, by the machine of `validation`, which sees races, stray accesses and divergence.
 
-preprocessing  the text as the preprocessor leaves it, whichever compiler that is part of
-parsing     that text through a parser of C; places of what is not understood
+reading     the text as the preprocessor leaves it, through a parser of C, without structs
 expressions a parsed expression as the tree of `text`; types
 functions   the functions, pointers and copies of a group that people use
 effects     assignments inside of expressions

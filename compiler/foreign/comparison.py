@@ -16,7 +16,7 @@ from relift.compiler.foreign.atomics import Updating
 from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.declarations import is_enumeration
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
-from relift.compiler.foreign.parsing import parsed, required_group
+from relift.compiler.foreign.reading.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
 from relift.compiler.foreign.ways.on_inputs import OnInputs
 from relift.compiler.foreign.ways.paths import Ways, followed

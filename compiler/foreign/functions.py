@@ -59,6 +59,13 @@ _RELATIONS = {
     "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
 }  # fmt: skip
 _FAST = ("native_", "half_")
+_SUB_GROUP = (
+    "sub_group_",
+    "intel_sub_group_",
+    "get_sub_group",
+    "get_num_sub_groups",
+    "get_max_sub_group",
+)
 _SATURATED = re.compile(r"convert_(u?(?:char|short|int|long))(2|3|4|8|16)?_sat")
 _TOWARDS_ZERO = re.compile(r"(convert_u?(?:char|short|int|long)(?:2|3|4|8|16)?(?:_sat)?)_rtz")
 _PARTS_OF = re.compile(r"as_(u?(?:char|short|int|long))(2|4|8)?")
@@ -166,6 +173,8 @@ class Loosely(Expressions):
             if self.helpers[function].waits:
                 raise refused(None, f"a call of {function}, which has barriers, in an expression")
             return self.helper_called(function, arguments)
+        if function.startswith(_SUB_GROUP):
+            raise NotUnderstood(f"{function}, which is of as many work-items as a device decides,")
         if COPIES.get(function) == len(arguments):
             return self._copied(function, arguments)
         if is_atomic(function):

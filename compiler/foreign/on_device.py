@@ -25,7 +25,7 @@ from relift.compiler.foreign.parameters import (
     kernel_in,
     parameters_of,
 )
-from relift.compiler.foreign.parsing import parsed
+from relift.compiler.foreign.reading.parsing import parsed
 from relift.compiler.running.arrays.buffers import flatten, unflatten
 from relift.compiler.running.launch import Buffer
 from relift.compiler.running.processes.build_child import UNCACHED, said_of

@@ -104,8 +104,6 @@ class ByHand(WithDeclarations):
         if self.arithmetic.turns < 0:
             raise TooLarge("more turns of loops than the limit allows")
 
-    # ---- definitions
-
     def foreign(self, kernel: Any) -> tuple[Translated, list[tuple[str, Any]]]:
         """A kernel, and its parameters without those in local memory."""
         names: list[str] = []
@@ -122,6 +120,10 @@ class ByHand(WithDeclarations):
                 element = replace(t, pointer=False)
                 self.local.append(Local(name, p.name, self.local_cells[p.name], element, True))
                 self.w.scopes[0][p.name] = Variable(name, element, "array")
+                if p.name in moved:
+                    held = self.w.fresh(p.name)
+                    self.w.emit(1, f"{held} = {name}, 0")
+                    self.w.scopes[0][p.name] = Variable(held, t, "pointer")
                 continue
             names.append(name)
             parameters.append((p.name, t))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from functools import reduce
 from typing import Any
+
+import numpy as np
 
 from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, TooLarge, value_of
 
@@ -136,7 +140,7 @@ class Reassociation:
         numbers = [value_of(v) for v in word if v.op == "real"]
         rest = [v for v in word if v.op != "real"]
         sign = -1.0 if sum(n < 0 for n in numbers) % 2 else 1.0
-        sizes = [n for n in map(abs, numbers) if n != 1.0]
+        sizes = _multiplied(type_, [n for n in map(abs, numbers) if n != 1.0])
         if len(sizes) == 1 and rest and sizes[0] in COPIES:
             one = self._signed(sign, self._chain(type_, rest))
             return self._sum(type_, [one] * int(sizes[0]))
@@ -273,6 +277,18 @@ class Reassociation:
             known = _nothing_of(op, type_) if known is None else known
         constant = self.algebra.whole(known, type_)
         return self.algebra.made(f"any_{op}", type_, *word, constant) if word else constant
+
+
+def _multiplied(type_: str, numbers: list[float]) -> list[float]:
+    """The product of numbers, where it is one of the type: nothing is rounded then."""
+    if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
+        return numbers
+    exact = math.prod(map(Fraction, numbers))
+    with np.errstate(all="ignore"):
+        found = float(FLOATING[type_](math.prod(numbers)))
+    if not math.isfinite(found) or Fraction(found) != exact:
+        return numbers
+    return [] if found == 1.0 else [found]
 
 
 def in_both(x: Symbol, y: Symbol) -> Counter[Symbol]:

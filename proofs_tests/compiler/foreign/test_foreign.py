@@ -12,6 +12,7 @@ from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES
 from proofs_tests.compiler.foreign.given_by_the_language import GIVEN_BY_THE_LANGUAGE
 from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
+from proofs_tests.compiler.foreign.records import RECORDS
 from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.programs import typed
 from relift.compiler.foreign.comparison import ByOthers, drawn_inputs, validate_foreign
@@ -20,7 +21,7 @@ from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
-EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE + DATA_DECIDES
+EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE + DATA_DECIDES + RECORDS
 
 
 @pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
@@ -85,8 +86,13 @@ RIGHT = "y[i] = x[i] * 2;"
     ("body", "before", "why"),
     [
         ("end: goto end;", "", "Label in line 3"),
-        ("struct { int a; } s;", "", "a struct, union or enum in line 3"),
+        ("struct { int a : 3; } s;", "", "the member a, a pointer or a field of bits, in line 3"),
         ("asm(1);", "", "line 3"),
+        (RIGHT, "typedef struct { float a, b; } __attribute__((aligned(16))) P; float f(global const P *p) { return p[0].a; }", "a buffer of structs of several types or with an alignment, in line 1"),
+        (RIGHT, "typedef struct { float a; int b; } P; float f(global const P *p) { return p[0].a; }", "p, a buffer of structs of several types"),
+        (RIGHT, "typedef struct { float a, b; } P; float g(const P *p) { return p[1].a; } float f(global const P *p) { return g(&p[1]); }", "a pointer to a struct in a buffer in line 1"),
+        (RIGHT, "typedef union { float a; uchar4 b; } P; float f(P p) { return p.a; }", "a union of other than numbers of 4 or 8 bytes in line 1"),
+        ("struct p { float a; }; struct p f; y[i] = f.b;", "", "line 3"),
         ("y[i] = x[i] * 02;", "", "the constant 02 in line 3"),
         ("y[i] = z;", "", "the name z in line 3"),
         ("if (i) { y[i] = foo(x[i]); }", "", "the function foo of float in line 3"),
@@ -208,7 +214,7 @@ def test_what_a_function_with_barriers_gives(body: str, verdict: str) -> None:
         ("if (x[i] > 0) y[i] = work_group_reduce_max(x[i]);", "refuted", "divergence"),
         ("y[i] = i ? work_group_reduce_max(x[i]) : 0;", "unknown", "in a part of ?:"),
         ("y[i] = work_group_all(i + 1) && work_group_any(i) ? x[i] * 2 : 0;", "shown", ""),
-        ("y[i] = sub_group_reduce_max(x[i]);", "unknown", "sub_group_reduce_max of float in line 3"),
+        ("y[i] = sub_group_reduce_max(x[i]);", "unknown", "sub_group_reduce_max, which is of as many work-items as a device decides, in line 3"),
         ("y[i] = i > 8 ? fmin(x[i], 0.0f) : x[i] * 2;", "shown", ""),
     ],
 )  # fmt: skip

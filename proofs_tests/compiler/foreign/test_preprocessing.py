@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relift.compiler.foreign.preprocessing import preprocessed
+from relift.compiler.foreign.reading.preprocessing import preprocessed
 from relift.compiler.text.lexing import NotUnderstood
 
 ASKED = "#if {}\nmany;\n#else\nfew;\n#endif\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from relift.compiler.foreign.preprocessing import preprocessed
+from relift.compiler.foreign.reading.preprocessing import preprocessed
+from relift.compiler.foreign.reading.structs import without_structs
 from relift.compiler.text.lexing import NotUnderstood
 from relift.semantics.errors import Unsupported
 
@@ -35,7 +36,7 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
         raise NotUnderstood(f"the attribute {error.text} in line {at}") from None
     except (ParseError, TypeError, AssertionError) as error:
         raise NotUnderstood(_with_line(str(error))) from None
-    return _without_typedefs(tree.ext)
+    return without_structs(_without_typedefs(tree.ext), aligned="aligned" in text)
 
 
 def _without_typedefs(parts: list[Any]) -> list[Any]:
@@ -72,7 +73,7 @@ def _rename(node: Any, meant: dict[str, Any]) -> None:
 def _with_line(said: str) -> str:
     """What the parser says it stands before, in the form of other messages.
 
-    >>> from relift.compiler.foreign.parsing import _with_line
+    >>> from relift.compiler.foreign.reading.parsing import _with_line
     >>> _with_line("k.cl:4:8: before: goto"), _with_line("k.cl: At end of input")
     ('goto in line 4', 'k.cl: At end of input')
     """

@@ -37,7 +37,7 @@ _HARMLESS = re.compile(
 def preprocessed(text: str, file: str, defined: Mapping[str, str]) -> str:
     """The text without directives, comments and macros, on the same lines; raises `NotUnderstood` with the line.
 
-    >>> from relift.compiler.foreign.preprocessing import preprocessed
+    >>> from relift.compiler.foreign.reading.preprocessing import preprocessed
     >>> preprocessed("a; // b \\\\\\n c;\\nd;", "f.cl", {}).split()[2:]
     ['"f.cl"', 'a;', 'd;']
     """

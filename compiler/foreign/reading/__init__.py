@@ -1,0 +1,8 @@
+"""The text of a kernel as it is parsed.  Read in this order:
+
+preprocessing  the text as the preprocessor leaves it, whichever compiler that is part of
+records        what structs and unions are made of
+members        expressions over structs
+structs        a source without them: a variable for each member
+parsing        the text through a parser of C; places of what is not understood
+"""
