@@ -162,7 +162,7 @@ def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str)
         ("y[rotate((uint)i, 32u)] = x[i] * 2;", "shown"),
         ("y[i] = x[i] - -x[i];", "shown"),
         ("y[i] = x[i] / 0.5f;", "shown"),
-        ("y[i] = mix(x[i], 3 * x[i], 0.5f);", "unknown"),  # no number shows it, no law says it
+        ("y[i] = mix(x[i], 3 * x[i], 0.5f);", "shown"),  # by the laws of sums and products
         ("if (x[i] < 0) { y[i] = x[i] * 2; } if (!(x[i] < 0)) { y[i] = x[i] + x[i]; }", "shown"),
         ("if (x[i] < 0) y[i] = x[i] * 2;", "refuted"),
         ("if (x[i] < 0) y[i] = x[i] * 2; else y[i + 8] = 0;", "refuted"),
