@@ -12,6 +12,7 @@ from relift.compiler.foreign.functions import EVENT
 from relift.compiler.text.c_types import INT, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Declaration, Element, Expression, Name, Whole
+from relift.compiler.validation.arithmetic import kind_of
 from relift.compiler.validation.machine import Item, Memory
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code, Variable
@@ -93,6 +94,9 @@ class WithDeclarations(WithBranches):
         self.trees.extents[d.name] = extents
         made = Declaration(replace(t, constant=False), d.name, Whole(cells), None, aligned=128)
         self._declaration(made, depth)
+        if not t.space.of_group:
+            array = self.w.find(d.name).python
+            self.w.emit(depth, f"{array}.kind = {kind_of(t.scalar)!r}")
         if d.init is not None:
             flat = list(_flattened(d.init))
             if len(flat) > cells:

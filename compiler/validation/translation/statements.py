@@ -10,7 +10,7 @@ from relift.compiler.text import tree
 from relift.compiler.text.c_types import RANGES, plain, size_of
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.validation.arithmetic import Arithmetic, kind_of
+from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.translation.expressions import (
     Expressions,
     lanes_of,
@@ -112,7 +112,7 @@ class Translator:
             else:
                 self.w.emit(
                     depth,
-                    f"{name} = Memory({d.name!r}, [{unassigned(plain(t))}]*{cells}, {aligned}, kind={kind_of(t.scalar)!r})",
+                    f"{name} = Memory({d.name!r}, [{unassigned(plain(t))}]*{cells}, {aligned})",
                 )
             self.w.declare(d.name, Variable(name, t, "array"))
         elif t.pointer:

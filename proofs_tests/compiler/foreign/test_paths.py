@@ -62,17 +62,19 @@ def test_inputs_that_a_solver_finds_can_be_drawn() -> None:
     assert drawn_inputs(k.program(), found.inputs)["x"] == [0] * 7 + [-1.0] + [0] * 8
 
 
+@pytest.mark.parametrize("n", ["n", "n[1]"])
 @pytest.mark.parametrize(("number", "verdict"), [("5000000000", "shown"), ("705032704", "refuted")])
-def test_numbers_that_are_chosen_keep_their_type(number: str, verdict: str) -> None:
+def test_numbers_that_are_chosen_keep_their_type(number: str, verdict: str, n: str) -> None:
     """No 64 bits are lost where two ways meet."""
 
     @typed(x=f32[4])
     def large(x: Any) -> Any:
         return rl.map(lambda v: rl.select(v > 0.0, i64(5000000000), i64(1)), x)
 
+    cell = n.replace("1", "0")
     text = (
-        "kernel void k(global const float *x, global long *y) { int i = get_global_id(0); long n = 1; "
-        f"if (x[i] > 0) n = {number}; y[i] = n; }}"
+        "kernel void k(global const float *x, global long *y) { int i = get_global_id(0); "
+        f"long {n}; {cell} = 1; if (x[i] > 0) {cell} = {number}; y[i] = {cell}; }}"
     )
     found = validate_foreign(ByOthers(text, "k", (4,), (4,)), large)
     assert found.verdict == verdict, found.text()
