@@ -12,7 +12,13 @@ from relift.compiler.idioms.facts.names import Counter, bare
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import SCALARS, line_of
 from relift.compiler.idioms.finding import Found
-from relift.semantics.syntax.sizes import Size
+
+_REFUSED = {
+    **dict.fromkeys(("atomicrmw", "cmpxchg", "fence"), "an atomic access"),
+    "callbr": "inline assembly",
+    **dict.fromkeys(("indirectbr", "invoke"), "a computed jump"),
+}
+_JUMPS = frozenset(["setjmp", "_setjmp", "longjmp", "__sigsetjmp"])
 
 
 def refusal(function: Function, module: Module, control: Control | None = None) -> str | None:
@@ -89,7 +95,7 @@ def _stored(relations: Relations, loop: Loop, store: Access | None) -> str:
     assert store is not None, "cannot happen: an address that is not understood is said before"
     array, line = relations.evolution.spelled(store.base), store.instruction.line
     fixed = [n for n in store.index.names() if not isinstance(n, Counter)]
-    if not all(relations.evolution.invariant(Size.atom(n), loop) for n in fixed):
+    if not all(relations.evolution.stays(n, loop) for n in fixed):
         return (
             f"which cells of {array} it stores to is read or computed (line {line}), and two iterations may choose one: only "
             "updates that may come in any order, such as +=, are an idiom there"
@@ -136,20 +142,14 @@ def _other_cell(store: Access | None, reads: Sequence[Access]) -> Access | None:
 def _reason(i: Instruction) -> str | None:
     if "volatile" in i.flags:
         return "a volatile access"
-    if "atomic" in i.flags or i.opcode in ("atomicrmw", "cmpxchg", "fence"):
+    if "atomic" in i.flags:
         return "an atomic access"
-    if i.opcode == "callbr" or (i.opcode == "call" and i.about == "asm"):
-        return "inline assembly"
-    if i.opcode == "call" and library_name(i.about) in (
-        "setjmp",
-        "_setjmp",
-        "longjmp",
-        "__sigsetjmp",
-    ):
-        return f"a call of {library_name(i.about)}"
-    if i.opcode in ("indirectbr", "invoke"):
-        return "a computed jump"
-    return None
+    if i.opcode != "call":
+        return _REFUSED.get(i.opcode)
+    name = library_name(i.about)
+    return (
+        "inline assembly" if i.about == "asm" else f"a call of {name}" if name in _JUMPS else None
+    )
 
 
 def _calls_itself(function: Function, module: Module) -> bool:

@@ -156,13 +156,16 @@ class Size:
             return more
         terms = dict(self.terms)
         for monomial, c in more.terms.items():
-            terms[monomial] = terms.get(monomial, 0) + c
-        return Size(terms)
+            if total := terms.get(monomial, 0) + c:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
+        return Size._of_terms(terms)
 
     __radd__ = __add__
 
     def __neg__(self) -> Size:
-        return Size._of_terms({monomial: -c for monomial, c in self.terms.items()})
+        return _times(self, -1)
 
     def __sub__(self, other: SizeLike) -> Size:
         if isinstance(other, Combined):
@@ -177,10 +180,10 @@ class Size:
         if isinstance(other, Combined):
             return NotImplemented
         factor = Size.of(other)
-        if factor.constant == 1:
-            return self
-        if self.constant == 1:
-            return factor
+        if (by := factor.constant) is not None:
+            return _times(self, by)
+        if (by := self.constant) is not None:
+            return _times(factor, by)
         terms: dict[Monomial, int] = {}
         for left, c in self.terms.items():
             for right, d in factor.terms.items():
@@ -349,18 +352,18 @@ class Size:
 
     def linear_in(self, name: str) -> tuple[Size, Size] | None:
         """`(a, b)` with `self == a*name + b` and `name` in neither, or None."""
-        a, b = dict[Monomial, int](), dict[Monomial, int]()
+        a: dict[Monomial, int] = {}
+        b: dict[Monomial, int] = {}
         for monomial, c in self.terms.items():
-            power, rest = 0, monomial
-            for atom, exponent in monomial:
+            into, rest = b, monomial
+            for place, (atom, power) in enumerate(monomial):
                 if atom == name:
-                    power = exponent
-                    rest = tuple(x for x in monomial if x[0] != name)
+                    if power > 1:
+                        return None
+                    into, rest = a, monomial[:place] + monomial[place + 1 :]
                 elif isinstance(atom, Power) and name in Size.atom(atom).names():
                     return None
-            if power > 1:
-                return None
-            (a if power else b)[rest] = c
+            into[rest] = c
         return (Size._of_terms(a), Size._of_terms(b)) if a else (_number(0), self)
 
     def surely_at_least(self, bound: int) -> bool:
@@ -405,6 +408,10 @@ class Size:
 
 
 SizeLike: TypeAlias = Size | int
+
+
+def _times(size: Size, by: int) -> Size:
+    return size if by == 1 else Size({m: c * by for m, c in size.terms.items()})
 
 
 @lru_cache(1024)

@@ -88,11 +88,12 @@ class Solver:
     steps: int = 0
     _asked: tuple[str, ...] = ()
     _is_known: Callable[..., bool] | None = None
+    _relations: dict[str, Relation] = field(default_factory=dict[str, Relation])
 
     def solutions(self, formula: Expanded) -> Iterator[Values]:
         """Every solution once; raises `TooManySteps`."""
         met: set[frozenset[tuple[str, object]]] = set()
-        for found in self._search(_State(self.facts, {}), [formula], frozenset()):
+        for found in self._search(self._state({}), [formula], frozenset()):
             key = frozenset(found.items())
             if key not in met:
                 met.add(key)
@@ -109,9 +110,13 @@ class Solver:
         """
         self._asked, self._is_known = names, is_known
         try:
-            yield from self._search(_State(self.facts, dict(given)), [formula], frozenset())
+            yield from self._search(self._state(dict(given)), [formula], frozenset())
         finally:
             self._asked, self._is_known = (), None
+
+    def _state(self, env: Values) -> _State:
+        """These values, and nothing to be solved yet."""
+        return _State(self.facts, env, self._relations)
 
     def _leads_nowhere(self, state: _State) -> bool:
         """Whether what would be found is known."""
@@ -147,14 +152,14 @@ class Solver:
 
     def _collected(self, state: _State) -> Iterator[Values]:
         first, *rest = state.collects
-        inner = _State(self.facts, dict(state.env))
+        inner = self._state(dict(state.env))
         found = list(self._search(inner, [first.body], frozenset()))
         names = sorted({n for s in found for n in s if n not in state.env})
         rows = sorted({tuple(str(s.get(n, "")) for n in names) for s in found})
         if len(rows) < first.least:
             return
         lists = {n: tuple(row[i] for row in rows) for i, n in enumerate(names)}
-        after = _State(self.facts, {**state.env, **lists})
+        after = self._state({**state.env, **lists})
         yield from self._search(after, [*rest, *state.waiting], frozenset())
 
     def _of_sets(self, atom: Flat, env: Environment) -> bool:
@@ -174,6 +179,8 @@ class _State:
 
     facts: Facts
     env: Values
+    relations: dict[str, Relation]
+    """The relations of the atoms that were asked, by their words."""
     open: list[_Open] = field(default_factory=list[_Open])
     either: list[_Either] = field(default_factory=list[_Either])
     waiting: list[Flat] = field(default_factory=list[Flat])
@@ -183,18 +190,22 @@ class _State:
         """Look again at what names are in that have got values; false when something cannot hold."""
         if not names:
             return True
+        is_apart = names.isdisjoint
         before, self.open = self.open, []
         atoms: list[Flat] = []
         for o in before:
-            if names.isdisjoint(o.part.mentioned):
+            if is_apart(o.part.mentioned):
                 self.open.append(o)
             else:
                 atoms.append(o.part)
-        if not all(map(self._atom, atoms)):  # what fails soon comes first
-            return False
-        touched = [o.part for o in self.either if not names.isdisjoint(o.part.mentioned)]
+        for atom in atoms:  # what fails soon comes first
+            if not self._atom(atom):
+                return False
+        if not self.either:
+            return True
+        touched = [o.part for o in self.either if not is_apart(o.part.mentioned)]
         if touched:
-            self.either = [o for o in self.either if names.isdisjoint(o.part.mentioned)]
+            self.either = [o for o in self.either if is_apart(o.part.mentioned)]
         return all(map(self._choice, touched))
 
     def take(self, parts: Sequence[Expanded]) -> bool:
@@ -252,8 +263,10 @@ class _State:
 
     def _rows(self, atom: Flat) -> bool | Sequence[Row] | None:
         """Whether an atom holds; where not all its names have values, the rows that it can be, None where they are not listed."""
-        kind, word = atom.kind
-        relation = self.facts.relation(kind.name, word)
+        relation = self.relations.get(atom.words)
+        if relation is None:
+            kind, word = atom.kind
+            relation = self.relations[atom.words] = self.facts.relation(kind.name, word)
         bound = cast("Bound", tuple(map(self.env.get, atom.names)))  # sets are waited for
         if None in bound:
             return relation.matching(bound)
@@ -330,5 +343,6 @@ class _State:
         left = [o for o in self.open if o is not gone]
         either = [o for o in self.either if o is not gone]
         return _State(
-            self.facts, {**self.env, **more}, left, either, list(self.waiting), list(self.collects)
-        )
+            self.facts, {**self.env, **more}, self.relations, left, either,
+            list(self.waiting), list(self.collects),
+        )  # fmt: skip

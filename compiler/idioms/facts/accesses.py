@@ -52,15 +52,18 @@ class Accesses(Evolution):
     def at(self, address: Size, i: Instruction, type_: str = "") -> Access | None:
         """The access of an instruction to an address."""
         type_ = type_ or i.type
-        base = self.base(address)
-        chosen = self.function.values.get(base or "")
-        if base is None or (chosen is not None and chosen.opcode in ("phi", "select")):
+        placed = self.placed(address)
+        if placed is None:
+            return None
+        base, offset = placed
+        chosen = self.function.values.get(base)
+        if chosen is not None and chosen.opcode in ("phi", "select"):
             return None
         try:
             width = size_in_bytes(type_, self.module)
         except NoLayout:
             return None
-        index = (address - Size.atom(base)).divided_by(Size.of(width))
+        index = offset.divided_by(Size.of(width))
         return None if index is None else Access(i, base, index, type_)
 
     def reads_ahead(self, load: Access, store: Access, root: Loop) -> bool:

@@ -21,7 +21,7 @@ class Loop:
     blocks: frozenset[str]
     parent: str | None = None
 
-    @property
+    @cached_property
     def counter(self) -> Counter:
         """The name of the number of iterations that are done: 0, 1, …"""
         return Counter(self.header)
@@ -183,14 +183,18 @@ class Control:
             found.update(dict.fromkeys(loop.blocks, loop))
         return found
 
-    def around(self, block: str) -> list[Loop]:
+    def around(self, block: str) -> Sequence[Loop]:
         """The loops that a block is in, the outermost first."""
-        found: list[Loop] = []
         loop = self.loop_of.get(block)
-        while loop is not None:
-            found.append(loop)
-            loop = self.loops[loop.parent] if loop.parent else None
-        return found[::-1]
+        return self._nests[loop.header] if loop is not None else ()
+
+    @cached_property
+    def _nests(self) -> dict[str, tuple[Loop, ...]]:
+        """Each loop after those that it is in."""
+        found: dict[str, tuple[Loop, ...]] = {}
+        for loop in self.loops.values():  # the outer ones first
+            found[loop.header] = (*(found[loop.parent] if loop.parent else ()), loop)
+        return found
 
     def children(self, loop: Loop) -> list[Loop]:
         """The loops directly inside of a loop."""

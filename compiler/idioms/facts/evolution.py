@@ -13,9 +13,9 @@ C calls it undefined (`nsw`) or the wrap is recorded as a condition.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
@@ -24,6 +24,7 @@ from relift.compiler.idioms.facts.names import Counter, bare, is_constant
 from relift.semantics.syntax.monomials import Atom
 from relift.semantics.syntax.sizes import Size
 
+T = TypeVar("T")
 _WHOLE = re.compile(r"-?\d+$")
 _SWAPPED = {"l": "g", "g": "l"}
 _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -79,12 +80,11 @@ class Evolution:
         self._trips: dict[str, Size | None] = {}
         self._steady = _Steady(self)
 
-    @contextmanager
-    def _unsettled(self) -> Generator[None]:
-        """While something is computed: what is found on the way may be opaque for the time."""
+    def _unsettled(self, compute: Callable[[], T]) -> T:
+        """What is computed; what is found on the way may be opaque for the time."""
         self._computing += 1
         try:
-            yield
+            return compute()
         finally:
             self._computing -= 1
 
@@ -95,25 +95,25 @@ class Evolution:
         if value in self._known:
             return self._known[value]
         is_first = self.is_settled
-        with self._unsettled():
-            found = self._resolved(self.raw(value))
+        found = self._unsettled(lambda: self._resolved(self.raw(value)))
         if is_first:
             self._known[value] = found
         return found
 
     def raw(self, value: str) -> Size:
         """A value as a polynomial in which the phis of loops are opaque."""
+        if value in self._raw:
+            return self._raw[value]
         if _WHOLE.match(value):
             return Size.of(int(value))
         if value in ("false", "null"):
             return Size.of(0)
         if value == "true":
             return Size.of(1)
-        if value not in self._raw:
-            found = self.function.values.get(value)
-            self._raw[value] = Size.atom(value)  # what is found in a circle is opaque
-            if found is not None:
-                self._raw[value] = self._computed(found)
+        found = self.function.values.get(value)
+        self._raw[value] = Size.atom(value)  # what is found in a circle is opaque
+        if found is not None:
+            self._raw[value] = self._computed(found)
         return self._raw[value]
 
     def _resolved(self, size: Size) -> Size:
@@ -217,8 +217,7 @@ class Evolution:
         """`(init, step)` of a phi at the head of a loop whose value is init + step * counter."""
         if value not in self._steps:
             self._steps[value] = None
-            with self._unsettled():
-                self._steps[value] = self._found_step(value)
+            self._steps[value] = self._unsettled(lambda: self._found_step(value))
         return self._steps[value]
 
     def _found_step(self, value: str) -> tuple[Size, Size] | None:
@@ -247,8 +246,7 @@ class Evolution:
         """How often the body of a loop is run, where that is known when it begins, and is not negative."""
         if loop.header not in self._trips:
             self._trips[loop.header] = None
-            with self._unsettled():
-                self._trips[loop.header] = self._counted(loop)
+            self._trips[loop.header] = self._unsettled(lambda: self._counted(loop))
         return self._trips[loop.header]
 
     def is_late(self, loop: Loop) -> bool:
@@ -303,6 +301,10 @@ class Evolution:
         """Whether a polynomial has one value while a loop runs."""
         return self._steady.invariant(size, loop)
 
+    def stays(self, atom: Atom, loop: Loop) -> bool:
+        """Whether an atom has one value while a loop runs."""
+        return self._steady.stays(atom, loop)
+
     @property
     def is_settled(self) -> bool:
         """Whether nothing is being computed: what is found on the way may be opaque for the time."""
@@ -314,13 +316,18 @@ class Evolution:
 
     def base(self, address: Size) -> str | None:
         """The array of an address that is a polynomial."""
+        placed = self.placed(address)
+        return placed[0] if placed is not None else None
+
+    def placed(self, address: Size) -> tuple[str, Size] | None:
+        """The array of an address, and how many bytes behind its begin it is."""
         found = [
             name
             for name in address.names()
-            if self.function.type_of(name) == "ptr" and not isinstance(name, Counter)
+            if not isinstance(name, Counter) and self.function.type_of(name) == "ptr"
         ]
         linear = address.linear_in(found[0]) if len(found) == 1 else None
-        return found[0] if linear is not None and linear[0] == 1 else None
+        return (found[0], linear[1]) if linear is not None and linear[0] == 1 else None
 
     def spelled(self, value: str) -> str:
         """A value as the C file calls it, where it does."""
@@ -344,9 +351,10 @@ class _Steady:
 
     def invariant(self, size: Size, loop: Loop) -> bool:
         """Whether a polynomial has one value while a loop runs."""
-        return all(self._fixed(atom, loop) for atom in size.atoms())
+        return all(self.stays(atom, loop) for atom in size.atoms())
 
-    def _fixed(self, atom: Atom, loop: Loop) -> bool:
+    def stays(self, atom: Atom, loop: Loop) -> bool:
+        """Whether an atom has one value while a loop runs."""
         if isinstance(atom, Quotient):
             return self.invariant(atom.of, loop)
         if isinstance(atom, Counter):

@@ -104,9 +104,9 @@ class Memory(Structure):
         counted = {x.counter for x in inner}
         rest = (a for a in access.index.atoms() if a not in counted)
         return (
-            self.evolution.invariant(Size.atom(access.base), loop)
+            self.evolution.stays(access.base, loop)
             and all(steady)
-            and all(self.evolution.invariant(Size.atom(a), loop) for a in rest)
+            and all(self.evolution.stays(a, loop) for a in rest)
         )
 
     @cached_property

@@ -35,7 +35,6 @@ from relift.compiler.idioms.facts.values.terms import (
     all_of,
     select,
 )
-from relift.semantics.syntax.sizes import Size
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
@@ -48,6 +47,7 @@ class Relations(Alternatives):
         self._known: dict[tuple[str, str], Relation] = {}
         self._builders: dict[str, Expressions] = {}
         self._paths: dict[str, Paths] = {}
+        self._becomes: dict[str, Expression | None] = {}
 
     # ---- for the solver
 
@@ -207,6 +207,11 @@ class Relations(Alternatives):
 
     def _expression(self, loop: Loop, phi: str) -> Expression | None:
         """What a carried value becomes; others may go their own way beside it, and are known where it needs them."""
+        if phi not in self._becomes:
+            self._becomes[phi] = self._made_from(loop, phi)
+        return self._becomes[phi]
+
+    def _made_from(self, loop: Loop, phi: str) -> Expression | None:
         try:
             _, (own, *others) = Expressions(self.evolution, loop).updates(loop, phi)
         except Opaque:
@@ -302,7 +307,7 @@ class Relations(Alternatives):
         """Whether a loop does not change what an expression is."""
         names = (n for part in all_of(e) for n in _named(part))
         carried = any(isinstance(part, Accumulator | Fold | Search) for part in all_of(e))
-        return not carried and all(self.evolution.invariant(Size.atom(n), loop) for n in names)
+        return not carried and all(self.evolution.stays(n, loop) for n in names)
 
     def _is_left(self, value: str, begin: str) -> bool:
         """Whether a value is used after the loop that computes it."""

@@ -30,10 +30,7 @@ def shared(function: Function) -> Function:
     for value, names in function.variables.items():
         kept = sharing.kept(value)
         variables[kept] = tuple(dict.fromkeys((*variables.get(kept, ()), *names)))
-    blocks = {
-        label: tuple(map(sharing.renamed, sharing.left.get(label, block)))
-        for label, block in function.blocks.items()
-    }
+    blocks = {label: tuple(sharing.after(label)) for label in function.blocks}
     assigned = {
         label: tuple((v, sharing.kept(value)) for v, value in found)
         for label, found in function.assigned.items()
@@ -65,7 +62,13 @@ class _Sharing:
         """An instruction over the values that are kept."""
         if self.same.keys().isdisjoint(i.operands):
             return i
-        return i.over(tuple(map(self.kept, i.operands)))
+        return i._replace(operands=tuple(map(self.kept, i.operands)))
+
+    def after(self, block: str) -> list[Instruction]:
+        """What is left of a block; what a phi takes is computed after it, so it is named at the end."""
+        if block not in self.left:  # not reached
+            return list(map(self.renamed, self.function.blocks[block]))
+        return [self.renamed(i) if i.opcode == "phi" else i for i in self.left[block]]
 
     def walk(self) -> None:
         """Look at every block after the one that dominates it."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from relift.compiler.idioms.constraints.solving import Bound, Row
@@ -21,8 +21,8 @@ class Listed:
     """A relation whose rows are listed; they are indexed by the values that are asked for."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self.rows = sorted(set(rows))
-        self._set = frozenset(self.rows)
+        self._set = frozenset(rows)
+        self.rows = sorted(self._set)
         self._indices: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
         self._found: dict[Bound, Sequence[Row]] = {}
 
@@ -73,9 +73,16 @@ class Computed:
     of_last: Callable[[str], Iterable[Row]] | None = None
     about: int = 0
     """How many rows there are, where that is known before they are computed."""
+    _found: dict[Bound, Sequence[Row]] = field(default_factory=dict[Bound, Sequence[Row]])
 
     def matching(self, bound: Bound) -> Sequence[Row]:
         """The rows with these values."""
+        found = self._found.get(bound)
+        if found is None:
+            found = self._found[bound] = self._looked_up(bound)
+        return found
+
+    def _looked_up(self, bound: Bound) -> Sequence[Row]:
         if bound[0] is not None:
             return self._of(self.of_first(bound[0]), bound)
         if bound[-1] is not None and self.of_last is not None:
@@ -93,7 +100,9 @@ class Computed:
     @staticmethod
     def _of(rows: Iterable[Row], bound: Bound) -> Sequence[Row]:
         asked = [(i, v) for i, v in enumerate(bound) if v is not None]
-        return sorted({row for row in rows if all(row[i] == v for i, v in asked)})
+        if len(asked) > 1:
+            rows = [row for row in rows if all(row[i] == v for i, v in asked)]
+        return sorted(set(rows))
 
 
 class Later(Sequence[Row]):
@@ -144,10 +153,8 @@ class Structure:
 
     @cached_property
     def _universe(self) -> Sequence[str]:
-        found = dict.fromkeys(self.function.arguments)
-        for i in self.instructions.values():
-            found.update(dict.fromkeys((str(i), *i.operands)))
-        return tuple(found)
+        named = ((name, *i.operands) for name, i in self.instructions.items())
+        return tuple(dict.fromkeys(chain(self.function.arguments, chain.from_iterable(named))))
 
     @cached_property
     def instructions(self) -> dict[str, Instruction]:

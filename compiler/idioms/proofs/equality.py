@@ -164,8 +164,7 @@ class _Proving:
         """Whether data say which cells are written."""
         evolution, root = self.relations.evolution, self.found.loop
         return not all(
-            isinstance(n, Counter) or evolution.invariant(Size.atom(n), root)
-            for n in store.index.names()
+            isinstance(n, Counter) or evolution.stays(n, root) for n in store.index.names()
         )
 
     def _carrying(self, store: Access) -> Carrying | None:

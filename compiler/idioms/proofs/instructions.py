@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import z3
@@ -305,7 +305,7 @@ class Instructions(ABC):
         if load is None or load.opcode != "load":
             return self._unknown(i.type)
         at = self.value(load.operands[0], "ptr", names)
-        return self._load(replace(load, type=i.type), at, names)
+        return self._load(load._replace(type=i.type), at, names)
 
     @abstractmethod
     def _load(self, i: Instruction, at: Content, names: Mapping[str, Content]) -> Content:

@@ -7,7 +7,6 @@ from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import SCALARS
 from relift.compiler.idioms.lifting.effects import comes_first
-from relift.semantics.syntax.sizes import Size
 
 _DIVIDES = frozenset(["sdiv", "srem", "udiv", "urem", "ashr", "lshr"])
 
@@ -33,4 +32,4 @@ def is_as_before(relations: Relations, root: Loop, load: Instruction) -> bool:
 def is_one_number(relations: Relations, root: Loop, i: Instruction) -> bool:
     """Whether it is a quotient or a rest of what the nest does not change: one number, of which nothing else is known."""
     divides = i.opcode in _DIVIDES and i.type in SCALARS
-    return divides and relations.evolution.invariant(Size.atom(i.name), root)
+    return divides and relations.evolution.stays(i.name, root)

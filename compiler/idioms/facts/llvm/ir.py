@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from relift.compiler.idioms.facts.names import is_global
 
@@ -30,9 +31,8 @@ CASTS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """One instruction: `%name = opcode operands`.
+class Instruction(NamedTuple):
+    """One instruction: `%name = opcode operands`; a tuple, as a long file has tens of thousands.
 
     An operand is the text of a value: `%x` an instruction or an argument, `@g` a global, else a constant.
     `about` is what one kind of instruction says beside: the predicate of a comparison, the function that is called, the
@@ -54,13 +54,6 @@ class Instruction:
 
     def __str__(self) -> str:
         return self.name or f"{self.opcode}@{self.position}"
-
-    def over(self, operands: tuple[str, ...]) -> Instruction:
-        """The same of other operands."""
-        return Instruction(
-            self.name, self.opcode, self.type, operands, self.types, self.about,
-            self.flags, self.labels, self.block, self.position, self.line, self.column,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,7 +115,8 @@ class Function:
         """The instructions that use a value."""
         found: dict[str, list[Instruction]] = {}
         for i in self.instructions():
-            for operand in dict.fromkeys(i.operands):
+            operands = i.operands
+            for operand in operands if len(operands) < 2 else dict.fromkeys(operands):
                 found.setdefault(operand, []).append(i)
         return found
 

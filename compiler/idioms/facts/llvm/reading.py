@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from sys import intern
 from typing import NamedTuple
 
 from relift.compiler.idioms.facts.llvm.ir import (
@@ -88,7 +89,7 @@ def parts(text: str) -> list[str]:
     ['i32 %a', '[2 x i32] %b', '{i32, i32} %c']
     """
     if not _BRACKETS.search(text):
-        return [p.strip() for p in text.split(",")] if text.strip() else []
+        return text.split(", ") if text else []
     found, depth, start, quoted = [], 0, 0, False
     for at, c in enumerate(text):
         if c == '"':
@@ -108,9 +109,8 @@ def parts(text: str) -> list[str]:
 
 def _typed(text: str) -> tuple[str, str]:
     """The type and the value of `TYPE attributes VALUE`."""
-    text = text.strip()
     type_, found, rest = text.partition(" ")
-    if _BRACKETS.search(type_):
+    if not type_.isidentifier():
         depth = 0
         for at, c in enumerate(text):
             depth += (c in "([{<") - (c in ")]}>")
@@ -134,6 +134,17 @@ def _notes(lines: list[str]) -> dict[str, str]:
             name, _, said = line.partition(" = ")
             found[name[1:]] = said.removeprefix("distinct ")
     return found
+
+
+def _described(about: str, notes: Mapping[str, str]) -> tuple[Variable | None, str]:
+    """The variable that a note is about, and what is said of its type."""
+    name = re.search(r'name: "([^"]*)"', about)
+    of = re.search(r"type: !(\d+)", about)
+    scope, line = re.search(r"scope: !(\d+)", about), re.search(r"line: (\d+)", about)
+    found = (
+        Variable(name[1], scope[1] if scope else "", int(line[1]) if line else 0) if name else None
+    )
+    return found, notes.get(of[1], "") if of else ""
 
 
 class _Said(NamedTuple):
@@ -162,6 +173,10 @@ class _Reader:
         default_factory=dict[str | None, tuple[int, int]]
     )
     """The line and the column of each note that was asked for."""
+    said: dict[str, tuple[Variable | None, str]] = field(
+        default_factory=dict[str, "tuple[Variable | None, str]"]
+    )
+    """The variable of each note that was asked for, and what is said of its type."""
     addresses: dict[str, str] = field(default_factory=dict[str, str])
     """Addresses in globals that LLVM writes where they are used, and what they are called here."""
     computed: list[Instruction] = field(default_factory=list[Instruction])
@@ -175,7 +190,7 @@ class _Reader:
                 variadic = True
                 continue
             type_, name = _typed(part)
-            arguments[name.rpartition(" ")[2]] = type_
+            arguments[intern(name.rpartition(" ")[2])] = intern(type_)
         note = re.search(r"!dbg !(\d+)", lines[0])
         about = self.notes.get(note[1], "") if note else ""
         line = re.search(r"\bline: (\d+)", about)
@@ -186,13 +201,13 @@ class _Reader:
             if text.startswith("  ") and text[2] not in " ;":
                 blocks[label].append(self._instruction(text.strip(), label))
             elif m := _LABEL.match(text):
-                label = "%" + m[1]
+                label = intern("%" + m[1])
                 blocks[label] = []
             elif m := _RECORD.match(text):
                 self._variable(m[2], label, is_declared=m[1] == "declare")
         entry = next(iter(blocks), "")
         if self.computed:
-            blocks[entry] = [*(replace(i, block=entry) for i in self.computed), *blocks[entry]]
+            blocks[entry] = [*(i._replace(block=entry) for i in self.computed), *blocks[entry]]
         return Function(
             head[1][1:],
             result[1] if result else "void",
@@ -223,25 +238,19 @@ class _Reader:
         if any("inlinedAt" in self.notes.get(at[1:], "") for at in place):
             return  # a variable of another function
         value = _typed(typed)[1]
-        about = self.notes.get(note[1:], "")
-        name = re.search(r'name: "([^"]*)"', about)
-        if name is None:
+        if note not in self.said:
+            self.said[note] = _described(self.notes.get(note[1:], ""), self.notes)
+        variable, described = self.said[note]
+        if variable is None or (is_declared and "DW_TAG_array_type" not in described):
             return
-        of = re.search(r"type: !(\d+)", about)
-        described = self.notes.get(of[1], "") if of else ""
-        if is_declared and "DW_TAG_array_type" not in described:
-            return
-        scope, line = re.search(r"scope: !(\d+)", about), re.search(r"line: (\d+)", about)
-        self.declared[note] = Variable(
-            name[1], scope[1] if scope else "", int(line[1]) if line else 0
-        )
+        self.declared[note] = variable
         is_value = expression == "!DIExpression()" and value not in ("poison", "undef")
         self.assigned.setdefault(block, []).append((note, value if is_value else ""))
         if is_declared or expression != "!DIExpression()":
             return
-        self.variables.setdefault(value, []).append(name[1])
+        self.variables.setdefault(value, []).append(variable.name)
         if "DW_ATE_unsigned" in described or "typedef" in described:
-            self.unsigned.add(name[1])
+            self.unsigned.add(variable.name)
 
     def _instruction(self, text: str, block: str) -> Instruction:
         end = text.find(", !")
@@ -250,20 +259,18 @@ class _Reader:
         name = ""
         if text[0] == "%" and (m := _NAMED.match(text)):
             name, text = m[1], text[m.end() :]
-        before, text = _flags(text)
-        opcode, _, text = text.partition(" ")
-        after, text = _flags(text)
-        truth = opcode == "load" and self.notes.get(attached.get("range", "")) in _TRUTH
-        flags = (*before, *after, *(("truth",) if truth else ()))
+        flags, opcode, text = _opcode(text)
+        if "range" in attached and opcode == "load" and self.notes.get(attached["range"]) in _TRUTH:
+            flags.append("truth")
         found = self._read(opcode, text)
-        operands = tuple(map(self._operand, found.operands)) if "(" in text else found.operands
+        given = map(self._operand, found.operands) if "(" in text else found.operands
         self.position += 1
         line, column = self._place(attached.get("dbg"))
         if "llvm.loop" in attached:
             self._extent(block, attached["llvm.loop"])
         return Instruction(
-            name, found.opcode, found.type, operands, found.types, found.about,
-            frozenset(flags), found.labels, block, self.position, line, column,
+            intern(name), intern(found.opcode), intern(found.type), _once(given), _once(found.types),
+            found.about, frozenset(flags), _once(found.labels), block, self.position, line, column,
         )  # fmt: skip
 
     def _operand(self, text: str) -> str:
@@ -371,16 +378,27 @@ def _array_phi(rest: str) -> tuple[str, str, str]:
     return type_, " [ ", value.removeprefix("[ ")
 
 
-def _flags(text: str) -> tuple[list[str], str]:
-    """The flags that a text begins with, and the rest."""
-    found: list[str] = []
-    while (word := text.partition(" "))[0] in _FLAGS:
-        found.append(word[0])
-        text = word[2]
-    return found, text
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts, each of them one object in the whole graph: it is looked up often, and no letters are compared then."""
+    return tuple(map(intern, texts))
+
+
+def _opcode(text: str) -> tuple[list[str], str, str]:
+    """The flags before and after the word that says what an instruction does, that word, and the rest."""
+    flags: list[str] = []
+    opcode, _, rest = text.partition(" ")
+    while opcode in _FLAGS:
+        flags.append(opcode)
+        opcode, _, rest = rest.partition(" ")
+    while (word := rest.partition(" "))[0] in _FLAGS:
+        flags.append(word[0])
+        rest = word[2]
+    return flags, opcode, rest
 
 
 def _branch(rest: str) -> _Said:
+    if rest.startswith("label %") and '"' not in rest:
+        return _Said("br", "void", (), labels=(rest[6:],))
     if m := _CONDITIONAL.match(rest):
         return _Said("br", "void", (m[1],), labels=(m[2], m[3]))
     condition = () if rest.startswith("label") else (_typed(parts(rest)[0])[1],)

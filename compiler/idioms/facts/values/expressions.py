@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from relift.compiler.idioms.facts.accesses import Accesses
+from relift.compiler.idioms.facts.accesses import Access, Accesses
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.numbers import BITS, literal_of
@@ -141,7 +141,7 @@ class Expressions:
 
     def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
-        return isinstance(name, Counter) or self.evolution.invariant(Size.atom(name), self.root)
+        return isinstance(name, Counter) or self.evolution.stays(name, self.root)
 
     def _computed(self, i: Instruction, kind: str) -> Expression:
         if i.opcode == "load":
@@ -158,7 +158,7 @@ class Expressions:
             self._is_not_negative(i, given[:1])
         if compares_without_signs(i, given):
             self._is_not_negative(i, given)
-            i = replace(i, flags=i.flags | {"samesign"})
+            i = i._replace(flags=i.flags | {"samesign"})
         return operation(i, given, kind)
 
     def _is_not_negative(self, i: Instruction, before: Sequence[Expression]) -> None:
@@ -186,6 +186,9 @@ class Expressions:
         return replace(found, type=kind)
 
     def _load(self, i: Instruction, kind: str) -> Expression:
+        access = self.evolution.accesses.get(i.position)
+        if access is not None:
+            return self._cell(access, i, kind)
         return self._read(self.evolution.of(i.operands[0]), i, kind)
 
     def _read(self, address: Size, i: Instruction, kind: str) -> Expression:
@@ -198,7 +201,10 @@ class Expressions:
                 and pointer.opcode in ("phi", "select")
             ):
                 return self._chosen(address, pointer, i, kind)
-        access = self.evolution.at(address, i)
+        return self._cell(self.evolution.at(address, i), i, kind)
+
+    def _cell(self, access: Access | None, i: Instruction, kind: str) -> Expression:
+        """What is read of an array that the loops do not change to another."""
         if access is None or not self.plain(access.base):
             raise Opaque(f"a load from an address that is not understood (line {i.line})")
         read = Read(
