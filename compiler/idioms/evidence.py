@@ -102,6 +102,8 @@ def evidence(
             make_hostile(case, random)
         difference: str | None
         try:
+            _require_sizes(lifted, case)
+            _require_limits(relations, case)
             if beside is not None:
                 _interpreted(beside, _for_another(beside, case))
             for other in others:
@@ -137,6 +139,33 @@ def _for_another(lifted: Lifted, case: Case) -> Case:
 
 
 # ---- what can be run
+
+
+def _require_sizes(lifted: Lifted, case: Case) -> None:
+    """Raise `NotRun` where a size is not what the numbers say: one of them would have been below zero."""
+    for name, meaning in lifted.sizes.items():
+        if any(not isinstance(a, str) or a not in case.values for a in meaning.atoms()):
+            continue
+        if meaning.evaluate(case.values) != case.sizes[name]:
+            raise NotRun("the numbers that were drawn give other sizes")
+
+
+def _require_limits(relations: Relations, case: Case) -> None:
+    """Raise `NotRun` where a number that has fewer bits in C would leave them: a loop may then never end."""
+    function, control = relations.function, relations.control
+    for name, (least, most) in function.limits.items():
+        ends = [case.values[name]] if name in case.values else []
+        if name in function.values:
+            size = relations.evolution.of(name)
+            for loop in control.around(function.values[name].block):
+                last = relations.evolution.trips(loop)
+                if last is not None:
+                    size = size.substitute({loop.counter: last})
+            if not size.names() <= case.values.keys():
+                raise NotRun("how far a counter of few bits goes is not drawn")
+            ends.append(case.number(size))
+        if not all(least <= end <= most for end in ends):
+            raise NotRun("a counter of few bits would leave them")
 
 
 def _result(relations: Relations, found: Found) -> bool:

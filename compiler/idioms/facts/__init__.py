@@ -1,6 +1,7 @@
 """C as relations.
 
-llvm         the compiler, and its text as a graph in one normal form; `sharing`: one value for what is computed or read twice
+llvm         the compiler, and its text as a graph in one normal form; `widening`: counters
+             of few bits as numbers of 32; `sharing`: one value for what is computed or read twice
 control      dominance, loops
 evolution    integers and addresses as polynomials over the counters of loops; `accesses`: loads and stores by them
 values       a value as an expression; which updates are order-independent

@@ -71,6 +71,8 @@ class Evolution:
         self.function, self.control, self.module = function, control, module
         self.wraps: dict[str, str] = {}
         """What is assumed of a value that may wrap, in words."""
+        self.bounds: dict[str, tuple[int, int]] = {}
+        """The least and the greatest number that it is then, where its type holds others."""
         self.endings: dict[str, int | None] = {}
         """How often loops go on at most that are not counted, by the blocks that enter them; None where that is not shown."""
         self._raw: dict[str, Size] = {}
@@ -137,6 +139,8 @@ class Evolution:
                 return -1 - self.raw(a)
             case "sext" | "zext":
                 return self._extended(i)
+            case "ashr" if "exact" in i.flags:
+                return self._cut(i)
             case "getelementptr":
                 return self._address(i)
             case "phi" if len(set(i.operands)) == 1:
@@ -155,7 +159,11 @@ class Evolution:
             if by is None or not 0 <= by < 31:
                 return Size.atom(i.name)
             b = Size.of(2**by)
-        if "nsw" not in i.flags and not (i.opcode == "add" and "nuw" in i.flags):
+        if i.name in self.function.limits:
+            least, most = self.bounds[i.name] = self.function.limits[i.name]
+            said = f"{self.spelled(i.name)} (line {i.line})"
+            self.wraps[i.name] = f"{said} stays from {least} to {most}, as its type does"
+        elif "nsw" not in i.flags and not (i.opcode == "add" and "nuw" in i.flags):
             self.wraps[i.name] = f"{self.spelled(i.name)} (line {i.line}) does not wrap"
         match i.opcode:
             case "add":
@@ -164,6 +172,19 @@ class Evolution:
                 return a - b
             case _:
                 return a * b
+
+    def _cut(self, i: Instruction) -> Size:
+        """The lower half of a number times a power of two, as LLVM writes an index of 32 bits that it computed with 64."""
+        inner = self.function.values.get(i.operands[0])
+        far = self.raw(i.operands[1]).constant
+        if inner is None or inner.opcode != "shl" or inner.operands[1] != "32" or i.type != "i64":
+            return Size.atom(i.name)
+        if far is None or not 0 <= far <= 32:
+            return Size.atom(i.name)
+        times, of = 1 << (32 - far), inner.operands[0]
+        self.bounds[i.name] = -(2**31) * times, (2**31 - 1) * times
+        self.wraps[i.name] = f"{self.spelled(of)} (line {inner.line}) does not wrap"
+        return self.raw(of) * times
 
     def _extended(self, i: Instruction) -> Size:
         """A wider integer: the same number, unless an unsigned one stands for a negative one."""

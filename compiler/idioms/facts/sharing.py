@@ -7,7 +7,7 @@ until something may write to memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -26,13 +26,20 @@ def shared(function: Function) -> Function:
     sharing.walk()
     if not sharing.same:
         return function
+    blocks = {label: tuple(sharing.after(label)) for label in function.blocks}
+    return renamed(function, blocks, sharing.kept)
+
+
+def renamed(
+    function: Function, blocks: Mapping[str, tuple[Instruction, ...]], kept: Callable[[str], str]
+) -> Function:
+    """A function of these blocks, where some values stand for others."""
     variables: dict[str, tuple[str, ...]] = {}
     for value, names in function.variables.items():
-        kept = sharing.kept(value)
-        variables[kept] = tuple(dict.fromkeys((*variables.get(kept, ()), *names)))
-    blocks = {label: tuple(sharing.after(label)) for label in function.blocks}
+        own = kept(value)
+        variables[own] = tuple(dict.fromkeys((*variables.get(own, ()), *names)))
     assigned = {
-        label: tuple((v, sharing.kept(value)) for v, value in found)
+        label: tuple((v, kept(value)) for v, value in found)
         for label, found in function.assigned.items()
     }
     return replace(function, blocks=blocks, variables=variables, assigned=assigned)

@@ -282,6 +282,9 @@ class Instructions(ABC):
                 return self._address(i, given)
             case "load":
                 return self._load(i, given[0], names)
+            case "ashr" if i.name in self.evolution.bounds:  # of what was shifted up by half
+                of = self.value(self.function.values[i.operands[0]].operands[0], i.type, names)
+                return of * 2 ** (32 - int(i.operands[1]))
             case "icmp" | "fcmp":
                 if any(isinstance(x, Address) for x in given):
                     if not all(isinstance(x, Address) for x in given):

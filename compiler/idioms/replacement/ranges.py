@@ -125,8 +125,10 @@ def _outside(size: Size, i: Instruction, relations: Relations) -> tuple[str, set
         low.append(f"relift_below({product})" if counters else product)
         high.append(f"relift_above({product})" if counters else product)
     kind = i.types[0] if i.opcode in _WIDENED else i.type
-    most = f"0x{(1 << (_BITS[kind] - 1)) - 1:x}LL"
-    least = "0" if i.opcode in _WIDENED else f"-{most} - 1"
+    bounds = relations.evolution.bounds.get(i.name)
+    end = bounds[1] if bounds else (1 << (_BITS[kind] - 1)) - 1
+    most = f"0x{end:x}LL"
+    least = "0" if i.opcode in _WIDENED or (bounds and not bounds[0]) else f"-{most} - 1"
     leaves = f"{' + '.join(low) or '0'} < {least} || {' + '.join(high) or '0'} > {most}"
     return (f"{''.join(runs)}({leaves})" if runs else leaves), values
 

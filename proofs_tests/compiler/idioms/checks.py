@@ -48,5 +48,6 @@ FILES = (
     "searches",
     "bins",
     "bits",
+    "counters",
 )
 FUNCTIONS = [(file, name) for file in FILES for name in expected(file)]

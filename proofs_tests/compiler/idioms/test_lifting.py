@@ -50,6 +50,31 @@ def test_every_idiom_is_a_program_that_agrees(file: str) -> None:
     assert all("DIFFERS" not in said for said in wrong.values())
 
 
+@pytest.mark.parametrize(
+    ("function", "leaves"),
+    [
+        ("scaled_by_short", False), ("up_to_a_byte", False), ("two_hundred", False), ("bytes_downwards", False),
+        ("short_at_least_once", False), ("reversed_by_word", False), ("bounded_by_a_short", False),
+        ("short_below_int", True), ("every_second_word", True), ("between_shorts", True), ("place_by_short", True),
+    ],
+)  # fmt: skip
+def test_a_counter_of_few_bits_stays_in_them(function: str, leaves: bool) -> None:
+    """That is a condition where the test of the loop does not show it."""
+    (found,) = [i for i in lifted("counters").idioms if i.function == function]
+    assert any("stays from -32768 to 32767" in said for said in found.conditions) is leaves
+
+
+def test_inputs_have_the_sizes_that_their_numbers_give(tmp_path: Path) -> None:
+    """A number below zero that a condition rules out is not drawn as another one."""
+    file = tmp_path / "between.c"
+    file.write_text(
+        "void f(float *y, const float *x, unsigned lo, unsigned hi) "
+        "{ for (unsigned i = lo; i <= hi; i++) y[i] = 2 * x[i]; }\n"
+    )
+    (found,) = rl.lift(file, runs=400).idioms
+    assert str(found.evidence) == "agrees with the compiled C on 400 drawn inputs"
+
+
 def program(file: str, function: str) -> str:
     """The text of a program without the name of its function."""
     (found,) = [i for i in lifted(file).idioms if i.function == function]

@@ -100,6 +100,9 @@ class Function:
     )
     """By block, in order: a variable, and the value that it gets; an empty one where that is not known."""
 
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """What has fewer bits in C than here: the least and the greatest number that it is taken to be."""
+
     def instructions(self) -> Iterator[Instruction]:
         """All instructions, block by block."""
         for block in self.blocks.values():

@@ -19,6 +19,7 @@ from relift.compiler.idioms.facts.llvm.ir import (
     Variable,
 )
 from relift.compiler.idioms.facts.sharing import shared
+from relift.compiler.idioms.facts.widening import widened
 from relift.processes.collecting import uncollected
 
 _NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
@@ -67,7 +68,7 @@ def module_of(text: str, file: str) -> Module:
         if line.startswith("define "):
             body = [line]
         elif line == "}" and body is not None:
-            found = shared(_Reader(notes).function(body))
+            found = shared(widened(_Reader(notes).function(body)))
             functions[found.name] = found
             body = None
         elif body is not None:
