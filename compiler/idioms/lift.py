@@ -40,7 +40,7 @@ from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import line_of
 from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.finding import Found, Search, covers, find, kept
-from relift.compiler.idioms.lifting.effects import Dependent, effect_of, written_beside
+from relift.compiler.idioms.lifting.effects import Dependent, effect_of, looked_up, written_beside
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import passed_over, refusal
 from relift.files import temporary_folder
@@ -120,10 +120,22 @@ class LiftedIdiom:
             *lengths,
             *dict.fromkeys(whole),
             *(c.text for c in known.conditions),
+            *self._looked_up(),
             *self._beside(),
             *everywhere,
             *wraps,
         )
+
+    def _looked_up(self) -> Iterator[str]:
+        """That nothing is written where the nest looks up lengths and pointers each time."""
+        assert self.lifted is not None, "cannot happen: only a program has conditions"
+        known, loop, target = self.relations, self.found.loop, self.lifted.target.value
+        is_array = known.function.type_of(target) == "ptr"
+        written = (*((target,) if is_array else ()), *written_beside(known, loop, target))
+        spelled = known.evolution.spelled
+        for array in looked_up(known, loop):
+            others = (w for w in written if w != array and array not in self.lifted.reads)
+            yield from (f"{spelled(array)} and {spelled(w)} do not overlap" for w in others)
 
     def _beside(self) -> Iterator[str]:
         """That what the loop writes to other arrays is not what is read or written here."""

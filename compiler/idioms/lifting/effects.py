@@ -190,6 +190,16 @@ def written_beside(relations: Relations, root: Loop, target: str) -> Iterator[st
     return (base for base in dict.fromkeys(found) if base != target)
 
 
+def looked_up(relations: Relations, root: Loop) -> Iterator[str]:
+    """The arrays in which a nest looks up what it does not change: lengths and pointers that are fields of structures."""
+    found = (
+        a.base
+        for name, a in relations.accesses_of(root)
+        if not a.is_store and relations.evolution.stays(name, root)
+    )
+    return iter(dict.fromkeys(found))
+
+
 def _turns(relations: Relations, root: Loop, block: str) -> list[tuple[Loop, Turn]]:
     found: list[tuple[Loop, Turn]] = []
     for loop in relations.control.around(block):

@@ -172,7 +172,7 @@ class Instructions(ABC):
         if i is not None and i.block in self.root.blocks:
             if is_one_number(self.relations, self.root, i):
                 return self.scalars.named(name, SCALARS[type_])
-            return self._unknown(type_)
+            return Address(name, z3.IntVal(0)) if self._is_pointer_read(i) else self._unknown(type_)
         if i is not None and i.opcode in _FOLLOWED:
             return self._computed(i, {}, z3.BoolVal(True))
         if i is not None and i.opcode == "load" and type_ in SCALARS:
@@ -203,7 +203,15 @@ class Instructions(ABC):
         return self._cell(access.base, self.size(access.index, names), i.type)
 
     def _is_fixed(self, array: str) -> bool:
-        return is_global(array) or array in self.function.arguments
+        if is_global(array) or array in self.function.arguments:
+            return True
+        i = self.function.values.get(array)
+        return i is not None and self._is_pointer_read(i)
+
+    def _is_pointer_read(self, i: Instruction) -> bool:
+        """Whether it is a pointer that the nest reads, and that is the same in each iteration: the field of a structure."""
+        is_read = i.opcode == "load" and i.type == "ptr"
+        return is_read and self.evolution.stays(i.name, self.root)
 
     def _unknown(self, type_: str) -> Content:
         if type_ == "ptr":
@@ -280,6 +288,8 @@ class Instructions(ABC):
                 return given[0]
             case "getelementptr":
                 return self._address(i, given)
+            case "load" if self._is_pointer_read(i):
+                return Address(i.name, z3.IntVal(0))
             case "load":
                 return self._load(i, given[0], names)
             case "ashr" if i.name in self.evolution.bounds:  # of what was shifted up by half

@@ -49,5 +49,6 @@ FILES = (
     "bins",
     "bits",
     "counters",
+    "structures",
 )
 FUNCTIONS = [(file, name) for file in FILES for name in expected(file)]

@@ -34,6 +34,8 @@ INSIDE = {  # what these find is used inside the function, or given there: it is
     "two_sums", "integral", "place_of_least", "place_of_most", "second_largest", "solve", "csr_onto_itself",
     "overlapping_rows", "scattered_rows", "norm_of_grid", "sum_of_batches", "moved_down_often",
     "of_no_use", "of_no_use_alone", "of_no_use_under_a_condition", "of_no_use_in_rows", "powers",
+    "up_to_what_is_pointed_at", "fields_scaled", "fields_by_value", "dot_of_fields", "product_of_structures",
+    "rows_of_a_structure", "grid_of_a_structure", "fields_of_fields",
 }  # fmt: skip
 
 
