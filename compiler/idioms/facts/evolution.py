@@ -299,6 +299,9 @@ class Evolution:
             return None
         if self.is_late(loop):
             found = found + 1
+        often = found.constant
+        if often is not None and often < (1 if self.is_late(loop) else 0):
+            return None  # what it waits for comes when its counter has wrapped
         return found if self.invariant(found, loop) else None
 
     def _count(self, predicate: str, left: Size, right: Size, loop: Loop) -> Size | None:

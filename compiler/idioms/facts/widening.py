@@ -90,7 +90,12 @@ class _Widening:
         while wrong := [n for n, of in found.items() if not self._are_wide(n, of, found)]:
             for name in wrong:
                 del found[name]
-        return {*found} if any(o in self.signs for of in found.values() for o in of) else set()
+        kept: set[str] = set()
+        while (
+            more := {n for n, of in found.items() if not {*self.signs, *kept}.isdisjoint(of)} - kept
+        ):
+            kept |= more
+        return kept
 
     def _are_wide(self, name: str, of: Sequence[str], others: Collection[str]) -> bool:
         sign = self._sign((name,)) or "s"
@@ -136,7 +141,7 @@ class _Widening:
         update = self.function.values.get(back[0]) if len(back) == len(entry) == 1 else None
         if update is None or update.opcode != "add" or update.operands[0] != phi.name:
             return None
-        if not is_constant(update.operands[1]):
+        if not is_constant(update.operands[1]) or _is_undefined(entry[0], *update.operands):
             return None
         return _Counter(phi, update, entry[0], int(update.operands[1]), loop)
 
@@ -149,16 +154,16 @@ class _Widening:
         return self.function.users.get(name, [])
 
     def _of_argument(self, name: str) -> str:
-        """The sign of an argument that is only made wider, or compared with counters of that sign; else nothing."""
+        """The sign of an argument that counters are compared or begin with, or that is only made wider; else nothing."""
         users = self._users(name)
-        sign = self._sign((name,)) or next((s for i in users if (s := self.signs.get(i.name))), "")
-        only = all(
-            _EXTENDED.get(i.opcode) == sign
-            or (i.opcode == "phi" and self.signs.get(i.name) == sign)
-            or (i.opcode == "icmp" and any(self.signs.get(o) == sign for o in i.operands))
-            for i in users
-        )
-        return sign if users and only else ""
+        for i in users:
+            if i.opcode == "phi" and i.name in self.signs:
+                return self.signs[i.name]
+            signs = [self.signs[o] for o in i.operands if o in self.signs]
+            if i.opcode == "icmp" and signs:
+                return signs[0]
+        sign = self._sign((name,))
+        return sign if all(_EXTENDED.get(i.opcode) == sign for i in users) else ""
 
     # ---- instructions over wider values
 
@@ -173,6 +178,8 @@ class _Widening:
             return [i]
         asked = _EXTENDED.get(i.opcode)
         if asked is not None and (asked == signs[0] or "nneg" in i.flags):
+            if i.type in BITS:
+                return [i._replace(opcode="trunc", types=("i32",), flags=frozenset())]
             if i.type == "i32":
                 self.same[i.name] = i.operands[0]
                 return []
@@ -208,9 +215,9 @@ class _Widening:
     def _wide(self, value: str, sign: str, type_: str) -> str:
         """A value of few bits as its number."""
         if is_constant(value):
-            number = {"true": 1, "false": 0}.get(value)
-            number = int(value) if number is None else number
-            return str(number % 2 ** BITS[type_] if sign == "u" else number)
+            if _is_undefined(value):
+                return value
+            return str(int(value) % 2 ** BITS[type_] if sign == "u" else int(value))
         if self.signs.get(value) == sign:
             return value
         opcode = "sext" if sign == "s" else "zext"
@@ -250,6 +257,8 @@ class _Widening:
         if c.update.block == c.phi.block and self._is_left(c):
             return True  # it adds once more where the test fails
         for tested, predicate, bound in self._tests(c):
+            if _is_undefined(bound):
+                continue
             known = int(self._wide(bound, sign, c.phi.type)) if is_constant(bound) else None
             start = first
             if tested == c.update.name:  # the first iteration adds before anything is asked
@@ -287,6 +296,10 @@ class _Widening:
             predicate, (left, right) = test.about.split()[-1], test.operands
             predicate = predicate if inside[0] else negated(predicate)
             yield (name, predicate, right) if left == name else (name, swapped(predicate), left)
+
+
+def _is_undefined(*values: str) -> bool:
+    return any(v in ("undef", "poison") for v in values)
 
 
 def _chosen(i: Instruction) -> tuple[str, ...]:
