@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofs_tests.compiler.idioms.checks import FILES, FUNCTIONS, compiled, expected
-from proofs_tests.compiler.idioms.long_files import one_function
+from proofs_tests.compiler.idioms.long_files import dense, one_function
 from relift.compiler.idioms.facts.llvm.source import module
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Search, find
@@ -142,3 +142,10 @@ def test_what_lies_in_one_array_is_not_listed_to_find_what_is_in_a_long_function
     assert {(a, b) for a, b in pairs if a == store} == set(same.matching((store, None)) or ())
     assert {(a, b) for a, b in pairs if b == other} == set(same.matching((None, other)) or ())
     assert same.holds((store, other))
+
+
+def test_the_fixtures_are_one_file_where_their_speed_is_measured(tmp_path: Path) -> None:
+    """What stands between the functions of all fixtures compiles together."""
+    file = tmp_path / "long.c"
+    file.write_text(dense(1), encoding="utf-8")
+    assert module(file).functions
