@@ -61,7 +61,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     tiles_in_lanes,
 )
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
-from relift.rewrites.tactics.vectors.strips import strips_in_lanes
+from relift.rewrites.tactics.vectors.strips import folds_in_strips, strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
@@ -99,6 +99,8 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
         for block in blocks_of(nest.rows, nest.columns, device)[:_BLOCKS]:
             yield blocks_of_pairs(block)
             yield blocks_of_pairs(replace(block, packed=False))
+        if padding_blocks(nest.rows, nest.columns, device):
+            yield from (folds_in_strips(device.vector_width, down) for down in _ROWS)
         if nest.batches == 1:
             for block in padding_blocks(nest.rows, nest.columns, device)[:_BLOCKS]:
                 yield blocks_of_pairs(block)

@@ -30,7 +30,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     rows_in_lanes,
     tiles_in_lanes,
 )
-from relift.rewrites.tactics.vectors.strips import strips_in_lanes
+from relift.rewrites.tactics.vectors.strips import folds_in_strips, strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import subterms
@@ -164,9 +164,26 @@ def beside_turned(A: rl.f32[n, m], B: rl.f32[m, n], x: rl.f32[m]):
     return rl.map(of_row, rl.zip(A, rl.transpose(B)))
 
 
+@rl.program
+def batched(A: rl.f32[r, n, d], B: rl.f32[r, d, m]):
+    """Products of pairs of tables."""
+
+    def cell(x, y):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+    def of_pair(p):
+        return rl.map(lambda x: rl.map(lambda y: cell(x, y), rl.transpose(p[1])), p[0])
+
+    return rl.map(of_pair, rl.zip(A, B))
+
+
 @pytest.mark.parametrize(
     ("program", "tactic", "sizes"),
     [
+        (batched, folds_in_strips(WIDTH, 4), {"r": 2, "n": 7, "m": 11, "d": 3}),
+        (batched, folds_in_strips(WIDTH, 3), {"r": 3, "n": 10, "m": 5, "d": 2}),
+        (batched, folds_in_strips(WIDTH, 8), {"r": 1, "n": 6, "m": 8, "d": 4}),
+        (batched, rows_in_lanes(WIDTH), {"r": 2, "n": 2, "m": 15, "d": 3}),
         (distances, chunks_in_lanes(WIDTH, 1), {"n": 24, "d": 5}),
         (distances, chunks_in_lanes(WIDTH, 3), {"n": 24, "d": 5}),
         (distances, columns_in_lanes(WIDTH), {"n": 24, "d": 5}),
@@ -181,7 +198,7 @@ def beside_turned(A: rl.f32[n, m], B: rl.f32[m, n], x: rl.f32[m]):
 def test_maps_in_lanes_compute_the_same(
     program: Program, tactic: Tactic, sizes: dict[str, int]
 ) -> None:
-    """Rows in the lanes of chunks, their columns copied before or not, and tiles of a transposed array."""
+    """Rows in the lanes of chunks, their columns copied before or not, tiles of a transposed array, and folds with rests."""
     same(program, lowered(program, tactic, sizes), sizes)
 
 
@@ -213,6 +230,14 @@ def test_the_default_pick_for_a_table_that_no_tiles_divide_has_tiles() -> None:
     program = load_program(str(ROOT / "examples" / "transpose.py"))
     found = optimize(program, {"n": 1999, "m": 2003}, "cpu")
     assert [s.rule for s in found.derivation.steps].count("tile_map") == 4
+
+
+def test_the_default_pick_for_products_that_no_blocks_divide_shares_what_it_reads() -> None:
+    """Rows of a work-item share vectors of columns, and what fills no vector is in narrower ones."""
+    found = optimize(batched, {"r": 63, "n": 61, "m": 59, "d": 67}, "cpu")
+    rules = [s.rule for s in found.derivation.steps]
+    assert rules.count("lift_reduce_seq") == 2  # the strips, and the rows that fill none
+    assert rules.count("vectorize_map") >= 4
 
 
 def test_steps_in_the_windows_of_one_another_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,15 +285,17 @@ def tables_in_registers() -> Tactic:
     True
     """
 
-    def table(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if "f" not in place or not isinstance(t, Map) or folds_that_share(t) != [("f",)]:
-            raise NoMatch("no table of folds that share what they read")
-        if not 1 < (dimensions(t.type)[0][0].constant or 0) <= _MOST_IN_REGISTERS:
-            raise NoMatch("the results of a work-item are too many for its registers")
-        return then(inside("f")(fuse()), lifted())(at, place)
+    return then(repeat(topdown(apply("map_fusion"))), topdown(table_in_registers))
 
-    return then(repeat(topdown(apply("map_fusion"))), topdown(table))
+
+def table_in_registers(at: Rewriting, place: Position) -> Rewriting:
+    """A few folds of a work-item that share what they read, as one fold with an array of accumulators."""
+    t = term_at(at.term, place)
+    if "f" not in place or not isinstance(t, Map) or folds_that_share(t) != [("f",)]:
+        raise NoMatch("no table of folds that share what they read")
+    if not 1 < (dimensions(t.type)[0][0].constant or 0) <= _MOST_IN_REGISTERS:
+        raise NoMatch("the results of a work-item are too many for its registers")
+    return then(inside("f")(fuse()), lifted())(at, place)
 
 
 _MOST_IN_REGISTERS = 16

@@ -35,6 +35,7 @@ from relift.semantics.patterns import (
     PadConstant,
     ReduceSeq,
     ReduceSeqUnroll,
+    Reduction,
     Slide,
     Zip,
 )
@@ -202,9 +203,9 @@ def tiles_in_lanes(side: int) -> Tactic:
             if columns % side == 0:
                 return whole
             narrow = _tiles(height, columns % side, in_lanes=False)
-            return _by_columns(_cut(columns, side, _by_columns(whole), _by_columns(narrow)))
+            return _by_columns(cut(columns, side, _by_columns(whole), _by_columns(narrow)))
 
-        return _cut(rows, side, of_height(side), of_height(rows % side))(at, place)
+        return cut(rows, side, of_height(side), of_height(rows % side))(at, place)
 
     return tactic
 
@@ -229,11 +230,11 @@ def _by_columns(tactic: Tactic) -> Tactic:
     )
 
 
-def _cut(length: int, side: int, whole: Tactic, rest: Tactic) -> Tactic:
+def cut(length: int, side: int, whole: Tactic, rest: Tactic) -> Tactic:
     """A map of so many elements as one of those that fill sides, and one of the rest."""
     main = length - length % side
-    if main == length:
-        return whole
+    if main in (0, length):
+        return whole if main else rest
     return then(
         inside("xs")(apply("concat_take_drop", "backward", m=main)),
         apply("map_concat"),
@@ -306,16 +307,20 @@ def in_parts(tactic: Tactic) -> Tactic:
 
 
 def lanes(width: int) -> Tactic:
-    """A map vector by vector; one with fewer than two vectors, and what fills none, element by element."""
+    """A map vector by vector; one with fewer than two vectors, and what fills none, element by element.
+
+    Where an element takes a fold, these are in narrower vectors: eleven folds one by one take longer than all vectors of a row.
+    """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         if not isinstance(t, Map):
             raise NoMatch("lanes are elements of a map")
         n = dimensions(t.xs.type)[0][0].constant or 0
-        whole = n // width * width
-        if whole < 2 * width:
-            return apply("map_to_seq")(at, place)
+        whole, narrower = n // width * width, _folds_inside(t)
+        rest = lanes(width // 2) if narrower and width > 2 else apply("map_to_seq")
+        if whole < (width if narrower else 2 * width):
+            return rest(at, place)
         vectors = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
         if whole == n:
             return vectors(at, place)
@@ -323,10 +328,17 @@ def lanes(width: int) -> Tactic:
             inside("xs")(apply("concat_take_drop", "backward", m=whole)),
             apply("map_concat"),
             inside("xs")(vectors),
-            inside("ys")(apply("map_to_seq")),
+            inside("ys")(rest),
         )(at, place)
 
     return tactic
+
+
+def _folds_inside(t: Map) -> bool:
+    """Whether a map folds for each of its elements, none of which is read across a border."""
+    if any(isinstance(u, Bordered) for u, _ in subterms(t.xs)):
+        return False
+    return any(isinstance(u, Reduction) for u, _ in subterms(t.f.body))
 
 
 def in_vectors(width: int) -> Tactic:

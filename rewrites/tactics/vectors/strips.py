@@ -21,8 +21,13 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     fuse,
     inside,
+    repeat,
     then,
+    topdown,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.folds.shared import table_in_registers
+from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.groups.stencil_strips import windows_of_strip
 from relift.rewrites.tactics.vectors import lanes
 from relift.semantics.patterns import Map, Slide
@@ -53,6 +58,45 @@ def strips_in_lanes(width: int, down: int) -> Tactic:
             raise NoMatch("no windows of neighbouring rows overlap")
         at = lanes.borders_apart()(at, place)
         return lanes.in_parts(_part(width, down))(at, place)
+
+    return tactic
+
+
+def folds_in_strips(width: int, down: int) -> Tactic:
+    """Nested maps, the inner of which fold for each pair of a row and a column, by `down` rows: for nests that no blocks divide.
+
+    A work-item folds vectors of `width` columns, and narrower ones for the rest, each for all of its rows at once.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.vectors.strips import folds_in_strips
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/matmul.py"), folds_in_strips(8, 4), {"n": 9, "m": 11, "k": 5})
+    >>> [step.rule for step in found.steps if step.rule in ("lift_reduce_seq", "vectorize_map")]
+    ['lift_reduce_seq', 'vectorize_map', 'vectorize_map', 'vectorize_map']
+    """
+
+    def strips(rows: int) -> Tactic:
+        one = then(inside("f")(fuse()), apply("map_to_seq"))
+        folds = then(table_in_registers, copy(UNROLLED)) if rows > 1 else one
+        columns = then(inside("f")(folds), lanes.lanes(width))
+        strip = then(apply("map_interchange"), inside("xss")(columns))
+        return then(
+            apply("split_join", m=rows),
+            inside("xss")(then(inside("f")(strip), apply("map_to_glb", d=0))),
+        )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = repeat(topdown(apply("map_fusion")))(at, place)
+        depth = lanes.depth_of(term_at(at.term, place))
+        if not 2 <= depth <= 1 + len(lanes.OUTER):
+            raise NoMatch("rows are maps in maps")
+        line: Position = ("f",) * (depth - 2)
+        n = length_of(term_at(at.term, (*place, *line)))
+        at = inside(*line)(lanes.cut(n, down, strips(down), strips(n % down)))(at, place)
+        for level in range(depth - 2):
+            at = inside(*line[:level])(apply("map_to_glb", d=depth - 2 - level))(at, place)
+        return at
 
     return tactic
 
