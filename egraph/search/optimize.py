@@ -7,6 +7,7 @@ explain    the log of an e-graph becomes a linear derivation, which is replayed 
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ from relift.semantics.language.programs import Program, a_program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import canonical, tidy
 from relift.semantics.syntax.terms import Metavariable, Term, Var, require_writable, subterms
+from relift.semantics.syntax.types import Scalar, types_within
 
 SEARCHED = (
     frozenset(name for stage in STAGES for name in stage.rules)
@@ -224,7 +226,7 @@ def _task(
     program = a_program(program)
     require_writable(program.body, program.name)
     one_of(policy, get_args(FloatPolicy), "float")
-    device = target if isinstance(target, DeviceDescription) else preset(target)
+    device = _device(program, target)
     seconds, nodes, memory_mb = limits
     budget = Budget(
         seconds=seconds_of(seconds, "budget"),
@@ -238,6 +240,15 @@ def _task(
     require_proved(SEARCHED, RULES)
     require_laws(task.source.body)
     return task
+
+
+def _device(program: Program, target: str | DeviceDescription) -> DeviceDescription:
+    """What is searched for, as it computes with the longest floats of the program."""
+    device = target if isinstance(target, DeviceDescription) else preset(target)
+    types = (*(each.type for each in program.parameters), program.body.type)
+    within = itertools.chain(*map(types_within, types))
+    floats = (t.bytes for t in within if isinstance(t, Scalar) and t.is_float)
+    return device.for_numbers_of(max(floats, default=4))
 
 
 def _with_the_users(
@@ -389,9 +400,8 @@ def as_written(
     >>> [step.rule for step in found.derivation.steps]
     ['map_to_glb']
     """
-    device = preset(target) if isinstance(target, str) else target
     program.at(sizes)
-    for proposal in Proposals(program, sizes, device).as_written():
+    for proposal in Proposals(program, sizes, _device(program, target)).as_written():
         return _found(proposal)
     raise NoProgram(f"{program.name} computes an array that no kernel can store; use to_global")
 

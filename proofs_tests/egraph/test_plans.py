@@ -32,7 +32,7 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
 from relift.semantics.syntax.terms import subterms
-from relift.semantics.syntax.types import Array, Vector, f32
+from relift.semantics.syntax.types import Array, Vector, f32, f64, types_within
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SQUARE = {"n": 64, "m": 64, "k": 64}
@@ -53,6 +53,21 @@ def product() -> Optimized:
 
 def patterns_of(program: Program) -> set[type]:
     return {type(t) for t, _ in subterms(program.body)}
+
+
+def test_fewer_long_floats_fill_a_vector() -> None:
+    """A product of matrices of f64 has blocks of vectors of eight, not of sixteen that take two registers each."""
+
+    def product(a: Any, b: Any) -> Any:
+        def cell(r: Any, s: Any) -> Any:
+            return rl.reduce(rl.add, f64(0.0), rl.map(lambda p: p[0] * p[1], rl.zip(r, s)))
+
+        return rl.map(lambda r: rl.map(lambda s: cell(r, s), rl.transpose(b)), a)
+
+    found = optimize(typed(a=f64[128, 128], b=f64[128, 128])(product), {}, CPU)
+    folds = [t for t, _ in subterms(found.term.body) if isinstance(t, ReduceSeq)]
+    lanes = {u.width for t in folds for u in types_within(t.type) if isinstance(u, Vector)}
+    assert {str(n) for n in lanes} == {"8"}
 
 
 def blocked(program: Program) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 from relift.plugins import working
@@ -14,7 +14,7 @@ Packing: TypeAlias = Literal["nothing", "loop-free", "loops"]
 
 @dataclass(frozen=True)
 class DeviceDescription:
-    """A device in a dozen numbers; `vector_width` counts f32 lanes of one instruction.
+    """A device in a dozen numbers; `vector_width` counts lanes of one instruction, of f32.
 
     `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
     the time of an empty kernel.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
@@ -42,6 +42,19 @@ class DeviceDescription:
     def core_ghz(self) -> float:
         """The clock at which a CPU reaches `fma_gflops`, if each core starts two multiply-adds of vectors a cycle."""
         return self.fma_gflops / (self.compute_units * self.vector_width * 4)
+
+    def for_numbers_of(self, size: int) -> DeviceDescription:
+        """The device as it computes with floats of so many bytes: on a CPU fewer of those that are longer fill a vector.
+
+        >>> from relift.device import CPU
+        >>> CPU.for_numbers_of(8).vector_width, CPU.for_numbers_of(8).core_ghz == CPU.core_ghz
+        (8, True)
+        """
+        lanes = max(1, self.vector_width * 4 // size)
+        if self.kind != "cpu" or lanes >= self.vector_width:
+            return self
+        gflops = self.fma_gflops * lanes / self.vector_width
+        return replace(self, vector_width=lanes, fma_gflops=gflops)
 
 
 CPU = DeviceDescription(
