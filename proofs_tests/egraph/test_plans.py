@@ -55,6 +55,25 @@ def patterns_of(program: Program) -> set[type]:
     return {type(t) for t, _ in subterms(program.body)}
 
 
+def test_pixels_that_are_made_rows_at_the_end_have_lanes() -> None:
+    """Windows of an image in one line: the rows of the result are read as rows."""
+
+    def smoothed(image: Any, weights: Any) -> Any:
+        def weighted(w: Any) -> Any:
+            products = rl.map(lambda p: p[0] * p[1], rl.zip(rl.join(w), weights))
+            return rl.reduce(rl.add, 0.0, products)
+
+        windows = rl.join(relift.slide_nd((3, 3), (1, 1), image))
+        return rl.split(128, rl.map(weighted, windows))
+
+    program = typed(image=f32[66, 130], weights=f32[9])(smoothed)
+    found = optimize(program, {}, CPU)
+    assert "vectorize_map" in {step.rule for step in found.derivation.steps}
+    inputs = random_inputs(program, 0)
+    result = compile_program(found.term)(*inputs)
+    np.testing.assert_allclose(result, program(*inputs), rtol=1e-5, atol=1e-5)
+
+
 def test_fewer_long_floats_fill_a_vector() -> None:
     """A product of matrices of f64 has blocks of vectors of eight, not of sixteen that take two registers each."""
 

@@ -31,9 +31,10 @@ from relift.egraph.search.guidance.plans import (
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import rows_of_batches, where_written
-from relift.rewrites.tactics.combinators import Tactic, derive, inside, then
+from relift.rewrites.tactics.combinators import Tactic, apply, derive, inside, repeat, then, topdown
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Split
 from relift.semantics.syntax.binding import term_at
 
 _PLANS = (
@@ -51,15 +52,28 @@ _PLANS_OF_ROWS = (
     chunked_scans,
 )
 
+_PLANS_OF_CHUNKS = (lanes, shared_folds, register_blocks)
+
 
 def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """What the shape of a program proposes, and that of what it only rearranges."""
     yield from itertools.chain(*(plan(program, device) for plan in _PLANS))
     yield from _planned_within(program, device)
+    yield from _planned_by_chunks(program, device)
     with suppress(NoMatch):
         rows = rows_of_batches()
         together = replace(program, body=derive(program, rows).result)
         yield from (then(rows, tactic) for tactic in _planned_within(together, device))
+
+
+def _planned_by_chunks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """What the chunks of what a map gives propose on a CPU, as rows that are computed: pixels that are made an image at the end."""
+    if device.kind == "cpu" and isinstance(program.body, Split):
+        with suppress(NoMatch):
+            chunks = repeat(topdown(apply("split_map")))
+            rows = replace(program, body=derive(program, chunks).result)
+            found = itertools.chain(*(plan(rows, device) for plan in _PLANS_OF_CHUNKS))
+            yield from (then(chunks, tactic) for tactic in found)
 
 
 def _planned_within(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
