@@ -16,6 +16,7 @@ from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES
 from proofs_tests.compiler.foreign.given_by_the_language import GIVEN_BY_THE_LANGUAGE
 from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.kernels import LARGE, SMALL, ByHandKernel, kernels
+from proofs_tests.compiler.foreign.records import RECORDS
 from proofs_tests.compiler.foreign.styles import STYLES
 from relift.compiler.devices.survey import survey
 from relift.compiler.dialects.backend import backend_of
@@ -80,6 +81,7 @@ def main() -> int:
         *HABITS,
         *GIVEN_BY_THE_LANGUAGE,
         *DATA_DECIDES,
+        *RECORDS,
     ]
     for k in every:
         if given.kernel and given.kernel not in k.name:
