@@ -95,6 +95,10 @@ class Accesses:
         elif isinstance(source, TupleView) and isinstance(target, TupleView):
             for part, at in zip(source.parts, target.parts, strict=True):
                 self.copy(part, at)
+        elif isinstance(source, VectorView) and isinstance(target, VectorView):
+            self.meter.counted.has_lanes = True
+            with self.meter.lanes(source.width) as i:
+                self.copy(source.lane(i), target.lane(i))
         else:
             self.touch(source)
             kernel = self.meter.counted

@@ -797,3 +797,16 @@ def test_a_number_of_another_kernel_is_not_computed_by_the_group_that_reads_it()
     other = cost(GPU, whole, x=f32[1, 1024])
     found = cost(GPU, of_another, y=f32[1, 1024], x=rows)
     assert found.compute == pytest.approx(given.compute + other.compute, rel=0.1)
+
+
+def test_rows_in_the_lanes_of_a_vector_are_written_cell_by_cell() -> None:
+    """Each lane moves a row of its own: that only moves data, and moves all of it."""
+
+    def by_lanes(x: Any) -> Any:
+        twice = lambda rows: rl.map_vec(lambda row: rl.join(rl.map(repeated, row)), rows)
+        return rl.as_scalar(rl.map_glb(0)(twice, rl.as_vector(16, x)))
+
+    repeated = lambda v: rl.repeat(2, v)
+    rows, length = 64, 4096
+    moved = cost(CPU, by_lanes, x=f32[rows, length])
+    assert moved.seconds > 4 * rows * length * 3 / (CPU.bandwidth_gbs * 1e9)
