@@ -29,10 +29,13 @@ from relift.compiler.text.names import Names
 from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import (
     Argument,
+    Binary,
     Cast,
     CType,
     Declaration,
+    Element,
     KernelText,
+    Loop,
     Statement,
     Whole,
     call,
@@ -89,6 +92,9 @@ def kernel_of(
     long = settings.wide or _is_long(lengths, settings.turns)
     addressing = Addressing(long)
     emission = _emitted(stage, threads, settings, given, taken, addressing)
+    if not (long or open_ or threads.has_groups) and _side_by_side(emission.body.statements):
+        addressing = Addressing(long=True)
+        emission = _emitted(stage, threads, settings, given, taken, addressing)
     inside = emission.body.names
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
@@ -169,6 +175,29 @@ def _counted(tree: KernelText, threads: Threads, lengths: Sequence[Size]) -> tup
     [kernel] = read_kernels(OpenCL().kernel(tree))
     atoms = {str(a): Size.atom(a) for n in lengths for a in n.atoms() if isinstance(a, Name)}
     return spans_of(kernel, threads.total, threads.local, atoms, lengths)
+
+
+def _side_by_side(body: Sequence[Statement]) -> bool:
+    """Whether only the place of a work-item says what it accesses, next to its neighbours: a driver makes vectors of them.
+
+    It has to see that neighbours access neighbouring cells.  Of `4098*j + i + 1` it does not if that is an `int`, which may
+    be narrower than the number of a work-item; Intel's then gathers each cell, in four times as long.  Divisions and
+    loops take longer for `long`.
+
+    >>> from relift.compiler.codegen.kernel import _side_by_side
+    >>> from relift.compiler.text.reader import read_kernels
+    >>> def answer(text):
+    ...     return _side_by_side(read_kernels("kernel void f() { " + text + " }")[0].body)
+    >>> answer("out[glb_0] = x[glb_0 + 1];"), answer("out[glb_0] = x[glb_0];"), answer("out[glb_0] = x[glb_0/3 + 1];")
+    (True, False, False)
+    """
+    if any(isinstance(s, Loop) for s in body) or _widest_vector(body) is not None:
+        return False
+    written = [e for s in statements_within(body) for e in expressions_of(s)]
+    indices = [e.index for each in written for e in within(each) if isinstance(e, Element)]
+    inside = [e for index in indices for e in within(index)]
+    divides = any(isinstance(e, Binary) and e.operator in "/%" for e in inside)
+    return not divides and any(isinstance(index, Binary) for index in indices)
 
 
 # ---- around the body

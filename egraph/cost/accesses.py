@@ -9,7 +9,7 @@ from math import prod
 from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Begun, Moving, fetched_bytes, overlap
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
-from relift.egraph.cost.walked import LINE_BYTES, Passed, Walked
+from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked
 from relift.semantics.indices.atoms import (
     Index,
     Loaded,
@@ -128,6 +128,7 @@ class Accesses:
                 cycles, waits = self._access(memory, offset)
                 self._walk_through(memory, offset, again)
                 self.meter.counted.streamed += self._in_strips(memory, offset)
+                self.meter.counted.streamed += self._rows_again(memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
                 if self.meter.on_gpu and not self._storing and memory.space.of_device:
@@ -304,6 +305,23 @@ class Accesses:
         before = self._strips.get(memory.name, 0.0)
         self._strips[memory.name] = max(cycles, before)
         return max(cycles - before, 0.0)
+
+    def _rows_again(self, memory: Memory, offset: Index) -> float:
+        """Cycles for a row of a memory that other rows of work-items read too, which then comes from the second cache."""
+        scope, counted = self.meter.scope, self.meter.counted
+        thread, size = scope.thread, memory.scalar.bytes
+        if self.meter.on_gpu or self._storing or not memory.space.of_device or thread is None:
+            return 0.0
+        if scope.loop is not None or scope.lane is not None or _stride(offset, thread) != 1:
+            return 0.0
+        first, rows = _somewhere(offset), counted.rows.setdefault(memory.name, [])
+        if any(abs(first - other) * size < LINE_BYTES for other in rows):
+            return 0.0
+        rows.append(first)
+        together = sum(map(len, counted.rows.values())) * _length(thread) * size
+        if len(rows) == 1 or together <= self.meter.device.nearest_bytes:
+            return 0.0
+        return FROM_SECOND * size * scope.trips * scope.items
 
     def _turns_written_out(self, offset: Index) -> set[int]:
         """Where the turns of the loops that are written out access a memory, from where the first of them does."""

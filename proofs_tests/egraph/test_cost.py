@@ -810,3 +810,28 @@ def test_rows_in_the_lanes_of_a_vector_are_written_cell_by_cell() -> None:
     rows, length = 64, 4096
     moved = cost(CPU, by_lanes, x=f32[rows, length])
     assert moved.seconds > 4 * rows * length * 3 / (CPU.bandwidth_gbs * 1e9)
+
+
+def test_rows_that_other_work_items_read_too_come_from_the_second_cache() -> None:
+    """Windows below one another, of rows that are long: three rows are read for one, unless they stay near."""
+
+    def windows(x: Any) -> Any:
+        summed = lambda cells: cells[0] + cells[1] + cells[2]
+        row = lambda rows: rl.map_glb(0)(summed, rl.transpose(rows))
+        return rl.map_glb(1)(row, rl.slide(3, 1, x))
+
+    def memory(height: int, width: int) -> float:
+        return cost(CPU, windows, x=f32[height + 2, width]).memory
+
+    assert memory(1024, 16384) > 1.2 * memory(65536, 256)
+
+
+def test_each_work_item_that_a_driver_packs_takes_time_beside_memory() -> None:
+    """Where it packs those of any kernel; vectors are for sixteen of them."""
+    device = dataclasses.replace(CPU, packs="loops")
+    double = lambda v: v + v
+    alone = cost(device, lambda x: rl.map_glb(0)(double, x), x=f32[1 << 24])
+    lanes = lambda x: rl.as_scalar(
+        rl.map_glb(0)(lambda v: rl.map_vec(double, v), rl.as_vector(16, x))
+    )
+    assert alone.memory > 1.3 * cost(device, lanes, x=f32[1 << 24]).memory

@@ -116,6 +116,24 @@ def test_huge_buffers_are_indexed_with_long() -> None:
     assert "const int glb_0" in last_line(2**30)
 
 
+@pytest.mark.parametrize(
+    ("counts", "body"),
+    [
+        ("long", lambda x: rl.map_glb(0)(lambda w: w[0] + w[1], rl.slide(2, 1, x))),
+        ("int", lambda x: rl.map_glb(0)(lambda v: v + v, x)),
+        ("int", lambda x: rl.map_glb(0)(lambda w: rl.reduce_seq(rl.add, 0.0, w), rl.slide(9, 1, x))),
+        ("int", lambda x: rl.map_glb(0)(lambda v: v + v, rl.join(rl.transpose(rl.split(5, x))))),
+    ],
+    ids=["neighbours", "its own cell", "a loop", "a division"],
+)  # fmt: skip
+def test_numbers_of_work_items_are_long_where_a_driver_makes_vectors_of_them(
+    counts: str, body: Any
+) -> None:
+    """It does not see that neighbours access neighbouring cells where they are narrower, and an offset is added."""
+    text = compile_program(typed(x=f32[1000])(body)).source
+    assert f"const {counts} glb_0 = " in text
+
+
 def test_long_loops_over_short_buffers_count_with_long() -> None:
     """An array that is only a view may be longer than any buffer."""
     text = compiled(lambda x: rl.reduce_seq(rl.add, 0.0, rl.join(rl.repeat(1 << 29, rl.join(x)))))
