@@ -89,12 +89,8 @@ def kernel_of(
     lengths = _lengths(stage)
     open_ = {size for n in lengths for size in n.names()}
     taken = [*(a.name for a in given.arguments), *open_]
-    long = settings.wide or _is_long(lengths, settings.turns)
-    addressing = Addressing(long)
-    emission = _emitted(stage, threads, settings, given, taken, addressing)
-    if not (long or open_ or threads.has_groups) and _side_by_side(emission.body.statements):
-        addressing = Addressing(long=True)
-        emission = _emitted(stage, threads, settings, given, taken, addressing)
+    emission = _counted_as_needed(stage, threads, settings, given, taken, lengths)
+    addressing = emission.addressing
     inside = emission.body.names
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
@@ -117,8 +113,25 @@ def kernel_of(
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
     turns = tuple(sorted(threads.turns))
-    counted = _counted(tree, threads, lengths) if open_ and not long else ()
+    counted = _counted(tree, threads, lengths) if open_ and not addressing.long else ()
     return Kernel(name, names, threads.total, threads.local, local_bytes, turns, counted), tree
+
+
+def _counted_as_needed(
+    stage: Stage,
+    threads: Threads,
+    settings: Settings,
+    given: Interface,
+    taken: Sequence[str],
+    lengths: Sequence[Size],
+) -> Emission:
+    """The statements of a kernel, whose indices are `long` where something is so long, or a driver makes better vectors."""
+    long = settings.wide or _is_long(lengths, settings.turns)
+    emission = _emitted(stage, threads, settings, given, taken, Addressing(long))
+    is_open = any(n.constant is None for n in lengths)
+    if long or is_open or threads.has_groups or not _side_by_side(emission.body.statements):
+        return emission
+    return _emitted(stage, threads, settings, given, taken, Addressing(long=True))
 
 
 def _emitted(

@@ -128,7 +128,8 @@ class Accesses:
                 cycles, waits = self._access(memory, offset)
                 self._walk_through(memory, offset, again)
                 self.meter.counted.streamed += self._in_strips(memory, offset)
-                self.meter.counted.streamed += self._rows_again(memory, offset)
+                if not self._storing:
+                    self.meter.counted.streamed += _rows_again(self.meter, memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
                 if self.meter.on_gpu and not self._storing and memory.space.of_device:
@@ -306,23 +307,6 @@ class Accesses:
         self._strips[memory.name] = max(cycles, before)
         return max(cycles - before, 0.0)
 
-    def _rows_again(self, memory: Memory, offset: Index) -> float:
-        """Cycles for a row of a memory that other rows of work-items read too, which then comes from the second cache."""
-        scope, counted = self.meter.scope, self.meter.counted
-        thread, size = scope.thread, memory.scalar.bytes
-        if self.meter.on_gpu or self._storing or not memory.space.of_device or thread is None:
-            return 0.0
-        if scope.loop is not None or scope.lane is not None or _stride(offset, thread) != 1:
-            return 0.0
-        first, rows = _somewhere(offset), counted.rows.setdefault(memory.name, [])
-        if any(abs(first - other) * size < LINE_BYTES for other in rows):
-            return 0.0
-        rows.append(first)
-        together = sum(map(len, counted.rows.values())) * _length(thread) * size
-        if len(rows) == 1 or together <= self.meter.device.nearest_bytes:
-            return 0.0
-        return FROM_SECOND * size * scope.trips * scope.items
-
     def _turns_written_out(self, offset: Index) -> set[int]:
         """Where the turns of the loops that are written out access a memory, from where the first of them does."""
         steps = [
@@ -380,6 +364,23 @@ class Accesses:
             return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
         far = not near and apart > 1.0
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+
+
+def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:
+    """Cycles for a row of a memory that other rows of work-items of a CPU read too, which comes from the second cache then."""
+    scope, rows = meter.scope, meter.counted.rows.setdefault(memory.name, [])
+    thread, size = scope.thread, memory.scalar.bytes
+    if meter.on_gpu or not memory.space.of_device or thread is None or scope.loop is not None:
+        return 0.0
+    first = _somewhere(offset)
+    near = any(abs(first - other) * size < LINE_BYTES for other in rows)
+    if near or scope.lane is not None or _stride(offset, thread) != 1:
+        return 0.0
+    rows.append(first)
+    together = sum(map(len, meter.counted.rows.values())) * _length(thread) * size
+    if len(rows) == 1 or together <= meter.device.nearest_bytes:
+        return 0.0
+    return FROM_SECOND * size * scope.trips * scope.items
 
 
 def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
