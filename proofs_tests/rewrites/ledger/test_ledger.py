@@ -186,6 +186,13 @@ def test_a_random_sample_of_the_ledger_is_what_a_new_check_says(
     assert {name: said for name, said in audit(names) if said} == {}, f"seed {seed}"
 
 
+def test_of_a_refuted_rule_nothing_is_said_of_floats() -> None:
+    """A new check does not ask, so an entry that says it is of an older one."""
+    refuted = [e for e in load().values() if any(t.status == "refuted" for t in e.tiers.values())]
+    assert len(refuted) > 10
+    assert {e.rule for e in refuted if e.float_verdict} == set()
+
+
 def test_some_entries_are_replaced_and_the_others_kept(copied: Path) -> None:
     """`relift ledger --update RULE` writes the file whole, with the others as they were."""
     before = dict(load())
