@@ -203,10 +203,13 @@ def _side_by_side(body: Sequence[Statement]) -> bool:
     ...     return _side_by_side(read_kernels("kernel void f() { " + text + " }")[0].body)
     >>> answer("out[glb_0] = x[glb_0 + 1];"), answer("out[glb_0] = x[glb_0];"), answer("out[glb_0] = x[glb_0/3 + 1];")
     (True, False, False)
+    >>> answer("if (glb_0 < 9) { for (int i = 0; i < 4; i += 1) { out[4*glb_0 + i] = 0; } }")
+    False
     """
-    if any(isinstance(s, Loop) for s in body) or _widest_vector(body) is not None:
+    statements = list(statements_within(body))
+    if any(isinstance(s, Loop) for s in statements) or _widest_vector(body) is not None:
         return False
-    written = [e for s in statements_within(body) for e in expressions_of(s)]
+    written = [e for s in statements for e in expressions_of(s)]
     indices = [e.index for each in written for e in within(each) if isinstance(e, Element)]
     inside = [e for index in indices for e in within(index)]
     divides = any(isinstance(e, Binary) and e.operator in "/%" for e in inside)
