@@ -12,5 +12,6 @@ branches    loops of any form, switches, branches, also on data
 declarations  of parameters, constants, variables, arrays and events
 statements  all of a kernel, and of the functions that it calls, as Python that work-items run
 runtime, copies, atomics  what that Python calls; updates that may be made in any order
+inputs      the inputs on which a kernel is run on numbers
 comparison  a launch of one such kernel against the interpreter, with the laws that a program grants
 """

@@ -170,7 +170,11 @@ class Updating:
                 found = _combined(arithmetic, operation, scalar, memory.cells[i], here)
             if isinstance(memory, Shared):
                 ordered = partial(self._ordered, it, memory, i, operation)
-                ordered() if path is it.under else certain(ordered)
+                if path is None:
+                    ordered()
+                else:
+                    with it.ways.at(it, path):
+                        certain(it, ordered)
                 memory.cells[i] = found
             else:
                 with it.ways.at(it, None):
@@ -178,18 +182,22 @@ class Updating:
 
     def _ordered(self, it: Item, memory: Shared, i: int, operation: str) -> None:
         """Nobody else may have read or written the cell since the last barrier, nor updated it otherwise."""
+        if it.under is not None:
+            memory.doubtful[i] = it.under.since(None)
+        if i in memory.sometimes:
+            it.ways.alone(memory, it, i, writes=True)
         epoch, w, r = memory.epoch(it), memory.writers[i], memory.readers[i]
         if r is not None and r[0] is not it and not (r[1] is it.group and r[2] < epoch):
-            raise Fault(
-                "race", f"{memory.name}[{i}] is updated by {it} and read by {r[0] or 'others'}"
-            )
+            said = f"{memory.name}[{i}] is updated by {it} and read by {r[0] or 'others'}"
+            raise memory.race(i, said)
         before = self.made.get((id(memory), i))
         if before is not None and before.writer is w:
-            found = self._after(it, memory.name, i, epoch, operation, before)
+            found = self._after(it, memory, i, epoch, operation, before)
         elif w is not None and w[0] is it and w[1] == epoch:
             return  # an update of what it wrote itself since the last barrier is one more write
         elif w is not None and not (w[0].group is it.group and w[1] < epoch):
-            raise Fault("race", f"{memory.name}[{i}] is updated by {it} and written by {w[0]}")
+            said = f"{memory.name}[{i}] is updated by {it} and written by {w[0]}"
+            raise memory.race(i, said)
         else:
             own = frozenset([operation])
             found = _Updates(own, own, (it, epoch), None if w is None else it.group)
@@ -197,18 +205,21 @@ class Updating:
         memory.writers[i] = found.writer
 
     def _after(
-        self, it: Item, name: str, i: int, epoch: int, operation: str, before: _Updates
+        self, it: Item, memory: Shared, i: int, epoch: int, operation: str, before: _Updates
     ) -> _Updates:
         """The updates of a cell, and one more."""
         last, when = before.writer
         own, one_group = frozenset([operation]), last.group is it.group
         if not one_group and before.written is not None:
-            raise Fault("race", f"{name}[{i}] is updated by {it} and written in another group")
+            raise memory.race(
+                i, f"{memory.name}[{i}] is updated by {it} and written in another group"
+            )
         if one_group and (last is it or when < epoch):
             latest = before.latest | own if when == epoch else own
             return _Updates(latest, before.all | own, (it, epoch), before.written)
         if (before.latest if one_group else before.all) != own:
-            raise Undecided(f"{name}[{i}] is updated by two operations, in the order of work-items")
+            said = f"{memory.name}[{i}] is updated by two operations, in the order of work-items"
+            raise Undecided(said)
         several = Several(it.group if one_group else object())
         return _Updates(own, before.all, (several, epoch), before.written)
 

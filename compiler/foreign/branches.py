@@ -9,7 +9,9 @@ from typing import Any
 
 from relift.compiler.foreign.effects import WithEffects, changed
 from relift.compiler.foreign.expressions import number, refused
-from relift.compiler.foreign.ways.paths import Dead, Fork, Turns, Ways
+from relift.compiler.foreign.ways.forks import Fork, Turns
+from relift.compiler.foreign.ways.paths import Dead
+from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.validation.arithmetic import kind_of
 from relift.compiler.validation.symbols import Symbol
 from relift.compiler.validation.translation.operators import binary, converted

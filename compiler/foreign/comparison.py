@@ -15,11 +15,13 @@ from relift.compiler.codegen.interface import buffers, parameter
 from relift.compiler.foreign.atomics import Updating
 from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.declarations import is_enumeration
+from relift.compiler.foreign.inputs import as_drawn, said_as
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.reading.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
+from relift.compiler.foreign.ways.forks import followed
 from relift.compiler.foreign.ways.on_inputs import OnInputs
-from relift.compiler.foreign.ways.paths import Ways, followed
+from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.meaning.computed import DRAWN, ORDINARY, Machine, Rough, drawn_as
 from relift.compiler.meaning.witness import near, on_inputs, on_numbers
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
@@ -28,7 +30,7 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Source
 from relift.compiler.validation.arithmetic import kind_of, wrapped
 from relift.compiler.validation.bits import Bits
-from relift.compiler.validation.cells import flattened, rows_of_type
+from relift.compiler.validation.cells import flattened
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, FaultKind, Memory, Shared, Undecided, Vectors
 from relift.compiler.validation.regrouping import Reassociation
@@ -88,14 +90,19 @@ def validate_foreign(kernel: ByOthers, program: Program, *, reassociate: bool = 
     plan = Launch(program.name, *interface(program), (launched,))
     asked = _Asked(kernel, plan, program)
     found = asked.in_all_ways(frozenset(), reassociate=reassociate)
+    if found.verdict == "shown" and asked.drawn:
+        return asked.on_suspected() or found
     if found.verdict != "unknown" or found.not_read or found.too_large:
         return found
     if (shown := asked.on_numbers()) is not None:
         return shown
-    if not asked.decided_on:
-        return found
-    drawn = asked.in_all_ways(asked.decided_on, reassociate=reassociate)
-    return found if drawn.verdict == "unknown" else drawn
+    asked.asks = asked.followed
+    tried = [asked.drawn] * asked.followed + [asked.drawn | asked.decided_on]
+    for drawn in dict.fromkeys(tried) if asked.followed or asked.decided_on else ():
+        again = asked.in_all_ways(drawn, reassociate=reassociate)
+        if again.verdict != "unknown":
+            return again
+    return found
 
 
 class Taken(Enum):
@@ -118,13 +125,20 @@ MOST_SOLVED = 8
 
 @dataclass
 class _Asked:
-    """Who is asked of one kernel; `decided_on` are inputs of whole numbers that decide on ways through it."""
+    """Who is asked of one kernel; `decided_on` are inputs of whole numbers that decide on ways through it.
+
+    `followed`: whether data decide at all; `asks`: whether a solver is asked if a way can be taken before it is;
+    `suspected` are inputs at which something may be wrong, by what a solver says.
+    """
 
     kernel: ByOthers
     plan: Launch
     program: Program
     drawn: frozenset[str] = frozenset()
     decided_on: frozenset[str] = frozenset()
+    followed: bool = False
+    asks: bool = False
+    suspected: list[str] = field(default_factory=list[str])
 
     def in_all_ways(self, drawn: frozenset[str], *, reassociate: bool) -> Report:
         """What is said, to the last bit first."""
@@ -147,29 +161,44 @@ class _Asked:
                 report = one.judged(reassociate=taken is not Taken.EXACTLY)
             except DependsOnData as error:
                 more = _inputs_within([error.symbol]) & one.whole - drawn
+                self.suspected += one.suspected()
                 if not more:
                     return replace(one.unknown(str(error)), sizes="these sizes")
                 drawn |= more
                 continue
             self.drawn = drawn
-            self.decided_on |= _inputs_within(one.decided_on) & one.whole
+            self.decided_on |= _inputs_within([*one.decided_on, *one.placed]) & one.whole
+            self.followed |= bool(one.decided_on)
+            self.suspected += one.suspected()
             if one.decided_on and report.fault in ("covered", "initialised"):
                 # whether what is open is ever asked for, numbers have to tell
                 return self.on_numbers() or replace(report, verdict="unknown", fault=None)
+            if report.verdict == "refuted" and drawn:
+                return replace(report, inputs=as_drawn(report.inputs or ORDINARY, drawn))
             return report
 
     def _one(self, taken: Taken, drawn: frozenset[str]) -> _Foreign:
         return _Foreign(
-            Source((), ()), self.plan, self.plan, self.program, {}, drawn, LIMIT, self.kernel, taken
-        )
+            Source((), ()), self.plan, self.plan, self.program, {}, drawn, LIMIT, self.kernel, taken,
+            asks=self.asks,
+        )  # fmt: skip
 
     def on_numbers(self) -> Report | None:
         """What some inputs show to be wrong, if any do."""
-        for called, machine in DRAWN.items():
-            if machine is not Rough:
-                one = self._one(Taken.NUMBERS, self.drawn)
-                if (found := one.on(called, machine)) is not None:
-                    return found
+        named = [called for called, machine in DRAWN.items() if machine is not Rough]
+        for called in named:
+            one = self._one(Taken.NUMBERS, self.drawn)
+            if (found := one.on(as_drawn(called, self.drawn), drawn_as(called))) is not None:
+                return found
+        return self.on_suspected()
+
+    def on_suspected(self) -> Report | None:
+        """What inputs show to be wrong that a solver found."""
+        called, self.suspected = list(dict.fromkeys(self.suspected)), []
+        for one in called[:MOST_SOLVED]:
+            found = self._one(Taken.NUMBERS, frozenset()).on(one, drawn_as(one))
+            if found is not None:
+                return found
         return None
 
 
@@ -196,6 +225,11 @@ class _Foreign(Comparison):
     numbers: OnInputs = field(init=False)
     decided_on: Sequence[Symbol] = ()
     """Conditions on data that were followed both ways."""
+    placed: Sequence[Symbol] = ()
+    """Indices that may be anywhere in their array."""
+    doubts: Sequence[Symbol] = ()
+    """Conditions on data under which something may be wrong."""
+    asks: bool = False
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
@@ -210,14 +244,19 @@ class _Foreign(Comparison):
             cells = self.bits.told_apart(wanted, value)
             if cells is None:
                 continue
-            said = ", ".join(f"{c.args[0]}[{c.args[1]}] = {n}" for c, n in cells.items() if n)
-            called = f"inputs of 0 but {said}" if said else "inputs of 0"
+            called = said_as(cells)
             numbers = on_numbers(wanted, value, drawn_as(called))
             if numbers is not None and not near(*numbers):
                 return self._wrong(
                     called, f"{where} is {numbers[1]} instead of {numbers[0]}", "values"
                 )
         return None
+
+    def suspected(self) -> list[str]:
+        """Inputs that a solver finds at which something may be wrong."""
+        bits = Bits(ordered=True, summed=True)
+        models = [bits.where(c) for c in self.doubts[:MOST_SOLVED]]
+        return [said_as(cells) for cells in models if cells is not None]
 
     def _is_shown(self, found: Apart, *, reassociate: bool) -> bool:
         """Numbers at which a cell differs are enough: to compare ten thousand others takes most of the time."""
@@ -273,9 +312,14 @@ class _Foreign(Comparison):
         if self.machine is not None:
             run.ways = self.numbers = OnInputs(run.arithmetic, self.machine)
         else:
-            run.ways = Ways(run.arithmetic, Bits(ordered=self.taken is Taken.NUMBERS))
-            self.decided_on = run.ways.decided_on
-        return run.of_others(inputs)
+            run.ways = Ways(run.arithmetic, self.bits, asks=self.asks)
+            self.decided_on, self.doubts = run.ways.decided_on, run.ways.doubts
+            self.placed = run.ways.placed
+        try:
+            return run.of_others(inputs)
+        except Undecided as error:
+            run.ways.doubts += [error.condition] if error.condition is not None else []
+            raise
 
     def _same(self, wanted: Any, value: Any, normal: Reassociation) -> bool:
         try:
@@ -361,7 +405,8 @@ class _Launch(Run):
         copies.finished()
         for m in self.memory.values():
             for i in list(m.halves):
-                self.ways.completed(m, i)
+                if self.ways.completed(m, i) is OPEN and m.cells[i] is OPEN:
+                    self.ways.doubts.append(self.ways.unwritten(m, i))
         return {name: m.cells for name, m in self.memory.items()}
 
     def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:
@@ -425,29 +470,6 @@ class _Launch(Run):
         if t.width == 3:
             raise Undecided("vectors of 3 in memory")
         return Vectors(m, t.width)
-
-
-def drawn_inputs(program: Program, called: str = "") -> dict[str, list[Any]]:
-    """The inputs on which a refuted kernel is shown to be wrong: the cells of each, in a row.
-
-    `called`: as its report calls them, ordinary ones if it does not.
-
-    >>> import relift as rl
-    >>> from relift.compiler.foreign.comparison import drawn_inputs
-    >>> @rl.program
-    ... def double(x: rl.f32[2]):
-    ...     return rl.map(lambda v: v * 2.0, x)
-    >>> [len(row) for row in drawn_inputs(double).values()]
-    [2]
-    """
-    machine = drawn_as(called or ORDINARY)({}, 0)
-    found: dict[str, list[Any]] = {}
-    for p in program.parameters:
-        rows = list(rows_of_type(p.type))
-        for k, (scalar, cells) in enumerate(rows):
-            name = p.name if len(rows) == 1 else f"{p.name}.{k}"
-            found[name] = [machine.drawn(name, i, scalar.name) for i in range(cells)]
-    return found
 
 
 def _limits(piece: Piece) -> dict[tuple[str, int], int]:

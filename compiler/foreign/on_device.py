@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.foreign.comparison import ByOthers, drawn_inputs, interface
+from relift.compiler.foreign.comparison import ByOthers, interface
+from relift.compiler.foreign.inputs import drawn_inputs
 from relift.compiler.foreign.parameters import (
     Cells,
     Given,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, TypeAlias
 
-from relift.compiler.foreign.ways.paths import Ways
+from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.validation.machine import Fault, Item, Undecided, Vectors
 from relift.compiler.validation.symbols import OPEN, Symbol
 
@@ -57,7 +57,7 @@ def row(ways: Ways, it: Item, outer: Any, inner: Any, extent: int) -> Any:
     if OPEN in (outer, inner):
         raise Fault("initialised", f"{it} indexes by what nothing was written to")
     if isinstance(inner, Symbol):
-        for _, n in ways.leaves(it, inner):
+        for _, n in ways.leaves(it, inner, extent):
             if not 0 <= n < extent:
                 raise Undecided(f"{it} may be at {n} of a row of {extent}, which depends on data")
     elif not 0 <= inner < extent:

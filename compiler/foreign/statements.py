@@ -24,7 +24,7 @@ from relift.compiler.foreign.declarations import WithDeclarations
 from relift.compiler.foreign.effects import changed, has_effects
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
-from relift.compiler.foreign.ways.paths import Ways
+from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (

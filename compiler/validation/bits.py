@@ -58,15 +58,18 @@ SIGNLESS = frozenset(["abs_diff", "hadd", "rhadd", "mul_hi"])
 
 
 class Bits:
-    """Questions to Z3 whether values are equal for all inputs; with `ordered`, floats are in an order, and none is NaN."""
+    """Questions to Z3 whether values are equal for all inputs; with `ordered`, floats are in an order, and none is NaN.
 
-    def __init__(self, *, ordered: bool = False) -> None:
+    With `summed`, their sums and products are those of real numbers, as is good enough to look for inputs.
+    """
+
+    def __init__(self, *, ordered: bool = False, summed: bool = False) -> None:
         import z3
 
         from relift.rewrites.checks.smt.goals import EFFORT
 
         self.z3, self.effort = z3, EFFORT
-        self.ordered = ordered
+        self.ordered, self.summed = ordered, summed
         self.different = 0
         self.known: dict[Symbol, Any] = {}
 
@@ -86,13 +89,21 @@ class Bits:
         """Cells of inputs, and numbers for them at which two values may differ; None where none are found."""
         if x.type != y.type or not _short(x, y):
             return None
+        return self._numbers(self._of(x) != self._of(y), x, y)
+
+    def where(self, b: Symbol) -> dict[Symbol, float] | None:
+        """Cells of inputs, and numbers for them at which a truth value may hold; None where none are found."""
+        return self._numbers(self._of(b), b) if _short(b) else None
+
+    def _numbers(self, goal: Any, *made_of: Symbol) -> dict[Symbol, float] | None:
+        """Numbers for the inputs of some values at which something may hold."""
         solver = self.z3.Solver()
         solver.set(rlimit=self.effort, random_seed=1)
-        solver.add(self._of(x) != self._of(y))
+        solver.add(goal)
         if solver.check() != self.z3.sat:
             return None
         model, found = solver.model(), dict[Symbol, float]()
-        for cell in _cells(x, y):
+        for cell in _cells(*made_of):
             value: Any = model.eval(self.known[cell]) if cell in self.known else None
             if self.z3.is_bv_value(value):
                 found[cell] = value.as_signed_long()
@@ -162,6 +173,8 @@ class Bits:
             for factor, other in (x.args, x.args[::-1]):
                 if factor.op == "real" and value_of(factor) == -1.0:
                     return -self.known[other]
+        if self.summed and op in ("add", "mul", "sub"):
+            return reduce(getattr(operator, op), values)
         known: dict[str, Callable[..., Any]] = {
             "lt": operator.lt, "le": operator.le, "equal": operator.eq, "not_equal": operator.ne,
             "absolute": lambda v: z3.If(v < 0, -v, v), "neg": operator.neg,

@@ -30,7 +30,14 @@ class Fault(Exception):
 
 
 class Undecided(Exception):
-    """What the kernel does cannot be told; the message says why."""
+    """What the kernel does cannot be told; the message says why.
+
+    `condition`: a truth value of data without which it could be told, if that is known.
+    """
+
+    def __init__(self, why: str, condition: Symbol | None = None) -> None:
+        super().__init__(why)
+        self.condition = condition
 
 
 class Item:
@@ -146,7 +153,7 @@ class Memory:
         if it.under is not None:
             it.under.store(self, it, i, value)
             return True
-        if value is OPEN and self.halves:
+        if self.halves:
             self.halves.pop(i, None)
         return False
 
@@ -176,7 +183,9 @@ class Memory:
 class Shared(Memory):
     """Cells that other work-items see: each with its last writer, and its readers since.
 
-    With `once`, no two work-items may write different values to a cell, barrier or not.
+    With `once`, no two work-items may write different values to a cell, barrier or not.  Who reads or writes a cell
+    under a condition on data stands in `sometimes`, which `ways` keep; a cell whose last writer may not have
+    written it is in `doubtful`, with the condition under which he has.
     """
 
     def __init__(
@@ -198,6 +207,8 @@ class Shared(Memory):
         """A kernel starts: nobody has read or written."""
         self.writers: list[tuple[Item, int] | None] = [None] * len(self.cells)
         self.readers: list[tuple[Item | None, object, int] | None] = [None] * len(self.cells)
+        self.sometimes: dict[int, list[Any]] = {}
+        self.doubtful: dict[int, Symbol] = {}
 
     def epoch(self, it: Item) -> int:
         """The interval between barriers in which a work-item is."""
@@ -210,9 +221,14 @@ class Shared(Memory):
                 return it.ways.load(self, it, i)
             i = self.place(it, i, "reads")
         epoch = it.local_epoch if self.local else it.global_epoch
+        if it.under is not None or i in self.sometimes:
+            ways: Any = it.ways
+            ways.accessed(self, it, i, writes=False)
+            if it.under is not None:
+                return self._seen(it, i)
         w = self.writers[i]
         if w is not None and w[0] is not it and not (w[0].group is it.group and w[1] < epoch):
-            raise Fault("race", f"{self.name}[{i}] is read by {it} and written by {w[0]}")
+            raise self.race(i, f"{self.name}[{i}] is read by {it} and written by {w[0]}")
         r = self.readers[i]
         if r is None:
             self.readers[i] = it, it.group, epoch
@@ -230,19 +246,27 @@ class Shared(Memory):
             return
         i = self.place(it, i, "writes")
         epoch = self.epoch(it)
+        if i in self.sometimes:
+            it.ways.accessed(self, it, i, writes=True)
         w, r = self.writers[i], self.readers[i]
         if w is not None and w[0] is not it:
             if not (w[0].group is it.group and w[1] < epoch):
                 both = f"{self.name}[{i}] is written by {it} and by {w[0]}"
-                raise Fault("race", f"{both}: {_shown(value)} and {_shown(self.cells[i])}")
+                raise self.race(i, f"{both}: {_shown(value)} and {_shown(self.cells[i])}")
             if self.once and self.cells[i] is not value and self.cells[i] != value:
                 both = f"{self.name}[{i}] is written by {w[0]} and later by {it}"
                 raise Fault("covered", f"{both}: {_shown(self.cells[i])} and {_shown(value)}")
         if r is not None and r[0] is not it and not (r[1] is it.group and r[2] < epoch):
             reader = r[0] or "others"
-            raise Fault("race", f"{self.name}[{i}] is written by {it} and read by {reader}")
+            raise self.race(i, f"{self.name}[{i}] is written by {it} and read by {reader}")
         self.writers[i] = it, epoch
         self.cells[i] = value
+
+    def race(self, i: int, detail: str) -> Exception:
+        """Two work-items reach a cell at once, or may."""
+        if i in self.doubtful:
+            return Undecided(f"where data are such, {detail}", self.doubtful[i])
+        return Fault("race", detail)
 
 
 @dataclass

@@ -9,7 +9,7 @@ Not covered are the device, its compiler and its functions, and whether it contr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -159,6 +159,21 @@ def _indices(program: Program) -> dict[str, int]:
     return index_bounds(program.body)
 
 
+def drawn_whole(program: Program, names: Collection[str]) -> dict[str, list[list[Any]]]:
+    """Inputs of whole numbers, by component: those that are indices within what they index."""
+    generator = np.random.default_rng(SEED)
+    below = _indices(program)
+    found: dict[str, list[list[Any]]] = {}
+    for p in program.parameters:
+        if p.name in names:
+            low, high = (0, max(below[p.name], 1)) if p.name in below else (-8, 8)
+            found[p.name] = [
+                [DTYPES[str(scalar)].type(v) for v in generator.integers(low, high, cells)]
+                for scalar, cells in rows_of_type(p.type)
+            ]
+    return found
+
+
 @dataclass
 class Comparison:
     """The two sides, on one algebra; `drawn` are the inputs that are numbers."""
@@ -233,7 +248,7 @@ class Comparison:
         """The cells of each input buffer, and the same as the interpreter takes them."""
         buffers: dict[str, list[Any]] = {}
         values: dict[str, Any] = {}
-        drawn = self._drawn()
+        drawn = drawn_whole(self.program, self.drawn)
         for p, q in zip(self.program.parameters, self.plan.parameters, strict=True):
             rows: list[list[Any]] = []
             for k, (scalar, cells) in enumerate(rows_of_type(p.type)):
@@ -254,20 +269,6 @@ class Comparison:
                 f"for the whole numbers that were drawn for {', '.join(sorted(self.drawn))}"
             )
         return buffers, values
-
-    def _drawn(self) -> dict[str, list[list[Any]]]:
-        """Whole inputs as numbers, by component: those that are indices within what they index."""
-        generator = np.random.default_rng(SEED)
-        below = _indices(self.program)
-        found: dict[str, list[list[Any]]] = {}
-        for p in self.program.parameters:
-            if p.name in self.drawn:
-                low, high = (0, max(below[p.name], 1)) if p.name in below else (-8, 8)
-                found[p.name] = [
-                    [DTYPES[str(scalar)].type(v) for v in generator.integers(low, high, cells)]
-                    for scalar, cells in rows_of_type(p.type)
-                ]
-        return found
 
     # ---- functions
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.compiler.foreign.ways.paths import Path, Ways
+from relift.compiler.foreign.ways.paths import Path
+from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.meaning.computed import GivenUp, Machine
 from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.machine import Fault, Item, Memory, Undecided
@@ -40,7 +41,7 @@ class OnInputs(Ways):
     def _place(self, i: Any) -> Any:
         return i if i is OPEN else int(self.value(i))
 
-    def leaves(self, it: Item, i: Symbol) -> list[tuple[Symbol, int]]:
+    def leaves(self, it: Item, i: Symbol, extent: int = 0) -> list[tuple[Symbol, int]]:
         """The only place that an index is."""
         return [(self.choices.true, self._place(i))]
 

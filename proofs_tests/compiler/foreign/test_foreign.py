@@ -15,7 +15,8 @@ from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.records import RECORDS
 from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.programs import typed
-from relift.compiler.foreign.comparison import ByOthers, drawn_inputs, validate_foreign
+from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.inputs import drawn_inputs
 from relift.compiler.foreign.parameters import NotSaid
 from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl

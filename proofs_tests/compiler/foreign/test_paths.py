@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from proofs_tests.compiler.foreign.at_once import RIGHT, WRONG
 from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES, MORE_FAULTS
 from proofs_tests.compiler.foreign.test_foreign import doubled
 from proofs_tests.compiler.programs import typed
-from relift.compiler.foreign.comparison import ByOthers, drawn_inputs, validate_foreign
+from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.inputs import drawn_inputs
+from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.syntax.types import f32, i64
+from relift.semantics.syntax.types import f32, i32, i64
 
 
 @pytest.mark.parametrize(("name", "fault"), MORE_FAULTS, ids=str)
@@ -78,3 +81,33 @@ def test_numbers_that_are_chosen_keep_their_type(number: str, verdict: str, n: s
     )
     found = validate_foreign(ByOthers(text, "k", (4,), (4,)), large)
     assert found.verdict == verdict, found.text()
+
+
+@typed(n=i32[8], x=f32[8])
+def beside_numbers(n: Any, x: Any) -> Any:
+    """Twice each element; n only says who does what."""
+    return rl.map(lambda v: v * 2.0, x)
+
+
+def said_of(body: str) -> Report:
+    """What is said of a kernel for `beside_numbers` with this body."""
+    text = f"kernel void k(global const int *n, global const float *x, global float *y) {{ int i = get_global_id(0); {body} }}"
+    return validate_foreign(ByOthers(text, "k", (8,), (4,)), beside_numbers)
+
+
+@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
+def test_what_never_happens_at_once_is_no_race(body: str) -> None:
+    """A refutation would be wrong; all of these are even validated, for all numbers."""
+    found = said_of(body)
+    assert found.verdict == "shown", found.text()
+    assert not any("drawn" in note for note in found.notes), found.text()
+
+
+@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
+def test_what_may_happen_at_once_is_shown_by_inputs(body: str) -> None:
+    """They are named, so that they can be drawn again, and a device can be given them."""
+    found = said_of(body)
+    assert found.verdict == "refuted", found.text()
+    assert found.inputs, found.text()
+    drawn = drawn_inputs(beside_numbers, found.inputs)
+    assert [len(row) for row in drawn.values()] == [8, 8]

@@ -1,0 +1,54 @@
+"""The inputs on which a kernel is run on numbers, each by what it is called, so that a device can be given the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from relift.compiler.meaning.computed import ORDINARY, drawn_as
+from relift.compiler.validation.cells import rows_of_type
+from relift.compiler.validation.symbols import Symbol
+from relift.compiler.validation.validate import drawn_whole
+from relift.semantics.language.programs import Program
+
+_DRAWN_TOO = re.compile(r"(.*), and (.*) as they are drawn")
+
+
+def as_drawn(called: str, drawn: Collection[str]) -> str:
+    """What inputs are called of which some whole numbers are those of `Comparison`."""
+    return f"{called}, and {', '.join(sorted(drawn))} as they are drawn" if drawn else called
+
+
+def said_as(cells: Mapping[Symbol, float]) -> str:
+    """What inputs of these numbers are called."""
+    said = ", ".join(f"{c.args[0]}[{c.args[1]}] = {n}" for c, n in cells.items() if n)
+    return f"inputs of 0 but {said}" if said else "inputs of 0"
+
+
+def drawn_inputs(program: Program, called: str = "") -> dict[str, list[Any]]:
+    """The inputs on which a refuted kernel is shown to be wrong: the cells of each, in a row.
+
+    `called`: as its report calls them, ordinary ones if it does not.
+
+    >>> import relift as rl
+    >>> from relift.compiler.foreign.inputs import drawn_inputs
+    >>> @rl.program
+    ... def double(x: rl.f32[2]):
+    ...     return rl.map(lambda v: v * 2.0, x)
+    >>> [len(row) for row in drawn_inputs(double).values()]
+    [2]
+    """
+    too = _DRAWN_TOO.fullmatch(called)
+    machine = drawn_as(too[1] if too else called or ORDINARY)({}, 0)
+    drawn = drawn_whole(program, too[2].split(", ")) if too else {}
+    found: dict[str, list[Any]] = {}
+    for p in program.parameters:
+        rows = list(rows_of_type(p.type))
+        for k, (scalar, cells) in enumerate(rows):
+            name = p.name if len(rows) == 1 else f"{p.name}.{k}"
+            if p.name in drawn and not scalar.is_float:
+                found[name] = [v.item() for v in drawn[p.name][k]]
+            else:
+                found[name] = [machine.drawn(name, i, scalar.name) for i in range(cells)]
+    return found
