@@ -9,6 +9,7 @@ refusals       the functions that are left alone, and why
 finding        the idioms of a function: which solutions are kept where several explain one result
 lifting        what is found as programs, in one normal form, with the conditions that stay
 evidence       each program against the compiled C on drawn inputs
+structures     the structures that lengths and pointers are looked up in, around what is drawn
 execution      the compiled C, called on arrays
 containing     that in a process of its own, which C may crash
 lift           a file of C in, its idioms with programs, conditions and evidence out

@@ -6,7 +6,7 @@ Arrays lie between cells that neither the C nor the program may touch.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from relift.compiler.idioms.execution import Case
 from relift.compiler.idioms.facts.evolution import Quotient
 from relift.compiler.idioms.facts.llvm.numbers import BITS
-from relift.compiler.idioms.facts.names import Length
+from relift.compiler.idioms.facts.names import Length, is_global
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.narrow import CELLS
 from relift.compiler.idioms.finding import Found
@@ -56,8 +56,9 @@ def drawn(
     random: Random,
     refused: int,
     others: Sequence[Beside] = (),
+    fields: Iterable[str] = (),
 ) -> Case:
-    """Sizes, then values and arrays that fit them; and room for what the loop does beside; raises `NotRun`."""
+    """Sizes, then values, those of `fields` too, and arrays that fit them; and room for what the loop does beside; raises `NotRun`."""
     length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
     if near := [int(k) for k in _edges(lifted) if 0 < k <= 1024]:
         edge = random.choice(near)  # twice as far, data that lie beyond it lead to cells
@@ -80,9 +81,13 @@ def drawn(
     for p in lifted.parameters:
         if isinstance(p.type, Scalar) and p.value not in values:
             values[p.value] = _number(p.type, random, few)
-    for value, type_ in relations.function.arguments.items():
+    looked_up = {v: relations.function.type_of(v) for v in fields}
+    rows = {n for stride in lifted.target.strides for n in stride.names()}
+    longest = max(sizes.values(), default=0)
+    for value, type_ in {**relations.function.arguments, **looked_up}.items():
         if value not in values and type_ in ("i32", "i64"):
-            values[value] = random.randint(1, 5)
+            further = random.choice((0, longest)) if value in rows else 0
+            values[value] = further + random.randint(1, 5)
         elif value not in values and type_ in ("float", "double"):
             values[value] = _number(None, random, few)
         if type_ in BITS or type_ == "i1":
@@ -228,14 +233,21 @@ def _is_quotient(atom: object) -> bool:
     return isinstance(atom, Quotient)
 
 
-def make_hostile(case: Case, random: Random) -> None:
-    """A few cells of arrays of floats become what programs are seldom tried on."""
+def make_hostile(case: Case, random: Random, programs: Collection[Lifted]) -> None:
+    """A few cells of arrays of floats become what programs are seldom tried on; arrays that are only read may be one, or overlap."""
     for room in case.rooms.values():
         if room.dtype.kind == "f" and random.random() < 0.5:
             for _ in range(random.randint(1, 6)):
                 room[random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))] = random.choice(
                     _HOSTILE
                 )
+    written = {lifted.target.value for lifted in programs}
+    read = [b for b in case.rooms if b not in written and not is_global(b)]
+    if len(read) > 1 and random.random() < 0.3:
+        one, other = sorted(random.sample(read, 2), key=lambda b: len(case.rooms[b]))
+        if case.rooms[one].dtype == case.rooms[other].dtype:
+            case.rooms[one] = case.rooms[other]
+            case.firsts[one] += random.choice((0, 0, 1, random.randint(0, GUARD // 2)))
 
 
 def rounded(size: Size, lifted: Lifted) -> set[str]:

@@ -36,6 +36,7 @@ from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.conditions import About
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.rounding import Ambiguous, Bounded, bounds, rounded_inputs
+from relift.compiler.idioms.structures import Places, looked_up, put
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
@@ -83,27 +84,26 @@ def evidence(
     """The program of a find against the C that it was found in; `hostile`: NaN, infinities and the like are drawn, too.
 
     The C is run on inputs that the conditions admit; these are what a program `beside` it says, where one is given, and that the other
-    has no value then is a difference.
-    What `others` do in the same loop is not compared.
+    has no value then is a difference.  What `others` do in the same loop is not compared.
     """
     try:
         result = _result(relations, found)
-        _require_plain(relations, found, lifted, others)
+        places = _require_plain(relations, found, lifted, others)
     except NotRun as reason:
         return Evidence(skipped=str(reason))
     random = Random(f"{relations.function.name} {found.result} {seed}")
     done = refused = 0
     while done < runs:
         try:
-            case = drawn(relations, lifted, random, refused, others)
+            case = drawn(relations, lifted, random, refused, others, places)
         except NotRun as reason:
             return Evidence(done, skipped=str(reason))
         if hostile:
-            make_hostile(case, random)
+            make_hostile(case, random, [lifted, *(other.lifted for other in others)])
         difference: str | None
         try:
-            _require_sizes(lifted, case)
-            _require_limits(relations, case)
+            put(case, places, relations, random)
+            _require_admitted(relations, lifted, case)
             if beside is not None:
                 _interpreted(beside, _for_another(beside, case))
             for other in others:
@@ -125,7 +125,8 @@ def evidence(
                 return Evidence(done, skipped="no inputs were drawn that the conditions admit")
             continue
         if difference is not None:
-            return Evidence(done, difference=f"{difference}, at {_said(case, relations)}")
+            shown = _said(case, relations, places)
+            return Evidence(done, difference=f"{difference}, at {shown}")
         done += 1
     return Evidence(done)
 
@@ -141,6 +142,13 @@ def _for_another(lifted: Lifted, case: Case) -> Case:
 # ---- what can be run
 
 
+def _require_admitted(relations: Relations, lifted: Lifted, case: Case) -> None:
+    """Raise `NotRun` where what was drawn is not what the conditions admit."""
+    _require_sizes(lifted, case)
+    _require_apart(lifted, case)
+    _require_limits(relations, case)
+
+
 def _require_sizes(lifted: Lifted, case: Case) -> None:
     """Raise `NotRun` where a size is not what the numbers say: one of them would have been below zero."""
     for name, meaning in lifted.sizes.items():
@@ -148,6 +156,17 @@ def _require_sizes(lifted: Lifted, case: Case) -> None:
             continue
         if meaning.evaluate(case.values) != case.sizes[name]:
             raise NotRun("the numbers that were drawn give other sizes")
+
+
+def _require_apart(lifted: Lifted, case: Case) -> None:
+    """Raise `NotRun` where rows of the result lie over each other, and it is a condition that none do."""
+    if not (lifted.asks("rows that overlap") or lifted.asks("strides")):
+        return
+    shape = [n.evaluate(case.sizes) for n in dimensions(lifted.program.body.type)[0]]
+    strides = list(map(case.number, lifted.target.strides))
+    places = [sum(i * s for i, s in zip(at, strides, strict=True)) for at in np.ndindex(*shape)]
+    if len(set(places)) < len(places):
+        raise NotRun("rows of the result lie over each other")
 
 
 def _require_limits(relations: Relations, case: Case) -> None:
@@ -197,8 +216,8 @@ def _result(relations: Relations, found: Found) -> bool:
 
 def _require_plain(
     relations: Relations, found: Found, lifted: Lifted, others: Sequence[Beside]
-) -> None:
-    """Raise `NotRun` where the function does more than the idiom, or is given what is not drawn."""
+) -> Places:
+    """Where it looks up what is drawn; raises `NotRun` where the function does more than the idiom, or is given what is not drawn."""
     function = relations.function
     if found.loop.parent is not None and any(
         p.value == lifted.target.value for p in lifted.parameters
@@ -215,12 +234,13 @@ def _require_plain(
         needed.add(lifted.target.value)
     needed |= lifted.target.first.names() | {n for s in lifted.target.strides for n in s.names()}
     if any(
-        function.arguments.get(n) == "ptr"
+        function.type_of(n) == "ptr"
         for m in lifted.sizes.values()
         for n in m.names() | rounded(m, lifted)
     ):
         raise NotRun("a length is a difference of addresses")
-    inner = [v for v in needed - known if v != found.result]
+    places = looked_up(relations, found.loop, sorted(needed - known))
+    inner = [v for v in sorted(needed - known - places.keys()) if v != found.result]
     if inner:
         shown = relations.evolution.spelled(inner[0])
         raise NotRun(f"{shown} is computed inside the function")
@@ -233,6 +253,7 @@ def _require_plain(
     for p in lifted.parameters:
         if p.first is not None and is_global(p.value) and p.value not in relations.module.globals:
             raise NotRun(f"{p.value} is defined elsewhere")
+    return places
 
 
 def _is_known(relations: Relations, store: Instruction, finds: Sequence[Found]) -> bool:
@@ -358,8 +379,7 @@ def _near(a: Any, b: Any, allowed: Any) -> bool:
     return bool(np.isfinite(difference) and np.isfinite(allowed) and difference <= allowed)
 
 
-def _said(case: Case, relations: Relations) -> str:
-    shown = [
-        f"{relations.evolution.spelled(n)}={v}" for n, v in case.values.items() if n in relations.function.arguments
-    ]  # fmt: skip
+def _said(case: Case, relations: Relations, places: Places) -> str:
+    given = relations.function.arguments.keys() | places.keys()
+    shown = [f"{relations.evolution.spelled(n)}={v}" for n, v in case.values.items() if n in given]
     return ", ".join(shown) or "the globals that were drawn"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,14 @@ class Case:
     ends: dict[str, tuple[str, int]] = field(default_factory=dict[str, "tuple[str, int]"])
     """Addresses that lie in arrays of others: the base, and how many bytes further."""
 
+    def address(self, value: str) -> int | None:
+        """Where an array begins; or an address that lies in one."""
+        base, further = self.ends.get(value, (value, 0))
+        room = self.rooms.get(base)
+        return (
+            None if room is None else room.ctypes.data + self.firsts[base] * room.itemsize + further
+        )
+
     def number(self, size: Size) -> int:
         """What a size is, whose quotients are among the values by what they are called."""
         terms: dict[Monomial, int] = {
@@ -73,12 +82,13 @@ def called(function: Function, module: Module, compiled: Compiled, case: Case) -
     kinds: list[Any] = []
     arguments: list[Any] = []
     for value, type_ in function.arguments.items():
-        if type_ == "ptr":
+        address = case.address(value) if type_ == "ptr" else None
+        if value in function.by_value:
+            kinds.append(_structure(size_in_bytes(function.by_value[value], module)))
+            arguments.append(kinds[-1].from_address(address) if address else kinds[-1]())
+        elif type_ == "ptr":
             kinds.append(ctypes.c_void_p)
-            base, further = case.ends.get(value, (value, 0))
-            room = case.rooms.get(base)
-            first = 0 if room is None else case.firsts[base] * room.itemsize
-            arguments.append(None if room is None else room.ctypes.data + first + further)
+            arguments.append(address)
         else:
             kinds.append(KINDS[type_])
             arguments.append(case.values[value])
@@ -93,6 +103,12 @@ def called(function: Function, module: Module, compiled: Compiled, case: Case) -
     if function.result == "float":
         return np.float32(got)
     return np.float64(got) if function.result == "double" else np.int64(got or 0)
+
+
+@cache
+def _structure(size: int) -> Any:
+    """A structure of so many bytes, which is given as itself."""
+    return type("Structure", (ctypes.Structure,), {"_fields_": [("bytes", ctypes.c_uint8 * size)]})
 
 
 def _copied(base: str, module: Module, compiled: Compiled, case: Case, *, into: bool) -> None:

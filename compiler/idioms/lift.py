@@ -114,26 +114,27 @@ class LiftedIdiom:
             for size in known.sizes.values()
             for q in exact_quotients(size)
         )
-        everywhere = (f"all its cells are there: {said}" for said in self.under_conditions)
+        everywhere = (f"all its cells are there: {one}" for one in self.under_conditions)
         wraps = sorted(self.relations.evolution.wraps.values())
-        return (
+        said = (
             *lengths,
-            *dict.fromkeys(whole),
+            *whole,
             *(c.text for c in known.conditions),
             *self._looked_up(),
             *self._beside(),
             *everywhere,
             *wraps,
         )
+        return tuple(dict.fromkeys(said))
 
     def _looked_up(self) -> Iterator[str]:
         """That nothing is written where the nest looks up lengths and pointers each time."""
         assert self.lifted is not None, "cannot happen: only a program has conditions"
-        known, loop, target = self.relations, self.found.loop, self.lifted.target.value
-        is_array = known.function.type_of(target) == "ptr"
-        written = (*((target,) if is_array else ()), *written_beside(known, loop, target))
+        known, target = self.relations, self.lifted.target.value
+        own = (target,) if known.function.type_of(target) == "ptr" else ()
         spelled = known.evolution.spelled
-        for array in looked_up(known, loop):
+        for array, loop in looked_up(known, self.found.loop):
+            written = (*own, *written_beside(known, loop, target))
             others = (w for w in written if w != array and array not in self.lifted.reads)
             yield from (f"{spelled(array)} and {spelled(w)} do not overlap" for w in others)
 
@@ -279,7 +280,7 @@ def lifted_function(
         *passed_over(relations, [*(i.found for i in found), *(x for x, _ in dependent)]),
     )
     idioms = tuple(_with_evidence(found, compiled, runs, seed))
-    return LiftedFunction(f.name, idioms, skipped, search.steps)
+    return LiftedFunction(f.name, idioms, tuple(dict.fromkeys(skipped)), search.steps)
 
 
 @uncollected()

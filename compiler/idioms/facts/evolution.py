@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from relift.compiler.idioms.facts.control import Control, Loop
+from relift.compiler.idioms.facts.fields import Fields, last_word
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
 from relift.compiler.idioms.facts.names import Counter, bare, is_constant
@@ -81,6 +82,7 @@ class Evolution:
         self._steps: dict[str, tuple[Size, Size] | None] = {}
         self._trips: dict[str, Size | None] = {}
         self._steady = _Steady(self)
+        self.fields = Fields(function, module, lambda pointer: self.placed(self.of(pointer)))
 
     def _unsettled(self, compute: Callable[[], T]) -> T:
         """What is computed; what is found on the way may be opaque for the time."""
@@ -354,9 +356,13 @@ class Evolution:
         return (found[0], linear[1]) if linear is not None and linear[0] == 1 else None
 
     def spelled(self, value: str) -> str:
-        """A value as the C file calls it, where it does."""
-        names = self.function.variables.get(value)
-        return names[0] if names else bare(value)
+        """A value as the C file calls it, where it does: a variable, or a field of a structure."""
+        return self.fields.spelled(value) or bare(value)
+
+    def named(self, value: str) -> str:
+        """The name of a value without those of what it is in, as programs call their arrays and numbers."""
+        spelled = self.fields.spelled(value)
+        return bare(value) if spelled is None else last_word(spelled)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from relift.compiler.idioms.facts.consequences import goes_nowhere, goes_only
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.numbers import BITS
+from relift.compiler.idioms.facts.looking import looked_up_once
 from relift.compiler.idioms.facts.names import is_constant
 from relift.compiler.idioms.facts.structure import Asked, Computed, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Paths
@@ -43,7 +44,9 @@ class Relations(Alternatives):
     """The relations of one function."""
 
     def __init__(self, function: Function, module: Module, control: Control | None = None) -> None:
-        super().__init__(function, module, control)
+        whole = control or Control(function)
+        once = looked_up_once(function, module, whole)
+        super().__init__(once, module, whole if once is function else None)
         self._known: dict[tuple[str, str], Relation] = {}
         self._builders: dict[str, Expressions] = {}
         self._paths: dict[str, Paths] = {}

@@ -7,7 +7,7 @@ until something may write to memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -42,7 +42,8 @@ def renamed(
         label: tuple((v, kept(value)) for v, value in found)
         for label, found in function.assigned.items()
     }
-    return replace(function, blocks=blocks, variables=variables, assigned=assigned)
+    types = {kept(value): type_ for value, type_ in function.types.items()}
+    return replace(function, blocks=blocks, variables=variables, assigned=assigned, types=types)
 
 
 @dataclass
@@ -115,7 +116,7 @@ class _Sharing:
                     self._repeats(i)
                 case _ if i.opcode in _COMPUTED:
                     self._repeats(i)
-                case _ if self._may_write(i):
+                case _ if may_write(i):
                     cells = {}
                 case _:
                     pass
@@ -130,22 +131,33 @@ class _Sharing:
             self.same[i.name] = found
 
     def _may_write_between(self, above: str, block: str, over: Mapping[str, str | None]) -> bool:
-        """Whether a path from the end of a block to the begin of one below it goes through what may write."""
-        met: set[str] = set()
-        stack = [p for p in self.function.predecessors[block] if p in over]
-        while stack:
-            at = stack.pop()
-            if at == above or at in met:
-                continue
-            met.add(at)
+        def writes(at: str) -> bool:
             if at not in self._writes:
-                self._writes[at] = any(map(self._may_write, self.function.blocks[at]))
-            if self._writes[at]:
-                return True
-            stack += [p for p in self.function.predecessors[at] if p in over]
-        return False
+                self._writes[at] = any(map(may_write, self.function.blocks[at]))
+            return self._writes[at]
 
-    def _may_write(self, i: Instruction) -> bool:
-        if i.opcode == "call":
-            return not harmless(i)
-        return i.opcode in ("store", "fence", "atomicrmw", "cmpxchg", "invoke", "callbr", "va_arg")
+        return writes_between(self.function, above, block, over, writes)
+
+
+def writes_between(
+    function: Function, above: str, block: str, over: Collection[str], writes: Callable[[str], bool]
+) -> bool:
+    """Whether a path over some blocks, from the end of one to the begin of one below it, goes through what may write."""
+    met: set[str] = set()
+    stack = [p for p in function.predecessors[block] if p in over]
+    while stack:
+        at = stack.pop()
+        if at == above or at in met:
+            continue
+        met.add(at)
+        if writes(at):
+            return True
+        stack += [p for p in function.predecessors[at] if p in over]
+    return False
+
+
+def may_write(i: Instruction) -> bool:
+    """Whether an instruction may write to memory."""
+    if i.opcode == "call":
+        return not harmless(i)
+    return i.opcode in ("store", "fence", "atomicrmw", "cmpxchg", "invoke", "callbr", "va_arg")

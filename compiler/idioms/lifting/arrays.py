@@ -209,7 +209,7 @@ class Arrays:
         found: dict[str, str] = {}
         values = [r.base for r in reads] + [e.name for e in inside if isinstance(e, Value)]
         for value in dict.fromkeys(values):
-            name = self.spelled(value)
+            name = self.named(value)
             while name in found.values() or not name.isidentifier() or hasattr(rl, name):
                 name = (name if name.isidentifier() else "v") + "_"
             found[value] = name
@@ -224,6 +224,14 @@ class Arrays:
         if isinstance(value, Viewed):
             return f"{self.spelled(value.array)}_as_{value.kind}"
         return self.relations.evolution.spelled(value)
+
+    def named(self, value: str) -> str:
+        """What the program calls an array or a number."""
+        return (
+            self.spelled(value)
+            if isinstance(value, Viewed)
+            else self.relations.evolution.named(value)
+        )
 
     def said(self, size: Size) -> str:
         return str(size.substitute({n: Size.atom(self.spelled(n)) for n in size.names()}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -136,6 +136,7 @@ def _require_as_before(
     apart = relations.evolution.apart
     reads = {r for e in _computed_from(effect) for r in all_of(e) if isinstance(r, Read)}
     bases, cells = {r.base for r in reads}, {(r.base, r.index) for r in reads}
+    _require_looked_up_once(relations, root, {*bases, *([target.base] if target else [])})
     known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
     loads_of: dict[str, list[Access]] = {}
     for a in known.values():
@@ -166,6 +167,17 @@ def _require_as_before(
                 raise Dependent(f"it reads cells of {array} that it writes (line {line})")
 
 
+def _require_looked_up_once(relations: Relations, root: Loop, bases: Collection[str]) -> None:
+    """Raise `Dependent` where one field is two arrays here, one of them written: it is looked up in places none of which comes first."""
+    written = {a.base for _, a in relations.accesses_of(root) if a.is_store}
+    fields = {b for b in {*written, *bases} if relations.evolution.fields.place(b) is not None}
+    called: dict[str, str] = {}
+    for base in sorted(fields, key=lambda b: b not in written):
+        name = relations.evolution.spelled(base)
+        if called.setdefault(name, base) in written and called[name] != base:
+            raise Dependent(f"it looks {name} up in several places, and writes there")
+
+
 def comes_first(
     relations: Relations, root: Loop, load: Access, store: Access, *, together: bool
 ) -> bool:
@@ -190,13 +202,22 @@ def written_beside(relations: Relations, root: Loop, target: str) -> Iterator[st
     return (base for base in dict.fromkeys(found) if base != target)
 
 
-def looked_up(relations: Relations, root: Loop) -> Iterator[str]:
-    """The arrays in which a nest looks up what it does not change: lengths and pointers that are fields of structures."""
-    found = (
-        a.base
+def looked_up(relations: Relations, root: Loop) -> Iterator[tuple[str, Loop]]:
+    """The arrays in which a nest looks up what it does not change, fields of structures, and the loop that must not write there.
+
+    That is a loop around the nest where it is there that the nest's fields are looked up first.
+    """
+    found = [
+        (a.base, root)
         for name, a in relations.accesses_of(root)
         if not a.is_store and relations.evolution.stays(name, root)
-    )
+    ]
+    for first, block in relations.function.again.values():
+        place = relations.evolution.fields.place(first)
+        if block in root.blocks and place is not None:
+            is_inside = relations.instructions[first].block in root.blocks
+            outermost = relations.control.around(root.header)[0]
+            found.append((place[0], root if is_inside else outermost))
     return iter(dict.fromkeys(found))
 
 

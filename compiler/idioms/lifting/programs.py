@@ -102,7 +102,7 @@ class Lifted:
 def lifted(effect: Effect, relations: Relations, name: str) -> Lifted:
     """The program of an effect; raises `Opaque` with the reason where there is none."""
     try:
-        with scope([relations.evolution.spelled(v) for v in relations.universe]):
+        with scope([relations.evolution.named(v) for v in relations.universe]):
             try:
                 return _Lifting(relations, name).of(effect)
             except NotOrdered:
@@ -229,7 +229,7 @@ class _Lifting(Elements):
     def _fixed(self, value: str, kind: str) -> Any:
         """A fixed value: a scalar parameter."""
         if value not in self.scalars:
-            name = self.names.get(value) or self.spelled(value)
+            name = self.names.get(value) or self.named(value)
             while (
                 name in {*self.names.values()} - {self.names.get(value)}
                 or name in self.sizes.meaning

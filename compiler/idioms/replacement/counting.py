@@ -18,6 +18,9 @@ from relift.compiler.idioms.replacement.spelling import C_TYPES, counter_of
 from relift.compiler.idioms.replacement.writing import Writing
 from relift.semantics.syntax.types import dimensions
 
+FIELDS_APART = "  /* fields */"
+"""The line that becomes the checks that no bin, from `first` up to `most`, lies over a field that is looked up."""
+
 
 @dataclass(frozen=True)
 class Counting:
@@ -168,8 +171,8 @@ def _are_gathered(lifted: Lifted, arrays: set[str]) -> bool:
 
 
 def overlaps(written: str, writing: Writing) -> list[str]:
-    """That no bin lies over what is read."""
-    lines: list[str] = []
+    """That no bin lies over what is read, nor over what is looked up."""
+    lines = [FIELDS_APART]
     for p in writing.lifted.parameters:
         if p.first is None or p.value == written:
             continue

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relift.compiler.idioms.facts.evolution import exact_quotients
 from relift.compiler.idioms.lifting.programs import Lifted, Parameter
 from relift.compiler.idioms.replacement.inspecting import Inspection
-from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, is_length, polynomial
+from relift.compiler.idioms.replacement.spelling import (
+    C_TYPES,
+    Kept,
+    is_length,
+    place_of,
+    polynomial,
+)
 from relift.compiler.running.launch import Kernel, Launch
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Scalar, Type, dimensions
@@ -47,6 +53,8 @@ class Guarded:
     inspected: Inspection | None
     ranges: Sequence[str]
     scalar: bool
+    fields: Mapping[str, int]
+    """What is looked up before the loop, by value: so many bytes that the loop must not write."""
 
     @property
     def element(self) -> str:
@@ -56,6 +64,13 @@ class Guarded:
     def refuse(self, condition: str) -> str:
         """The line that leaves the loop to be run where a condition holds."""
         return f"  if ({condition}) return relift_refuse(&{self.name}_refused);"
+
+    def over_fields(self, begin: str, end: str) -> list[str]:
+        """The conditions under which what lies from one address to another is over a field that is looked up."""
+        return [
+            f"{at} && (const char *){begin} < (const char *){at} + {width} && (const char *){at} < (const char *){end}"
+            for at, width in ((place_of(value), width) for value, width in self.fields.items())
+        ]
 
     def checks(self, when_empty: str = "return 1;") -> list[str]:
         """The checks of sizes and places; after them `first` is where the result goes, and `data_x` begins what is read of x."""
@@ -88,6 +103,7 @@ class Guarded:
             lines.append(f"  {self.element} *const first = ({self.element} *)to;")
         else:
             lines += _target_lines(lifted, lengths, self.element, self.name)
+            lines += map(self.refuse, self.over_fields("(first + low)", "(first + high)"))
         for p in lifted.parameters:
             if p.first is not None:
                 lines += _array_lines(p, lifted, self.name, scalar=self.scalar)
@@ -152,6 +168,8 @@ def _part(name: str, number: int, parts: Sequence[Guarded], work: Sequence[str])
             begin, end = f"spans[{2 * n}]", f"spans[{2 * n + 1}]"
             if not _take_turns(guarded.lifted, other.lifted):
                 apart.append(f"{own} < {end} && {begin} < spans[{2 * number + 1}]")
+            if not other.scalar:
+                apart += guarded.over_fields(begin, end)
             apart += [
                 f"(const char *)data_{p.name} < {end} && {begin} < (const char *)({_end_of(p)})"
                 for p in guarded.lifted.parameters

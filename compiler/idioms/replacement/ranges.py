@@ -40,7 +40,7 @@ def range_checks(idiom: LiftedIdiom) -> Ranges:
         of = i.operands[0] if i.opcode in _WIDENED else name
         size = relations.evolution.of(of)
         if all(
-            isinstance(n, Counter) or n in relations.function.arguments or _is_outside(n, idiom)
+            isinstance(n, Counter) or relations.evolution.stays(n, idiom.found.loop)
             for n in names_in(size)
         ):
             check, needed = _outside(size, i, relations)
@@ -86,12 +86,6 @@ def _used(relations: Relations, blocks: frozenset[str]) -> set[str]:
             found.add(name)
             stack += i.operands
     return found
-
-
-def _is_outside(name: str, idiom: LiftedIdiom) -> bool:
-    """Whether a value is computed before the loops."""
-    i = idiom.relations.function.values.get(name)
-    return i is None or i.block not in idiom.found.loop.blocks
 
 
 def _outside(size: Size, i: Instruction, relations: Relations) -> tuple[str, set[str]]:

@@ -14,13 +14,14 @@ from typing import Literal, TypeAlias, get_args
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.llvm.ir import Extent
+from relift.compiler.idioms.facts.llvm.layout import width_of
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.terms import Opaque
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.replacement.blas import routine
-from relift.compiler.idioms.replacement.counting import counted_apart, counting
+from relift.compiler.idioms.replacement.counting import FIELDS_APART, counted_apart, counting
 from relift.compiler.idioms.replacement.guarded import (
     SERVICES,
     Guarded,
@@ -42,7 +43,14 @@ from relift.compiler.idioms.replacement.offloading import (
 from relift.compiler.idioms.replacement.passing import passed
 from relift.compiler.idioms.replacement.ranges import fitting, range_checks
 from relift.compiler.idioms.replacement.sparse_calls import sparse_routine
-from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, is_length, letter, names_in
+from relift.compiler.idioms.replacement.spelling import (
+    C_TYPES,
+    Kept,
+    is_length,
+    letter,
+    names_in,
+    place_of,
+)
 from relift.compiler.idioms.replacement.standing import Standing
 from relift.compiler.program import kernels_of
 from relift.compiler.running.launch import Launch
@@ -168,7 +176,7 @@ def _shown(idiom: LiftedIdiom, text: str) -> _Shown:
         raise Kept(
             "it reads cells that it writes later, which a kernel would not find as they were"
         )
-    standing = Standing(relations.function, relations.control, idiom.found.loop, extent, text)
+    standing = Standing(relations.evolution, idiom.found.loop, extent, text)
     return _Shown(idiom, lifted, extent, standing)
 
 
@@ -198,7 +206,10 @@ def _call(
     given, guarded = _guarded(shown, (), None, does.values)
     refused = map(guarded.refuse, guarded.ranges)
     head = f"int {shown.name}({', '.join(guarded.typed)})"
-    lines = (*refused, *does.lines, "  return 1;", "}")
+    fields = guarded.over_fields("first", "(first + most + 1)")
+    apart = [f"  if ({condition}) failed = 1;" for condition in fields]
+    work = (x for line in does.lines for x in (apart if line == FIELDS_APART else [line]))
+    lines = (*refused, *work, "  return 1;", "}")
     body = "\n".join([f"long {shown.name}_refused;", f"{head} {{", *lines])
     call = _Call(shown.name, shown.place, ", ".join(given), head, body)
     return call if on_device is None else call.of_device(on_device)
@@ -322,8 +333,14 @@ def _guarded(
     values = _values(shown.lifted, {*needed, *ranges.values, *looked_at})
     spelled = {v: shown.standing.spelled(v) for v in values}
     given, typed = _passed(shown.lifted, shown.standing, spelled, scalar=shown.scalar)
+    fields = shown.standing.places
+    given += [f"(const void *){place}" for place in fields.values()]
+    typed += [f"const void *{place_of(value)}" for value in fields]
     checks = (*fitting(shown.idiom.relations, values, ranges), *ranges.checks)
-    return given, Guarded(shown.name, typed, shown.lifted, spans, inspected, checks, shown.scalar)
+    widths = {v: width_of(shown.idiom.relations.function.type_of(v)) for v in fields}
+    return given, Guarded(
+        shown.name, typed, shown.lifted, spans, inspected, checks, shown.scalar, widths
+    )
 
 
 def _require_same_of_nan(idiom: LiftedIdiom, lifted: Lifted) -> None:

@@ -21,6 +21,11 @@ def letter(value: str) -> str:
     return "of_" + re.sub(r"\W", "_", bare(value))
 
 
+def place_of(value: str) -> str:
+    """The parameter that says where a field lies; a null pointer where it is not looked up."""
+    return f"at_{letter(value)}"
+
+
 def counter_of(name: Counter) -> str:
     """The variable that counts the turns of a loop."""
     return "c_" + letter(name.header)

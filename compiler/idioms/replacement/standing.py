@@ -10,11 +10,13 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 
-from relift.compiler.idioms.facts.control import Control, Loop
-from relift.compiler.idioms.facts.evolution import harmless
-from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Instruction
-from relift.compiler.idioms.facts.names import bare, is_global
-from relift.compiler.idioms.replacement.spelling import Kept
+from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.evolution import Evolution, Quotient, harmless
+from relift.compiler.idioms.facts.llvm.ir import Extent, Instruction
+from relift.compiler.idioms.facts.names import Counter, bare, is_global
+from relift.compiler.idioms.facts.sharing import may_write, writes_between
+from relift.compiler.idioms.replacement.spelling import Kept, counted, names_in
+from relift.semantics.syntax.sizes import Size
 
 _UNKNOWN = ""
 _OPERATIONS = {"sdiv": "/", "srem": "%", "ashr": ">>", "and": "&"}
@@ -24,10 +26,11 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 class Standing:
     """Where one loop stands in the text of its file."""
 
-    def __init__(
-        self, function: Function, control: Control, loop: Loop, extent: Extent, text: str
-    ) -> None:
-        self.function, self.control, self.loop, self.extent = function, control, loop, extent
+    def __init__(self, evolution: Evolution, loop: Loop, extent: Extent, text: str) -> None:
+        self.evolution, self.loop, self.extent = evolution, loop, extent
+        self.function, self.control = evolution.function, evolution.control
+        self.places: dict[str, str] = {}
+        """Where what is spelled is looked up, by value, in C; a null pointer where the loop does not look."""
         self.head, self.text = head_of(text, (extent.line, extent.column)), text
 
     def require_plain_head(self) -> None:
@@ -66,15 +69,103 @@ class Standing:
     # ---- values
 
     def _said(self, value: str) -> str | None:
+        name = self._called(value)
+        if name is not None:
+            type_ = self.evolution.module.globals.get(value, "[")
+            is_place = value in self.function.places or not type_.startswith("[")
+            return f"(&{name})" if is_place else name
+        i = self.function.values.get(value)
+        return None if i is None else self._looked_up(value) or self._computed(i)
+
+    def _called(self, value: str) -> str | None:
+        """The variable that holds a value, or that is at an address."""
         if is_global(value):
             of_file = bare(value)
             return of_file if of_file.isidentifier() and of_file not in self._locals else None
         for variable, held in sorted(self._held.items()):
             name = self._visible.get(variable)
-            if held == value and name is not None and not self._is_set_in_head(name):
+            if held == value and name is not None and not self._is_changed_in_head(name):
                 return name
-        i = self.function.values.get(value)
-        return None if i is None else self._computed(i)
+        return None
+
+    def _looked_up(self, value: str) -> str | None:
+        """A field that holds, where the loop stands, what the loop finds there; nothing is looked up that the loop would not."""
+        fields = self.evolution.fields
+        words = fields.of(value, self._called)
+        if words is None:
+            return None
+        at, behind = value, list[str]()
+        while (place := fields.place(at)) is not None and (not behind or self._called(at) is None):
+            if not self._is_still(self.function.values[at]):
+                return None
+            behind.append(at)
+            at = place[0]
+        for each in behind:
+            if each not in self.places and (found := fields.of(each, self._called)) is not None:
+                self.places[each] = self._where_it_is(each, f"&{found}")
+        return self._where_it_is(value, words)
+
+    def _is_still(self, load: Instruction) -> bool:
+        """Whether a field is, where the loop stands, what a load gives; what the loop writes is taken to be elsewhere."""
+        if load.block in self.loop.blocks:
+            return self.evolution.stays(load.name, self.loop)
+        block = self.function.blocks[load.block]
+        outside = self.control.dominator.keys() - self.loop.blocks
+        return (
+            self.control.dominates(load.block, self.loop.header)
+            and not any(may_write(i) for i in block if i.position > load.position)
+            and not writes_between(
+                self.function, load.block, self.loop.header, outside,
+                lambda at: any(map(may_write, self.function.blocks[at])),
+            )
+        )  # fmt: skip
+
+    def _where_it_is(self, value: str, words: str) -> str:
+        """An expression, which is null where the loop does not come to a load of its structure; raises `Kept`."""
+        place = self.evolution.fields.place(value)
+        assert place is not None, "cannot happen: it is looked up"
+        is_there = is_global(place[0]) or place[0] in self.function.places
+        if is_there or self.function.values[value].block not in self.loop.blocks:
+            return words
+        beside = [x for x in self._inside if x == value or self._is_beside(x, *place)]
+        found = [asked for asked in map(self._asked, beside) if asked is not None]
+        if not found:
+            raise Kept(f"{words} is looked up under a condition")
+        asked = min(found, key=len)
+        tests = (f"{counted(_sign(t), self.spelled)} > 0" for t in asked)
+        return f"({' && '.join(tests)} ? {words} : 0)" if asked else words
+
+    @cached_property
+    def _inside(self) -> list[str]:
+        """The loads of the loop."""
+        blocks = (self.function.blocks[b] for b in sorted(self.loop.blocks))
+        return [i.name for block in blocks for i in block if i.opcode == "load"]
+
+    def _is_beside(self, load: str, base: str, offset: int) -> bool:
+        """Whether a load is of the structure in which a field lies: where one field of it is, the others are."""
+        place = self.evolution.fields.place(load)
+        declared, type_ = self.evolution.module.declared, self.evolution.fields.type_of(base)
+        whole = declared.pointed_at(type_) or type_
+        if place is None or place[0] != base or not declared.is_composite(whole):
+            return False
+        return place[1] // declared.size(whole) == offset // declared.size(whole)
+
+    def _asked(self, load: str) -> list[Size] | None:
+        """The numbers of iterations that are above zero where the loop comes to a load; none where that is not known."""
+        block = self.function.values[load].block
+        inside = [x for x in self.control.around(block) if x.header in self.loop.blocks]
+        asked = list[Size]()
+        for loop, at in zip(inside, [*(x.header for x in inside[1:]), block], strict=True):
+            trips = self.evolution.trips(loop)
+            if not all(self.control.dominates(at, latch) for latch in loop.latches):
+                return None
+            if at == loop.header or self.evolution.is_late(loop):
+                continue
+            if trips is None or any(isinstance(n, Counter) for n in names_in(trips)):
+                return None
+            if not trips.surely_at_least(1):
+                asked.append(trips)
+        return asked
 
     def _computed(self, i: Instruction) -> str | None:
         """A value that has no name, from one that has: what follows a loop, and whole numbers with constants."""
@@ -87,6 +178,9 @@ class Standing:
             return None
         inner = self._said(i.operands[0])
         return None if inner is None else f"({inner} {_OPERATIONS[i.opcode]} {i.operands[-1]})"
+
+    def _is_changed_in_head(self, name: str) -> bool:
+        return any(map(self._is_set_in_head, {name, _root(name)}))
 
     def _is_set_in_head(self, name: str) -> bool:
         set_to = rf"(?<![\w.>]){re.escape(name)}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
@@ -103,15 +197,20 @@ class Standing:
     def _visible(self) -> Mapping[str, str]:
         """The names of the variables that are in scope and that no other one hides, by variable."""
         depth = {scope: number for number, scope in enumerate(self.extent.scopes)}
-        nearest: dict[str, tuple[int, str]] = {}
-        for variable, v in self.function.declared.items():
-            if v.scope in depth and v.line <= self.extent.line:
-                known = nearest.get(v.name)
-                if known is None or depth[v.scope] < known[0]:
-                    nearest[v.name] = (depth[v.scope], variable)
+        inside = {
+            variable: (depth[v.scope], v.name)
+            for variable, v in self.function.declared.items()
+            if v.scope in depth and v.line <= self.extent.line
+        }
+        nearest: dict[str, int] = {}
+        for far, name in inside.values():
+            nearest[_root(name)] = min(far, nearest.get(_root(name), far))
         declared = re.match(r"\s*(?:[A-Za-z_]\w*[\s*]+)+(\w+)\s*=", self.head)
         own = {declared[1]} if declared is not None else set[str]()
-        return {variable: name for name, (_, variable) in nearest.items() if name not in own}
+        return {
+            variable: name for variable, (far, name) in inside.items()
+            if far == nearest[_root(name)] and _root(name) not in own
+        }  # fmt: skip
 
     @cached_property
     def _held(self) -> Mapping[str, str]:
@@ -137,6 +236,18 @@ class Standing:
                 if found.get(block) != held:
                     found[block], changed = held, True
         return found
+
+
+def _root(name: str) -> str:
+    """The variable that a part is of: `p` of `p.v`."""
+    return re.split(r"[.\[]", name)[0]
+
+
+def _sign(trips: Size) -> Size:
+    """A number that is above zero where a number of iterations is."""
+    (atom, *others) = trips.atoms() or [None]
+    is_quotient = isinstance(atom, Quotient) and not others and trips == Size.atom(atom)
+    return atom.of if isinstance(atom, Quotient) and is_quotient else trips
 
 
 def merged(states: list[Mapping[str, str]]) -> dict[str, str]:

@@ -69,6 +69,7 @@ class Replaced(Compiled):
         ("searches", 8),
         ("bins", 9),
         ("bits", 5),
+        ("structures", 22),
     ],
 )
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
@@ -382,6 +383,60 @@ def csr(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, str]:
     written = replacement(rl.lift(CSR, runs=5), CSR)
     ((_, name),) = written.replaced
     return library(tmp_path_factory.mktemp("csr"), written), name
+
+
+FIELDS = """struct fields { float before[2]; int n; float after[5]; float *a, *b; };
+struct none { double *v; };
+void scaled(struct fields *p) { for (int i = 0; i < p->n; i++) p->b[i] = 2 * p->a[i]; }
+void bins(struct fields *p, const int *x) { for (int i = 0; i < p->n; i++) ((int *)p->b)[x[i]]++; }
+void both(struct fields *p, float *y) { for (int i = 0; i < p->n; i++) { p->b[i] = 2 * p->a[i]; y[i] = p->a[i]; } }
+double sum(const struct none *p, int n) { double s = 0; for (int i = 0; i < n; i++) s += p->v[i]; return s; }
+"""
+
+
+class _Fields(ctypes.Structure):
+    _fields_ = [
+        ("before", ctypes.c_float * 2), ("n", ctypes.c_int), ("after", ctypes.c_float * 5),
+        ("a", ctypes.c_void_p), ("b", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "is_over"), [("scaled", True), ("scaled", False), ("bins", True), ("both", True)]
+)
+def test_fields_that_the_loop_writes_take_the_loop(
+    function: str, is_over: bool, tmp_path: Path
+) -> None:
+    """A length that lies in what is written ends the loop when it changes, with a call in its place, too."""
+    written = replacement(rl.lift(FIELDS, runs=3), FIELDS)
+    (name,) = {name for i, name in written.replaced if i.function == function}
+    made, results = library(tmp_path, written), list[list[Any]]()
+    (tmp_path / "plain.c").write_text(FIELDS)
+    plain = ["cc", "-O0", "-w", "-shared", "-fPIC", "-o", "plain.so", "plain.c"]
+    subprocess.run(plain, cwd=tmp_path, check=True)
+    for found in (made, ctypes.CDLL(str(tmp_path / "plain.so"))):
+        given, y = np.array([1, 2, 2e-45, 4, 5, 6], np.float32), np.zeros(8, np.float32)
+        own, elsewhere = _Fields(n=6), np.zeros(8, np.float32)
+        at = np.array([2, 3, 3, 4, 4, 5, 5, 5], np.int32)
+        own.a = given.ctypes.data
+        own.b = ctypes.addressof(own) if is_over else elsewhere.ctypes.data
+        more = {
+            "bins": (at.ctypes.data_as(ctypes.c_void_p),),
+            "both": (y.ctypes.data_as(ctypes.c_void_p),),
+        }
+        found[function](ctypes.byref(own), *more.get(function, ()))
+        results.append([own.n, list(own.before), list(own.after), list(elsewhere), list(y)])
+    assert results[0] == results[1]
+    assert ctypes.c_long.in_dll(made, f"{name}_refused").value == is_over
+
+
+def test_a_structure_is_not_looked_at_before_a_loop_that_does_nothing(tmp_path: Path) -> None:
+    """There may be none."""
+    written = replacement(rl.lift(FIELDS, "sum", runs=3), FIELDS)
+    assert len(written.replaced) == 1
+    found = library(tmp_path, written)["sum"]
+    found.restype, found.argtypes = ctypes.c_double, (ctypes.c_void_p, ctypes.c_int)
+    assert found(None, 0) == 0
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from relift.compiler.idioms.facts.llvm.declared import Declared
 from relift.compiler.idioms.facts.names import is_global
 
 INTEGERS = frozenset(
@@ -102,6 +103,14 @@ class Function:
 
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """What has fewer bits in C than here: the least and the greatest number that it is taken to be."""
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The types that C declares its variables with, by the value."""
+    places: frozenset[str] = frozenset()
+    """Values that are the places of variables, and not what they hold."""
+    again: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """Loads that are left out, as another one looked up the same field: that one, and the block that it was in."""
+    by_value: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The arguments that are structures of their own, and not somebody's: what LLVM calls these."""
 
     def instructions(self) -> Iterator[Instruction]:
         """All instructions, block by block."""
@@ -152,3 +161,4 @@ class Module:
     functions: Mapping[str, Function]
     globals: Mapping[str, str]
     structures: Mapping[str, Sequence[str]]
+    declared: Declared = field(default_factory=Declared)

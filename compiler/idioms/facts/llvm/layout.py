@@ -23,6 +23,11 @@ class NoLayout(Exception):
     """A type whose layout is not known here."""
 
 
+def width_of(type_: str) -> int:
+    """How many bytes a number or a pointer takes."""
+    return _PLAIN[type_]
+
+
 def size_in_bytes(type_: str, module: Module) -> int:
     """The distance between two elements of an array of this type; raises `NoLayout`.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import NamedTuple
 
+from relift.compiler.idioms.facts.llvm.declared import Declared
 from relift.compiler.idioms.facts.llvm.ir import (
     CASTS,
     FLOATS,
@@ -26,9 +27,12 @@ _NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
 _DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")
 _LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
 _RECORD = re.compile(r"^    #dbg_(value|declare)\((.*)\)$")
+_FRAGMENT = re.compile(r"!DIExpression\(DW_OP_LLVM_fragment, (\d+), (\d+)\)$")
+_BY_VALUE = re.compile(r"\bbyval\(([^()]+)\)")
 _ATTACHED = re.compile(r", !([\w.]+) !(\d+)")
 _WRITTEN_ADDRESS = re.compile(r"getelementptr [\w ]*\((.*)\)$")
 _MOST_ADDRESSES = 1_000_000
+_MOST_BITS = 1 << 62
 _BRACKETS = re.compile(r'[(\[{<"]')
 _ATTRIBUTE = re.compile(
     r"(?:noundef|nonnull|signext|zeroext|noalias|nocapture|readonly|align \d+"
@@ -59,16 +63,17 @@ _LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?")
 def module_of(text: str, file: str) -> Module:
     """The graph of a module that LLVM has printed."""
     lines = text.splitlines()
-    notes = _notes(lines)
+    declared = Declared(_notes(lines))
     functions: dict[str, Function] = {}
     types: dict[str, str] = {}
+    of_globals: dict[str, str] = {}
     structures: dict[str, list[str]] = {}
     body: list[str] | None = None
     for line in lines:
         if line.startswith("define "):
             body = [line]
         elif line == "}" and body is not None:
-            found = shared(widened(_Reader(notes).function(body)))
+            found = shared(widened(_Reader(declared).function(body)))
             functions[found.name] = found
             body = None
         elif body is not None:
@@ -77,9 +82,11 @@ def module_of(text: str, file: str) -> Module:
             continue
         elif m := _GLOBAL.match(line):
             types[m[1]] = parts(m[2])[0].rpartition(" ")[0] or parts(m[2])[0]
+            if note := re.search(r", !dbg !(\d+)", m[2]):
+                of_globals[m[1]] = declared.of_global(note[1])
         elif m := _STRUCTURE.match(line):
             structures[m[1]] = [p.strip() for p in parts(m[2])]
-    return Module(file, functions, types, structures)
+    return Module(file, functions, types, structures, replace(declared, globals=of_globals))
 
 
 def parts(text: str) -> list[str]:
@@ -137,15 +144,15 @@ def _notes(lines: list[str]) -> dict[str, str]:
     return found
 
 
-def _described(about: str, notes: Mapping[str, str]) -> tuple[Variable | None, str]:
-    """The variable that a note is about, and what is said of its type."""
+def _described(about: str) -> tuple[Variable | None, str]:
+    """The variable that a note is about, and its type."""
     name = re.search(r'name: "([^"]*)"', about)
     of = re.search(r"type: !(\d+)", about)
     scope, line = re.search(r"scope: !(\d+)", about), re.search(r"line: (\d+)", about)
     found = (
         Variable(name[1], scope[1] if scope else "", int(line[1]) if line else 0) if name else None
     )
-    return found, notes.get(of[1], "") if of else ""
+    return found, of[1] if of else ""
 
 
 class _Said(NamedTuple):
@@ -161,7 +168,7 @@ class _Said(NamedTuple):
 
 @dataclass
 class _Reader:
-    notes: dict[str, str]
+    types: Declared
     variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     unsigned: set[str] = field(default_factory=set[str])
     extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
@@ -177,7 +184,14 @@ class _Reader:
     said: dict[str, tuple[Variable | None, str]] = field(
         default_factory=dict[str, "tuple[Variable | None, str]"]
     )
-    """The variable of each note that was asked for, and what is said of its type."""
+    """The variable of each note that was asked for, and its type."""
+    typed: dict[str, str] = field(default_factory=dict[str, str])
+    parts: dict[str, dict[str, tuple[int, int]]] = field(
+        default_factory=dict[str, "dict[str, tuple[int, int]]"]
+    )
+    """By variable, its parts that values stand for: where they begin, and how long they are, in bits."""
+    stored: set[str] = field(default_factory=set[str])
+    """The places of variables."""
     addresses: dict[str, str] = field(default_factory=dict[str, str])
     """Addresses in globals that LLVM writes where they are used, and what they are called here."""
     computed: list[Instruction] = field(default_factory=list[Instruction])
@@ -185,13 +199,16 @@ class _Reader:
     def function(self, lines: list[str]) -> Function:
         head = _DEFINE.match(lines[0])
         assert head is not None, f"cannot happen: LLVM prints a definition otherwise: {lines[0]}"
-        arguments, variadic = {}, False
+        arguments, by_value, variadic = {}, {}, False
         for part in parts(head[2]):
             if part == "...":
                 variadic = True
                 continue
             type_, name = _typed(part)
-            arguments[intern(name.rpartition(" ")[2])] = intern(type_)
+            argument = intern(name.rpartition(" ")[2])
+            arguments[argument] = intern(type_)
+            if m := _BY_VALUE.search(part):
+                by_value[argument] = m[1]
         note = re.search(r"!dbg !(\d+)", lines[0])
         about = self.notes.get(note[1], "") if note else ""
         line = re.search(r"\bline: (\d+)", about)
@@ -221,7 +238,15 @@ class _Reader:
             self.extents,
             self.declared,
             {block: tuple(found) for block, found in self.assigned.items()},
+            types=self.typed,
+            places=frozenset(self.stored),
+            by_value=by_value,
         )
+
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """The numbered notes of the module."""
+        return self.types.notes
 
     def _joined(self, lines: list[str]) -> Iterator[str]:
         """Lines, those of a switch as one."""
@@ -240,18 +265,48 @@ class _Reader:
             return  # a variable of another function
         value = _typed(typed)[1]
         if note not in self.said:
-            self.said[note] = _described(self.notes.get(note[1:], ""), self.notes)
-        variable, described = self.said[note]
-        if variable is None or (is_declared and "DW_TAG_array_type" not in described):
+            self.said[note] = _described(self.notes.get(note[1:], ""))
+        variable, type_ = self.said[note]
+        is_whole = expression == "!DIExpression()"
+        m = None if is_whole else _FRAGMENT.match(expression)
+        if note in self.parts:
+            self._unknown_now(note, m, block)
+        if m is not None:
+            part = variable and self.types.part(type_, int(m[1]) // 8, _typed(typed)[0])
+            if not variable or not part:
+                return
+            variable = replace(variable, name=variable.name + part.words)
+            of, note = note, f"{note}{part.words}"
+            type_, is_whole = part.type, True
+            self.parts.setdefault(of, {})[note] = int(m[1]), int(m[2])
+        if is_declared and variable and self.types.is_composite(type_) and value != "poison":
+            self._named(value, variable, type_)
+            self.stored.add(value)
+        described = self.notes.get(type_, "")
+        if variable is None or (
+            is_declared and value not in self.stored and "DW_TAG_array_type" not in described
+        ):
             return
         self.declared[note] = variable
-        is_value = expression == "!DIExpression()" and value not in ("poison", "undef")
+        is_value = is_whole and value not in ("poison", "undef")
         self.assigned.setdefault(block, []).append((note, value if is_value else ""))
-        if is_declared or expression != "!DIExpression()":
+        if is_declared or not is_whole:
             return
-        self.variables.setdefault(value, []).append(variable.name)
+        self._named(value, variable, type_)
         if "DW_ATE_unsigned" in described or "typedef" in described:
             self.unsigned.add(variable.name)
+
+    def _unknown_now(self, note: str, m: re.Match[str] | None, block: str) -> None:
+        """That what is known of parts of a variable is so no more where something is put over them."""
+        begin, length = (int(m[1]), int(m[2])) if m is not None else (0, _MOST_BITS)
+        for part, (at, bits) in self.parts[note].items():
+            if at < begin + length and begin < at + bits:
+                self.assigned.setdefault(block, []).append((part, ""))
+
+    def _named(self, value: str, variable: Variable, type_: str) -> None:
+        """That a value has the name and the type of a variable."""
+        self.variables.setdefault(value, []).append(variable.name)
+        self.typed.setdefault(value, type_)
 
     def _instruction(self, text: str, block: str) -> Instruction:
         end = text.find(", !")
