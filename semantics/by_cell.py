@@ -133,6 +133,9 @@ class Lists:
     def open_outside(self, i: int, left: int, n: int, xs: Sequence[Value]) -> Value:
         raise AssertionError(f"cannot happen: {self.name} leaves cells open, as its meaning says")
 
+    def place_before(self, i: int, n: int, xs: Sequence[Value]) -> Value:
+        raise AssertionError(f"cannot happen: {self.name} is read, never written through")
+
     def chosen(self, values: Sequence[Value], i: int) -> Value:
         return values[i]
 

@@ -8,14 +8,14 @@ all are written, once.  From the same follows that a later read finds something.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from relift.compiler.certificates.flows import Access, Fact, Iteration, Place
+from relift.compiler.certificates.instances import Instances, NotCounted, number_of
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
 from relift.compiler.text import tree
 from relift.semantics.syntax.memory import Space
-from relift.semantics.syntax.sizes import Name as Atom
 from relift.semantics.syntax.sizes import Size
 
 MOST_SKIPPED = 8
@@ -38,151 +38,6 @@ class Prover(Protocol):
     def impossible(self, wrong: Formula, *items: WorkItem) -> bool:
         """Whether it surely cannot be."""
         ...
-
-
-class NotCounted(Exception):
-    """How many cells are written is not known; the message says why."""
-
-
-def number_of(e: tree.Expression, sizes: Mapping[str, int]) -> Size | None:
-    """An expression in whole numbers and sizes as a size.
-
-    >>> from relift.compiler.certificates.coverage import number_of
-    >>> from relift.compiler.text.reader import read_expression
-    >>> number_of(read_expression("4*n - n/1"), {"n": 1})
-    3*n
-    """
-    match e:
-        case tree.Whole(value):
-            return Size.of(value)
-        case tree.Name(name) if name in sizes:
-            return Size.atom(Atom(name, sizes[name]))
-        case tree.Binary("+" | "-" | "*" | "/" as operator, left, right):
-            a, b = number_of(left, sizes), number_of(right, sizes)
-            if a is None or b is None:
-                return None
-            if operator == "/":
-                return a.divided_by(b)
-            return a + b if operator == "+" else a - b if operator == "-" else a * b
-        case (
-            tree.Whole() | tree.Real() | tree.Name() | tree.Element()
-            | tree.Member() | tree.Prefix() | tree.Binary() | tree.Conditional()
-            | tree.Invocation() | tree.Cast()
-        ):  # fmt: skip
-            return None
-
-
-@dataclass
-class _Instances:
-    """How often an access is made: the work-items that make it, and the turns of some of the loops around it."""
-
-    prover: Prover
-    ranges: dict[tuple[str, int], Size] = field(default_factory=dict)
-    turns: Size = field(default_factory=lambda: Size.of(1))
-
-    def start(self, *, local: bool) -> None:
-        """All work-items, or those of a group."""
-        grid = self.prover.grid
-        for d, (groups, items) in enumerate(zip(grid.groups, grid.local, strict=True)):
-            self.ranges["lcl", d] = self.known(items)
-            if not local:
-                self.ranges["wrg", d] = self.known(groups)
-
-    def known(self, e: tree.Expression) -> Size:
-        found = number_of(e, self.prover.sizes)
-        if found is None:
-            raise NotCounted("a number that is no polynomial of sizes")
-        return found
-
-    def total(self) -> Size:
-        found = self.turns
-        for n in self.ranges.values():
-            found = found * n
-        return found
-
-    def along(self, place: Place) -> None:
-        """The loops and conditions of a place."""
-        for w in place:
-            match w:
-                case Iteration():
-                    self.loop(w)
-                case Fact(condition):
-                    self.condition(condition)
-
-    def loop(self, w: Iteration) -> None:
-        step, end = number_of(w.step, self.prover.sizes), number_of(w.end, self.prover.sizes)
-        if end is None:
-            raise NotCounted("a loop whose end depends on the work-item, or on data")
-        identity = _identity(w.start)
-        if identity is not None:
-            self.in_turns(*identity, w.step, end)
-            return
-        start = number_of(w.start, self.prover.sizes)
-        if start is None or step is None:
-            raise NotCounted("a loop whose start or step depends on the work-item, or on data")
-        if not step.surely_at_least(1):
-            raise NotCounted("a loop whose step may not be positive")
-        many = end - start
-        if not many.surely_at_least(0):
-            raise NotCounted("a loop that may have no turn")
-        count = many.divided_by(step)
-        if count is None:
-            if many.constant is None or step.constant is None:
-                raise NotCounted("a loop whose step need not divide it")
-            count = Size.of(-(-many.constant // step.constant))
-        self.turns = self.turns * count
-
-    def in_turns(self, function: str, d: int, step: tree.Expression, end: Size) -> None:
-        """A loop in which work-items take turns: all of them together count to its end."""
-        joint = {
-            "get_global_id": ("get_global_size", ["wrg", "lcl"]),
-            "get_group_id": ("get_num_groups", ["wrg"]),
-            "get_local_id": ("get_local_size", ["lcl"]),
-        }[function]
-        total = Size.of(1)
-        for kind in joint[1]:
-            if (kind, d) not in self.ranges:
-                raise NotCounted("a loop that starts with the number of a group")
-            total = total * self.ranges[kind, d]
-        if (
-            step != tree.Invocation(joint[0], (tree.Whole(d),))
-            and number_of(step, self.prover.sizes) != total
-        ):
-            raise NotCounted(
-                "a loop from the number of a work-item, in other steps than there are work-items"
-            )
-        for kind in joint[1]:
-            self.ranges[kind, d] = Size.of(1)
-        self.turns = self.turns * end
-
-    def condition(self, e: tree.Expression) -> None:
-        """A condition that leaves the first of the work-items of a dimension."""
-        identity = _identity(e.left) if isinstance(e, tree.Binary) and e.operator == "<" else None
-        if identity is not None and isinstance(e, tree.Binary):
-            function, d = identity
-            end = number_of(e.right, self.prover.sizes)
-            kinds = {"get_local_id": ["lcl"], "get_group_id": ["wrg"]}.get(function, ["wrg", "lcl"])
-            if end is not None and all((kind, d) in self.ranges for kind in kinds):
-                total = Size.of(1)
-                for kind in kinds:
-                    total = total * self.ranges[kind, d]
-                if (total - end).surely_at_least(0) and end.surely_at_least(0):
-                    for kind in kinds:
-                        self.ranges[kind, d] = Size.of(1)
-                    self.ranges[kinds[0], d] = end
-                    return
-        raise NotCounted("a condition")
-
-
-def _identity(e: tree.Expression) -> tuple[str, int] | None:
-    """The function and the dimension of the number of a work-item."""
-    if not isinstance(e, tree.Invocation) or e.function not in _IDENTITIES:
-        return None
-    [d] = e.arguments
-    return (e.function, d.value) if isinstance(d, tree.Whole) else None
-
-
-_IDENTITIES = ("get_global_id", "get_group_id", "get_local_id")
 
 
 # ---- arrays
@@ -244,7 +99,7 @@ def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: Spa
             raise NotCounted("a write under a condition that is not known")
         if a.partial:
             raise NotCounted("some lanes of a vector are written by themselves")
-        one = _Instances(prover)
+        one = Instances(prover.grid, prover.sizes)
         if not space.of_item:
             one.start(local=space.of_group)
             one.along(
@@ -268,6 +123,11 @@ def _of_group(prover: Prover, fact: Fact, space: Space) -> bool:
     )
 
 
+def _loops(place: Place) -> Place:
+    """The loops of a place."""
+    return tuple(w for w in place if isinstance(w, Iteration))
+
+
 def _bundles(writes: Sequence[Access]) -> list[list[Access]]:
     """Writes in one place, together."""
     found: dict[Place, list[Access]] = {}
@@ -283,6 +143,11 @@ def _apart(prover: Prover, writes: Sequence[Access], common: int, *, space: Spac
 
     Of global arrays, that work-items do not meet is shown as the absence of races.
     """
+    # conditions leave out some of the writes: where no two meet without them, none do
+    free = [replace(a, place=_loops(a.place)) for a in writes]
+    loops, alike = len(_loops(writes[0].place[:common])), len({a.place for a in free}) == 1
+    if free != [*writes] and alike and _never_meet(prover, free, free, loops, space=space):
+        return
     bundles = _bundles(writes)
     for i, left in enumerate(bundles):
         for right in bundles[i:]:

@@ -100,12 +100,18 @@ class Accesses:
             case Value():
                 pass
 
-    def written(self, cell: Cell, lane: Lane | None) -> None:
-        """Note that a cell is written, by all lanes if there are lanes."""
-        self.barriers.on_write(cell.memory)
-        if cell.memory.name in self._private:
-            self._private[cell.memory.name].check_write(cell, self.work_items)
-        self._note(cell, lane, writes=True)
+    def written(self, leaf: Leaf, lane: Lane | None) -> None:
+        """Note that a leaf is written, by all lanes if there are lanes."""
+        match leaf:
+            case Cell(memory):
+                self.barriers.on_write(memory)
+                if memory.name in self._private:
+                    self._private[memory.name].check_write(leaf, self.work_items)
+                self._note(leaf, lane, writes=True)
+            case Guarded(_, inside, _):
+                self.written(inside, lane)
+            case Value():
+                pass
 
     def _note(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:
         if cell.memory.name in self._private:

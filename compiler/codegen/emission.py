@@ -28,7 +28,15 @@ from relift.compiler.codegen.values.trees import (
 )
 from relift.compiler.lowering.analyses import ALL, Analyses
 from relift.compiler.lowering.threads import Threads, number
-from relift.compiler.text.tree import Declaration, Name, Statement, bare, variables, words
+from relift.compiler.text.tree import (
+    Declaration,
+    Name,
+    Statement,
+    bare,
+    statements_within,
+    variables,
+    words,
+)
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import (
@@ -77,7 +85,8 @@ class Emission:
 
     def statement(self, s: Statement) -> None:
         """Emit one statement, after the barrier that it may need."""
-        self.barriers.on_statement(s)
+        for inner in statements_within((s,)):
+            self.barriers.on_statement(inner)
         self.barriers.before_statement()
         self.body.add(s)
 
@@ -177,8 +186,7 @@ class Emission:
             case Cell() | Value() | Guarded() if isinstance(value, CExpression):
                 if value.width is not None and self.addressing.needs_name(target, scope.lane):
                     value = self.named(value, "v")
-                if isinstance(target, Cell):
-                    self.accesses.written(target, scope.lane)
+                self.accesses.written(target, scope.lane)
                 for statement in self.addressing.store(target, value, scope.lane):
                     self.statement(statement)
             case ArrayView() | TupleView() | Cell() | Value() | Guarded():

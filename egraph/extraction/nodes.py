@@ -36,8 +36,8 @@ def rearranges(pattern: type[Pattern] | None) -> TypeGuard[type[Pattern]]:
 
 
 def inverts(pattern: type[Pattern] | None) -> bool:
-    """Whether a write can follow a pattern of one array backwards."""
-    if pattern is None or pattern is MapVec or not pattern.searched:
+    """Whether a write can follow a pattern of one array backwards, and all that is written has a place then."""
+    if pattern is None or pattern is MapVec or pattern.drops or not pattern.searched:
         return False
     return pattern.has_inverse() and pattern.signature.roles == ("array",)
 

@@ -74,6 +74,21 @@ def lies_across(whole: Term, place: Position) -> bool:
     return (near_across, -apart_across) > (near_along, -apart_along)
 
 
+def lie_together(whole: Term, place: Position) -> bool:
+    """Whether elements of an array that follow one another do so in memory, or the numbers of which they are arrays.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.tactics.reuse import lie_together
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> xss = Input("xss", f32[4, 8])
+    >>> [lie_together(parse_term(t, xss=xss), ()) for t in ("xss", "transpose(xss)", "join(xss)")]
+    [False, True, True]
+    """
+    found = neighbours(whole, place)
+    return found is not None and found[0] == (1.0, 1.0)
+
+
 def _shown_at(t: Term, place: Position, environment: Environment, path: Position) -> View:
     """What stands at a place, in the functions of which it is."""
     if not place:

@@ -82,6 +82,9 @@ class Algebra(Protocol):
     def open_outside(self, i: Any, left: Any, n: Any, xs: Any) -> Any:
         """The element of xs at i - left where 0 <= i - left < n; what is elsewhere is left open."""
 
+    def place_before(self, i: Any, n: Any, xs: Any) -> Any:
+        """Where the element of xs at i is written where i < n, for an i that is not negative; else nowhere."""
+
     def chosen(self, values: Any, i: Any) -> Any:
         """Constant number i of those that are written."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.views import View, Views, is_layout, name_of
+from relift.semantics.patterns.opencl import Store
 from relift.semantics.syntax.nodes import argument
-from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children
+from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children, inside, subterms
+from relift.semantics.syntax.types import holds_array
 
 
 def invert_layout(t: Term, target: View) -> tuple[Term, View] | None:
@@ -38,12 +40,41 @@ def invert_layout(t: Term, target: View) -> tuple[Term, View] | None:
 
 
 def invertible_data(t: Term) -> Term | None:
-    """The data of t when t is a layout pattern that `invert_layout` inverts, else None."""
+    """The data of t when t is a layout pattern that `invert_layout` inverts, else None.
+
+    Where only a part of the data has a place, nothing of it may be read there while it is computed.
+
+    >>> from relift import f32
+    >>> from relift.semantics.indices.inverses import invertible_data
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32[8])
+    >>> computed = "map_glb(0)(lambda v: v + v, x)", "insertion_sort_seq(lambda v, w: v < w, x)"
+    >>> [invertible_data(parse_term(f"take(3, {s})", x=x)) is None for s in computed]
+    [False, True]
+    """
     if not isinstance(t, Pattern) or not t.has_inverse():
         return None
     *functions, data = (child for _, child in children(t))
     assert not isinstance(data, Lambda), f"cannot happen: {t.name} has its data last"
-    return data if all(isinstance(f, Lambda) and _invertible(f) for f in functions) else None
+    if not all(isinstance(f, Lambda) and _invertible(f) for f in functions):
+        return None
+    return None if _drops(t) and _read_back(data) else data
+
+
+def _drops(t: Pattern) -> bool:
+    """Whether something of what is written through t is written nowhere."""
+    functions = (f.body for _, f in children(t) if isinstance(f, Lambda))
+    below = (u for body in functions for u, _ in subterms(body))
+    return t.drops or any(isinstance(u, Pattern) and u.drops for u in below)
+
+
+def _read_back(t: Term) -> bool:
+    """Whether something of a result is read where it is written."""
+    if isinstance(t, Store) or is_layout(t):
+        return False
+    here = isinstance(t, Pattern) and t.reads_back and holds_array(t.type)
+    return here or any(_read_back(u) for _, u, _ in inside(t))
 
 
 def written_place(t: Term) -> tuple[str, ...]:

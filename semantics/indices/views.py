@@ -346,6 +346,10 @@ class Views:
             return shown
         return guarded(Condition(Size.of(0), n), shown, nothing_like(shown))
 
+    def place_before(self, i: Index, n: Size, xs: View) -> View:
+        place = array(xs).at(i)
+        return guarded(Condition(i, n), place, nothing_like(place))
+
     def chosen(self, values: Sequence[View], i: Index) -> View:
         """Constant number i."""
         if i.constant is not None:

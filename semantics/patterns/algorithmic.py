@@ -65,6 +65,11 @@ class Stepping(Pattern):
         """The value that the first step takes."""
         raise NotImplementedError
 
+    @property
+    def reads_back(self) -> bool:
+        """What a loop computes first, each step changes where it lies."""
+        return isinstance(self.first, Pattern) and self.first.fills
+
 
 class Reduction(Pattern):
     """All elements combined into one value, from `init` on."""

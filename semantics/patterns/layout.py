@@ -187,6 +187,7 @@ class Take(Pattern):
     name: ClassVar = "take"
     rocq: ClassVar = "take {xs}"
     layout: ClassVar = True
+    drops: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "xs": a[m + r]}, a[m])
 
     @staticmethod
@@ -196,6 +197,10 @@ class Take(Pattern):
     @staticmethod
     def view(ix: Algebra, m: Any, xs: Any) -> Any:
         return ix.array(m, lambda i: ix.at(xs, i))
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, m: Any, r: Any) -> Any:
+        return ix.array(m + r, lambda i: ix.place_before(i, m, target))
 
 
 @dataclass(frozen=True)

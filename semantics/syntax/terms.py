@@ -178,7 +178,8 @@ class Pattern(Expression):
     For all that follows indices, `view` is the pattern as an index function, over an algebra `ix` (see
     `indices.algebra`) and, by name, its parameters and solved sizes; and `inverse` says, given where the result
     is written, where the data are.  A pattern is a `layout` that only moves data when its functions do; so such
-    are compiled and searched by their view alone.  Its functions are applied where it stands if `in_place`.
+    are compiled and searched by their view alone.  Its functions are applied where it stands if `in_place`.  One that
+    `drops` some of its data has no place for these: what is written through it there is written nowhere.
 
     Any other is `compiled` if kernels contain it, and `searched` if what a search finds may; `instead` says what
     to write for one that no kernel contains.
@@ -201,6 +202,7 @@ class Pattern(Expression):
     inverse: ClassVar[Callable[..., Any]] = staticmethod(_unstated)
     layout: ClassVar[bool] = False
     in_place: ClassVar[bool] = False
+    drops: ClassVar[bool] = False
     compiled: ClassVar[bool] = False
     searched: ClassVar[bool] = False
     instead: ClassVar[str] = ""
@@ -235,6 +237,11 @@ class Pattern(Expression):
     def has_inverse(cls) -> bool:
         """Whether the pattern can be written through."""
         return cls.inverse is not _unstated
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether it reads what it has written to its place."""
+        return False
 
     def sized(self, n: Size) -> Size:
         """A size of the signature, as typing solved it for this node."""

@@ -77,14 +77,18 @@ class Addressing:
                 return CExpression(self._number(index), leaf.scalar)
             case Value():
                 return _load_value(leaf, lane)
-            case Guarded(condition, inside, outside):
-                if lane is not None and depends_on(condition.index, lane.index):
+            case Guarded():
+                leaf = _in_whole_vectors(leaf, lane)
+                if not isinstance(leaf, Guarded):
+                    return self.load(leaf, lane)
+                if _decided_by(leaf, lane):
                     return self._gather(leaf, lane)
+                inside, outside = leaf.inside, leaf.outside
                 yes, no = self.load(inside, lane), self.load(outside, lane)
                 # a condition that no lane decides chooses between whole vectors
                 width = yes.width or no.width
                 yes, no = spread(yes, width), spread(no, width)
-                chosen = tree.Conditional(self.condition(condition), yes.code, no.code)
+                chosen = tree.Conditional(self.condition(leaf.condition), yes.code, no.code)
                 return CExpression(tree.wrapped(chosen), yes.scalar, width)
             case Cell(memory, offset):
                 base = _contiguous(leaf, lane)
@@ -187,7 +191,12 @@ class Addressing:
 
     def needs_name(self, leaf: Leaf, lane: Lane | None) -> bool:
         """Whether `store` writes a value part by part, so that a value with lanes should have a name."""
-        if lane is None or not isinstance(leaf, Cell):
+        if lane is None:
+            return False
+        leaf = _in_whole_vectors(leaf, lane)
+        if isinstance(leaf, Guarded):
+            return _decided_by(leaf, lane) or self.needs_name(leaf.inside, lane)
+        if not isinstance(leaf, Cell):
             return False
         base = _contiguous(leaf, lane)
         return base is None or (
@@ -216,25 +225,38 @@ class Addressing:
         ['*(global float4*)(out + 4*i) = v;']
         >>> shown(Cell(out, 2 * l + 1), 2)
         ['out[1] = v.s0;', 'out[3] = v.s1;']
+
+        What lies beyond a condition is written nowhere:
+
+        >>> from relift.semantics.indices.views import Condition, Guarded
+        >>> nowhere = Value(None, f32, index=Size.of(0))
+        >>> shown(Guarded(Condition(4 * i + l, Size.of(20)), Cell(out, 4 * i + l), nowhere), 4)
+        ['if (4*i < 20) {', '  *(global float4*)(out + 4*i) = v;', '}']
+        >>> shown(Guarded(Condition(2 * i + l, Size.of(3)), Cell(out, 2 * i + l), nowhere), 2)[:3]
+        ['if (2*i < 3) {', '  out[2*i] = v.s0;', '}']
         """
         match leaf:
+            case Value(index=index) if index is not None:
+                return []  # nowhere
             case Value():
                 width = None if lane is None or leaf.lane is None else lane.width
                 return [assigned(code_of(leaf), spread(value, width).code)]
             case Guarded():
-                raise AssertionError("cannot happen: nothing is written to a padded array")
+                whole = _in_whole_vectors(leaf, lane)
+                if not isinstance(whole, Guarded):
+                    return self.store(whole, value, lane)
+                if lane is not None and _decided_by(whole, lane):
+                    return self._each_lane(whole, value, lane)
+                kept = self.store(whole.inside, value, lane)
+                dropped = self.store(whole.outside, value, lane)
+                assert not dropped, "cannot happen: what is beyond has a place"
+                return [tree.Guard(self.condition(whole.condition), tuple(kept))] if kept else []
             case Cell(memory):
                 if lane is None:
                     return [assigned(self._place(leaf), value.code)]
                 base = _contiguous(leaf, lane)
                 if base is None or _gathered(value, memory):
-                    return [
-                        statement
-                        for k in range(lane.width)
-                        for statement in self.store(
-                            _at_lane(leaf, lane, k), lane_of(value, k), None
-                        )
-                    ]
+                    return self._each_lane(leaf, value, lane)
                 code = _to_memory(spread(value, lane.width))
                 if memory.width is not None:
                     return [assigned(self._vector_place(memory, base), code)]
@@ -243,6 +265,14 @@ class Addressing:
                 if _too_wide(memory, lane.width) and not isinstance(code, tree.Name):
                     code = tree.wrapped(code)
                 return self._unaligned_store(memory, base, lane.width, code)
+
+    def _each_lane(self, leaf: Leaf, value: CExpression, lane: Lane) -> list[tree.Statement]:
+        """The lanes of a value, each written by itself."""
+        return [
+            statement
+            for k in range(lane.width)
+            for statement in self.store(_at_lane(leaf, lane, k), lane_of(value, k), None)
+        ]
 
 
 def assigned(target: tree.Expression, value: tree.Expression) -> tree.Assignment:
@@ -339,6 +369,26 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
             )
             assert isinstance(chosen, Cell | Value | Guarded), "cannot happen: a choice of scalars"
             return chosen
+
+
+def _decided_by(leaf: Guarded, lane: Lane | None) -> bool:
+    """Whether the condition holds for some lanes and not for others."""
+    return lane is not None and depends_on(leaf.condition.index, lane.index)
+
+
+def _in_whole_vectors(leaf: Leaf, lane: Lane | None) -> Leaf:
+    """The same leaf, where a condition on vectors that lie within it or beyond it asks for their first lane alone."""
+    if lane is None or not isinstance(leaf, Guarded) or not _decided_by(leaf, lane):
+        return leaf
+    index, extent = leaf.condition.index, leaf.condition.extent
+    linear = linear_in(index, lane.index)
+    if linear is None or linear[0] != 1:
+        return leaf
+    if modulo(linear[1], lane.width) != 0 or modulo(extent, lane.width) != 0:
+        return leaf
+    chosen = guarded(Condition(linear[1], extent), leaf.inside, leaf.outside)
+    assert isinstance(chosen, Leaf), "cannot happen: a choice of scalars"
+    return chosen
 
 
 def _from_memory(code: tree.Expression, leaf: Cell, width: int) -> CExpression:

@@ -86,5 +86,5 @@ def flattened(value: Tree) -> list[CExpression]:
 
 def registers_of(v: View) -> list[Value]:
     """The registers that a view shows, in order, each once."""
-    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value)]
+    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value) and leaf.index is None]
     return list({leaf.code: leaf for leaf in found}.values())

@@ -20,6 +20,7 @@ from relift.rewrites.ledger.book import is_proved, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
+from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Let, Map, Reduce, Store
 from relift.semantics.syntax.binding import Position, positions
@@ -172,7 +173,7 @@ def _open(
         body = place == "f" and (is_map or isinstance(t, Let))
         deeper = within or (place == "f" and is_map)
         through = isinstance(t, MakeTuple) or (
-            isinstance(t, Pattern) and t.layout and t.has_inverse()
+            isinstance(t, Pattern) and t.layout and invertible_data(t) is not None
         )
         stays = isinstance(t, Store) or (kept and (body or through))
         yield from _open(u, (*at, place), within=deeper, kept=stays)

@@ -145,10 +145,8 @@ def _length(t: Term) -> int:
     return dimensions(t.type)[0][0].constant or 1
 
 
-def tilings(nest: Extent, device: DeviceDescription, *, alone: bool = True) -> list[Tiles]:
+def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     """The tiles that a device has room for, the best first: those that divide a nest, and those by which it is padded.
-
-    One in one more map is not padded, where that is not for its own parts: it does not stand `alone` then.
 
     >>> from relift.egraph.search.guidance.tilings import Extent, tilings
     >>> from relift.device import GPU
@@ -160,10 +158,9 @@ def tilings(nest: Extent, device: DeviceDescription, *, alone: bool = True) -> l
     [(96, 128, 24)]
     """
     width = device.vector_width
-    more = _PADDED if nest.batches == 1 or not alone else ()
     sizes = itertools.product(
-        sorted({*_divisors(nest.rows, _SIDES, width), *more}),
-        sorted({*_divisors(nest.columns, _SIDES, width), *more}),
+        sorted({*_divisors(nest.rows, _SIDES, width), *_PADDED}),
+        sorted({*_divisors(nest.columns, _SIDES, width), *_PADDED}),
         _divisors(nest.steps, _DEPTHS, width) or [d for d in _RESTS if d <= nest.steps],
         _BLOCKS,
         _BLOCKS,
@@ -200,9 +197,10 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
         step *= _FETCHED
     waited = _WAITED_AHEAD if tiles.ahead else _WAITED
     overhead = (computed + read_again) * waited + _TURN / tiles.depth
-    copied = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
-    cycles = shares * nest.steps * (step + overhead) / busy
-    if copied:  # the result is written, read and written
+    longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
+    cycles = shares * nest.steps * (step + overhead) * longer / busy
+    padded = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
+    if padded and nest.batches == 1 and nest.columns % tiles.width:  # the result is written, read and written
         result = nest.rows * nest.columns * nest.result * nest.scalar_bytes
         cycles += 2 * result / memory / device.compute_units
     return cycles
@@ -234,7 +232,7 @@ def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]
         return []
 
     def ahead(of: Extent) -> list[Tiles]:
-        return [tiles for tiles in tilings(of, device, alone=False) if tiles.ahead]
+        return [tiles for tiles in tilings(of, device) if tiles.ahead]
 
     whole = min((_waiting(nest, tiles, device) for tiles in ahead(nest)), default=math.inf)
     found: list[tuple[float, int, Tiles]] = []
@@ -250,10 +248,9 @@ def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]
 
 
 def _waiting(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
-    """A price with what units wait that have few work-items, or work-items that have few results."""
+    """A price with what units wait that have few work-items."""
     few = _FEW / on_the_way(nest, tiles, device)
-    longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
-    return price(nest, tiles, device) * (1 + few**2) * longer
+    return price(nest, tiles, device) * (1 + few**2)
 
 
 def summed(nest: Extent, parts: int, device: DeviceDescription) -> float:

@@ -73,8 +73,14 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: rl.map_glb(0)(lambda r: rl.reduce_seq(rl.add, 0.0, rl.map_seq(inc, r)), x),
         "map_seq computes an array where none can be stored; put it under to_global",
     ),
-    "take of what computes": (
-        lambda x: rl.take(2, rl.map_glb(0)(lambda r: r[0], x)),
+    "drop of what computes": (
+        lambda x: rl.drop(2, rl.map_glb(0)(lambda r: r[0], x)),
+        "nothing can be written through drop; compute the array below it",
+    ),
+    "take of what is sorted in its place": (
+        lambda x: rl.take(
+            2, rl.map_glb(0)(lambda r: rl.insertion_sort_seq(lambda v, w: v < w, r), x)
+        ),
         "nothing can be written through take; compute the array below it",
     ),
     "pad of what computes": (

@@ -56,6 +56,23 @@ def batched(A: f32[b, n, k], B: f32[b, k, m]):
     )
 
 
+@program
+def across(A: f32[k, n], B: f32[k, m]):
+    """Both operands lie across: neighbours of both are side by side."""
+    return map(lambda x: map(lambda y: dot(x, y), transpose(B)), transpose(A))
+
+
+@program
+def gated(A: f32[n, k], B: f32[k, m], C: f32[k, m]):
+    """A cell has two folds, whose columns are of two arrays."""
+
+    def row(x):
+        columns = zipped(transpose(B), transpose(C))
+        return map(lambda q: dot(x, q[0]) * maximum(dot(x, q[1]), 0.0), columns)
+
+    return map(row, A)
+
+
 SIZES = {"n": 9, "m": 18, "k": 6}
 _FEW_STEPS = 100
 TACTICS: dict[str, Tactic] = {
@@ -110,6 +127,47 @@ def test_a_rest_of_the_folds_goes_on_in_registers() -> None:
     np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
 
 
-def test_a_nest_in_a_map_is_not_padded() -> None:
+def test_a_nest_in_a_map_is_not_padded_by_what_is_stored_before() -> None:
     with pytest.raises(NoMatch, match="are not padded"):
-        derive(batched, TACTICS["groups"], {"b": 2, **SIZES})
+        derive(batched, TACTICS["blocks"], {"b": 2, **SIZES})
+
+
+IN_VECTORS = {"n": 12, "m": 20, "k": 8}
+
+
+@pytest.fixture(
+    scope="module", params=[product, scaled, across, gated, batched], ids=lambda p: p.name
+)
+def beyond(request: pytest.FixtureRequest) -> Derivation:
+    batches = {"b": 2} if request.param is batched else {}
+    return derive(request.param, TACTICS["groups"], {**batches, **IN_VECTORS})
+
+
+def test_blocks_at_the_end_write_what_is_taken_of_them(beyond: Derivation) -> None:
+    kernel = compile_program(replace(beyond.program, body=beyond.result))
+    arrays = whole_inputs(beyond.program, seed=1)
+
+    np.testing.assert_array_equal(kernel(*arrays), beyond.program(*arrays))
+    claims = [claim for one in certificates(kernel) for claim in one.claims]
+    assert {c.verdict for c in claims if c.kind in ("bounds", "races", "barriers")} == {"proved"}
+    assert {c.verdict for c in claims if c.kind == "covered"} <= {"proved", "shown"}
+
+
+def test_whole_vectors_are_read_and_written_by_one_kernel(beyond: Derivation) -> None:
+    text = compile_program(replace(beyond.program, body=beyond.result)).source
+    accesses = [line for line in text.splitlines() if "min(" in line or "if (" in line]
+
+    assert text.count("kernel void") == 1
+    assert "[min(" not in text
+    assert not any("(float4)(A" in s or "(float4)(B" in s for s in accesses)
+    assert {step.rule for step in beyond.steps} >= {"join_take", "take_map"}
+    assert beyond.replay(RULES)[-1] == beyond.result
+
+
+def test_batches_of_odd_sizes_have_a_condition_for_each_number() -> None:
+    found = derive(batched, TACTICS["groups"], {"b": 2, **SIZES})
+    kernel = compile_program(replace(found.program, body=found.result))
+    arrays = whole_inputs(found.program, seed=1)
+
+    np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
+    assert kernel.source.count("kernel void") == 1

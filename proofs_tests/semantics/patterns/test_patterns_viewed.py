@@ -92,6 +92,9 @@ class Lists:
     def open_outside(self, i: int, left: int, n: int, xs: list[Any]) -> Any:
         return xs[i - left] if 0 <= i - left < n else UNSPECIFIED
 
+    def place_before(self, i: int, n: int, xs: list[Any]) -> Any:
+        return xs[i] if i < n else UNSPECIFIED
+
     def chosen(self, values: Numbers, i: int) -> Any:
         return values.values[i]
 
@@ -222,6 +225,12 @@ def given_size(t: Pattern, name: str) -> Any:
     return size.constant if isinstance(size, Size) else size
 
 
+def _but_for_what_is_dropped(written: Any, data: Any) -> bool:
+    """Whether what is written somewhere is the data, and something is."""
+    kept = [(w, d) for w, d in zip(written, data, strict=True) if w is not UNSPECIFIED]
+    return bool(kept) and all(w == d for w, d in kept)
+
+
 def test_an_inverse_undoes_its_view() -> None:
     """Where the result is written, read back through the inverse, the data stand."""
     met: set[str] = set()
@@ -237,7 +246,8 @@ def test_an_inverse_undoes_its_view() -> None:
             known = {name: given_size(t, name) for name in asked_for(t.inverse)}
             written = t.inverse(Lists(), viewed(t, inputs, {}), **known)
 
-            assert written == shown(data, inputs, {}), t.name
+            assert _but_for_what_is_dropped(written, shown(data, inputs, {})), t.name
+            assert t.drops or written == shown(data, inputs, {}), t.name
             met.add(t.name)
 
     wanted = {n for n, p in PATTERNS.items() if p.has_inverse() and p.signature.roles == ("array",)}

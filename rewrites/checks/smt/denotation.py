@@ -308,6 +308,9 @@ class Indices:
         border = self.meaning.border(self.pattern, i)
         return Choice(z3.And(i >= left, i < left + n), at(xs, i - left), border)
 
+    def place_before(self, i: Number, n: Number, xs: Value) -> Value:
+        raise AssertionError(f"cannot happen: {self.pattern.name} is read, never written through")
+
     def chosen(self, values: Value, i: Number) -> Value:
         return at(values, i)
 

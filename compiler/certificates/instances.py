@@ -1,0 +1,274 @@
+"""How often a kernel makes an access: work-items times turns of loops, those for which its conditions hold."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from relift.compiler.certificates.flows import Fact, Iteration, Place
+from relift.compiler.certificates.work_items import Grid
+from relift.compiler.text import tree
+from relift.semantics.syntax.sizes import Name as Atom
+from relift.semantics.syntax.sizes import Size
+
+Variable: TypeAlias = tuple[str, int | str]
+"""A number that a work-item or a turn has for itself: its number in a dimension, or the counter of a loop."""
+
+Numbers: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+MOST_ASKED = 1 << 20
+"""Of how many values at most it is asked one after the other whether a condition holds."""
+
+
+class NotCounted(Exception):
+    """How many cells are written is not known; the message says why."""
+
+
+def number_of(e: tree.Expression, sizes: Mapping[str, int]) -> Size | None:
+    """An expression in whole numbers and sizes as a size.
+
+    >>> from relift.compiler.certificates.instances import number_of
+    >>> from relift.compiler.text.reader import read_expression
+    >>> number_of(read_expression("4*n - n/1"), {"n": 1})
+    3*n
+    """
+    match e:
+        case tree.Whole(value):
+            return Size.of(value)
+        case tree.Name(name) if name in sizes:
+            return Size.atom(Atom(name, sizes[name]))
+        case tree.Binary("+" | "-" | "*" | "/" as sign, left, right):
+            a, b = number_of(left, sizes), number_of(right, sizes)
+            if a is None or b is None:
+                return None
+            if sign == "/":
+                return a.divided_by(b)
+            return a + b if sign == "+" else a - b if sign == "-" else a * b
+        case (
+            tree.Whole() | tree.Real() | tree.Name() | tree.Element()
+            | tree.Member() | tree.Prefix() | tree.Binary() | tree.Conditional()
+            | tree.Invocation() | tree.Cast()
+        ):  # fmt: skip
+            return None
+
+
+@dataclass
+class Instances:
+    """How often an access is made: the work-items that make it, and the turns of some of the loops around it.
+
+    `ranges` are the numbers of work-items and groups, by dimension, and `counted` those in which work-items take turns
+    or are counted together, so that no condition asks for one of them; `loops` are the turns of the other loops, and
+    `values` the counters of those whose turns are known.  Other `conditions` are asked for each of the numbers in them.
+    """
+
+    grid: Grid
+    sizes: Mapping[str, int]
+    ranges: dict[Variable, Size] = field(default_factory=dict)
+    turns: Size = field(default_factory=lambda: Size.of(1))
+    counted: set[Variable] = field(default_factory=set)
+    loops: dict[Variable, Size] = field(default_factory=dict)
+    values: dict[Variable, range] = field(default_factory=dict)
+    conditions: list[tree.Expression] = field(default_factory=list)
+
+    def start(self, *, local: bool) -> None:
+        """All work-items, or those of a group."""
+        grid = self.grid
+        for d, (groups, items) in enumerate(zip(grid.groups, grid.local, strict=True)):
+            self.ranges["lcl", d] = self.known(items)
+            if not local:
+                self.ranges["wrg", d] = self.known(groups)
+
+    def known(self, e: tree.Expression) -> Size:
+        found = number_of(e, self.sizes)
+        if found is None:
+            raise NotCounted("a number that is no polynomial of sizes")
+        return found
+
+    def total(self) -> Size:
+        """How often in all."""
+        found, free = self.turns, {**self.ranges, **self.loops}
+        waiting = [({*self._variables(e)}, [e]) for e in self.conditions]
+        while waiting:
+            variables, conditions = waiting.pop()
+            shared = [each for each in waiting if each[0] & variables]
+            if shared:  # one number decides several of them: they are asked together
+                waiting = [each for each in waiting if not each[0] & variables]
+                together = variables.union(*(v for v, _ in shared))
+                waiting.append((together, [*conditions, *(e for _, es in shared for e in es)]))
+                continue
+            found = found * self._held(sorted(variables), conditions)
+            free = {v: n for v, n in free.items() if v not in variables}
+        for n in free.values():
+            found = found * n
+        return found
+
+    def _variables(self, e: tree.Expression) -> Iterator[Variable]:
+        """The numbers that decide a condition."""
+        for u in tree.within(e):
+            if isinstance(u, tree.Name):
+                yield "loop", u.name
+            elif (identity := _identity(u)) is not None:
+                function, d = identity
+                if d in self.grid.cut and function != "get_global_id":
+                    raise NotCounted("a condition on a group or in one, of groups of several sizes")
+                yield from ((kind, d) for kind in _KINDS[function])
+
+    def _held(self, variables: Sequence[Variable], conditions: Sequence[tree.Expression]) -> int:
+        """For how many values of some numbers all of some conditions hold."""
+        each = [self._values(v) for v in variables]
+        if math.prod(map(len, each)) > MOST_ASKED:
+            raise NotCounted("a condition on too many numbers")
+        grid = np.meshgrid(*(np.arange(r.start, r.stop, r.step) for r in each), indexing="ij")
+        at = dict(zip(variables, grid, strict=True))
+        shape = tuple(map(len, each))
+        held = np.ones(shape, bool)
+        for e in conditions:
+            held &= np.broadcast_to(self._asked(e, at) != 0, shape)
+        return int(held.sum())
+
+    def _values(self, v: Variable) -> range:
+        """The values that a number takes."""
+        if v in self.values:
+            return self.values[v]
+        many = self.ranges[v].constant if v in self.ranges and v not in self.counted else None
+        if many is None:
+            raise NotCounted("a condition")
+        return range(many)
+
+    def _asked(self, e: tree.Expression, at: Mapping[Variable, Numbers]) -> Numbers:
+        """What an expression comes to at all values of the numbers in it."""
+        match e:
+            case tree.Whole(value):
+                return np.array(value)
+            case tree.Name(name):
+                return at["loop", name]
+            case tree.Invocation("get_global_id", (tree.Whole(d),)):
+                local = self.known(self.grid.local[d]).constant
+                if local is None:
+                    raise NotCounted("a condition")
+                return at["wrg", d] * local + at["lcl", d]
+            case tree.Invocation("get_local_id" | "get_group_id", (tree.Whole(d),)):
+                [kind] = _KINDS[e.function]
+                return at[kind, d]
+            case tree.Binary(sign, left, right) if sign in _OPERATORS:
+                return _OPERATORS[sign](self._asked(left, at), self._asked(right, at))
+            case tree.Binary("/" | "%", left, right):
+                a, b = self._asked(left, at), self._asked(right, at)
+                if (a < 0).any() or (b <= 0).any():
+                    raise NotCounted("a condition")
+                return a // b if e.operator == "/" else a % b
+            case (
+                tree.Real() | tree.Element() | tree.Member() | tree.Prefix() | tree.Binary()
+                | tree.Conditional() | tree.Invocation() | tree.Cast()
+            ):  # fmt: skip
+                raise NotCounted("a condition")
+
+    def along(self, place: Place) -> None:
+        """The loops and conditions of a place."""
+        for w in place:
+            match w:
+                case Iteration():
+                    self.loop(w)
+                case Fact(condition):
+                    self.condition(condition)
+
+    def loop(self, w: Iteration) -> None:
+        step, end = number_of(w.step, self.sizes), number_of(w.end, self.sizes)
+        if end is None:
+            raise NotCounted("a loop whose end depends on the work-item, or on data")
+        identity = _identity(w.start)
+        if identity is not None:
+            self.in_turns(*identity, w.step, end)
+            return
+        variable = "loop", w.counter
+        if variable in self.loops:
+            raise NotCounted("two loops with one name for their counters")
+        start = number_of(w.start, self.sizes)
+        if start is None or step is None:
+            raise NotCounted("a loop whose start or step depends on the work-item, or on data")
+        if not step.surely_at_least(1):
+            raise NotCounted("a loop whose step may not be positive")
+        many = end - start
+        if not many.surely_at_least(0):
+            raise NotCounted("a loop that may have no turn")
+        count = many.divided_by(step)
+        if count is None:
+            if many.constant is None or step.constant is None:
+                raise NotCounted("a loop whose step need not divide it")
+            count = Size.of(-(-many.constant // step.constant))
+        self.loops[variable] = count
+        if start.constant is not None and end.constant is not None and step.constant is not None:
+            self.values[variable] = range(start.constant, end.constant, step.constant)
+
+    def in_turns(self, function: str, d: int, step: tree.Expression, end: Size) -> None:
+        """A loop in which work-items take turns: all of them together count to its end."""
+        kinds = _KINDS[function]
+        total = Size.of(1)
+        for kind in kinds:
+            if (kind, d) not in self.ranges:
+                raise NotCounted("a loop that starts with the number of a group")
+            total = total * self.ranges[kind, d]
+        if (
+            step != tree.Invocation(_ALL[function], (tree.Whole(d),))
+            and number_of(step, self.sizes) != total
+        ):
+            raise NotCounted(
+                "a loop from the number of a work-item, in other steps than there are work-items"
+            )
+        for kind in kinds:
+            self.ranges[kind, d] = Size.of(1)
+            self.counted.add((kind, d))
+        self.turns = self.turns * end
+
+    def condition(self, e: tree.Expression) -> None:
+        """A condition: one that leaves the first of the work-items of a dimension, or any."""
+        identity = _identity(e.left) if isinstance(e, tree.Binary) and e.operator == "<" else None
+        if identity is not None and isinstance(e, tree.Binary):
+            function, d = identity
+            end = number_of(e.right, self.sizes)
+            kinds = _KINDS[function]
+            if end is not None and all((kind, d) in self.ranges for kind in kinds):
+                total = Size.of(1)
+                for kind in kinds:
+                    total = total * self.ranges[kind, d]
+                if (total - end).surely_at_least(0) and end.surely_at_least(0):
+                    for kind in kinds:
+                        self.ranges[kind, d] = Size.of(1)
+                    self.ranges[kinds[0], d] = end
+                    if len(kinds) > 1:
+                        self.counted |= {(kind, d) for kind in kinds}
+                    return
+        self.conditions.append(e)
+
+
+def _identity(e: tree.Expression) -> tuple[str, int] | None:
+    """The function and the dimension of the number of a work-item."""
+    if not isinstance(e, tree.Invocation) or e.function not in _KINDS:
+        return None
+    [d] = e.arguments
+    return (e.function, d.value) if isinstance(d, tree.Whole) else None
+
+
+_KINDS = {
+    "get_global_id": ("wrg", "lcl"),
+    "get_group_id": ("wrg",),
+    "get_local_id": ("lcl",),
+}
+"""Of which numbers the one that a function gives is made."""
+_ALL = {
+    "get_global_id": "get_global_size",
+    "get_group_id": "get_num_groups",
+    "get_local_id": "get_local_size",
+}
+"""The function that says how many there are."""
+
+_OPERATORS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne, "&&": np.logical_and, "||": np.logical_or,
+}  # fmt: skip
