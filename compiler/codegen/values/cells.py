@@ -25,7 +25,7 @@ from relift.compiler.codegen.values.indices import address, index_code
 from relift.compiler.text import tree
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, depends_on, linear_in
-from relift.semantics.indices.expressions import divide, modulo, substitute
+from relift.semantics.indices.expressions import divide, modulo, substitute, variable
 from relift.semantics.indices.ranges import surely_at_most
 from relift.semantics.indices.views import Cell, Condition, Guarded, Leaf, Memory, Value, guarded
 from relift.semantics.syntax.sizes import Size
@@ -120,6 +120,14 @@ class Addressing:
         return CExpression(total, leaf.scalar, lane.width)
 
     def _gather(self, leaf: Leaf, lane: Lane) -> CExpression:
+        if halves := _halves(leaf, lane):
+            parts = [self.load(part, half) for part, half in halves]
+            scalar = parts[0].scalar
+            return CExpression(
+                tree.Cast(memory_type(scalar, lane.width), tuple(part.code for part in parts)),
+                scalar,
+                lane.width,
+            )
         each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]
         scalar = each[0].scalar
         lanes = tuple(lane_value(e) for e in each)
@@ -267,7 +275,17 @@ class Addressing:
                 return self._unaligned_store(memory, base, lane.width, code)
 
     def _each_lane(self, leaf: Leaf, value: CExpression, lane: Lane) -> list[tree.Statement]:
-        """The lanes of a value, each written by itself."""
+        """The lanes of a value, each written by itself, or its halves where these are whole vectors."""
+        if (halves := _halves(leaf, lane)) and isinstance(value.code, tree.Name):
+            return [
+                statement
+                for (part, half), name in zip(halves, ("lo", "hi"), strict=True)
+                for statement in self.store(
+                    part,
+                    CExpression(tree.Member(value.code, name), value.scalar, half.width),
+                    half,
+                )
+            ]
         return [
             statement
             for k in range(lane.width)
@@ -353,7 +371,11 @@ def _depends(leaf: Leaf, v: Index) -> bool:
 
 def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
     """The leaf of lane k alone."""
-    at = Size.of(k)
+    return _with_lane(leaf, lane, Size.of(k))
+
+
+def _with_lane(leaf: Leaf, lane: Lane, at: Index) -> Leaf:
+    """The leaf where its lane is another index."""
     match leaf:
         case Cell(memory, offset, shares):
             return Cell(memory, substitute(offset, lane.index, at), shares)
@@ -364,11 +386,36 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
             index = substitute(condition.index, lane.index, at)
             chosen = guarded(
                 Condition(index, condition.extent),
-                _at_lane(inside, lane, k),
-                _at_lane(outside, lane, k),
+                _with_lane(inside, lane, at),
+                _with_lane(outside, lane, at),
             )
-            assert isinstance(chosen, Cell | Value | Guarded), "cannot happen: a choice of scalars"
+            assert isinstance(chosen, Leaf), "cannot happen: a choice of scalars"
             return chosen
+
+
+def _halves(leaf: Leaf, lane: Lane) -> list[tuple[Leaf, Lane]] | None:
+    """The halves of a vector, each with its lanes, where each is a vector in memory that one access reaches, or is not there."""
+    width, odd = divmod(lane.width, 2)
+    if odd or width < 2:
+        return None
+    half = Lane(variable(f"{lane.index} of a half", Size.of(width)), width)
+    each = [_with_lane(leaf, lane, half.index + first) for first in (0, width)]
+    return [(part, half) for part in each] if all(_is_whole(p, half) for p in each) else None
+
+
+def _is_whole(leaf: Leaf, lane: Lane) -> bool:
+    """Whether one access reaches all lanes in memory, under a condition that none decides."""
+    whole = _in_whole_vectors(leaf, lane)
+    match whole:
+        case Guarded(_, inside, outside):
+            beyond = isinstance(outside, Value) and outside.index is not None
+            return beyond and not _decided_by(whole, lane) and _is_whole(inside, lane)
+        case Cell(memory):
+            base = _contiguous(whole, lane)
+            plain = memory.space.of_device and memory.scalar != boolean
+            return plain and base is not None and _aligned(base, lane.width)
+        case Value():
+            return False
 
 
 def _decided_by(leaf: Guarded, lane: Lane | None) -> bool:

@@ -21,6 +21,7 @@ from relift.rewrites.tactics.groups.tiles import (
     REGISTER_FILE,
     Tiles,
     tile_for_groups,
+    written_beyond,
 )
 from relift.rewrites.tactics.nests.dimensions import nested
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, nest_in
@@ -200,7 +201,9 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
     cycles = shares * nest.steps * (step + overhead) * longer / busy
     padded = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
-    if padded and nest.batches == 1 and nest.columns % tiles.width:  # the result is written, read and written
+    if (
+        padded and nest.batches == 1 and not written_beyond(nest.columns)
+    ):  # the result is written, read and written
         result = nest.rows * nest.columns * nest.result * nest.scalar_bytes
         cycles += 2 * result / memory / device.compute_units
     return cycles

@@ -84,6 +84,11 @@ def whole_vectors(x: f32[16]):
 
 
 @program
+def halves(x: f32[16]):
+    return take(6, vectors(x))
+
+
+@program
 def lanes(x: f32[16]):
     return take(5, vectors(x))
 
@@ -110,7 +115,7 @@ def between_kernels(x: f32[16]):
 
 
 PROGRAMS = [
-    numbers, nothing, pairs, corner, whole_groups, parts_of_groups, whole_vectors, lanes,
+    numbers, nothing, pairs, corner, whole_groups, parts_of_groups, whole_vectors, halves, lanes,
     in_local_memory, in_registers, running, between_kernels,
 ]  # fmt: skip
 
@@ -128,10 +133,11 @@ def test_what_is_taken_is_written_alone(source: Program) -> None:
 
 
 def test_vectors_that_lie_within_or_beyond_have_one_condition() -> None:
-    texts = {p.name: compile_program(p).source for p in (whole_vectors, lanes)}
+    texts = {p.name: compile_program(p).source for p in (whole_vectors, halves, lanes)}
 
     assert "if (4*glb_0 < 12)" in texts["whole_vectors"]
     assert texts["whole_vectors"].count("if (") == 1
+    assert texts["halves"].count("if (") == texts["halves"].count("(global float2*)") == 2
     assert texts["lanes"].count("if (") == 4
 
 

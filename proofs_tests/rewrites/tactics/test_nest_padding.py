@@ -73,7 +73,7 @@ def gated(A: f32[n, k], B: f32[k, m], C: f32[k, m]):
     return map(row, A)
 
 
-SIZES = {"n": 9, "m": 18, "k": 6}
+SIZES = {"n": 9, "m": 19, "k": 6}
 _FEW_STEPS = 100
 TACTICS: dict[str, Tactic] = {
     "groups": tile_for_groups(Tiles(8, 16, 4, 1, 1)),

@@ -10,6 +10,8 @@ by side are added in whole vectors where these divide both what there is and wha
 
 from __future__ import annotations
 
+from math import gcd
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.rewrites.tactics.nests.normal_form import Nest
@@ -40,7 +42,9 @@ def in_whole_blocks(nest: Nest, rows: int, columns: int, tactic: Tactic) -> Tact
 
 
 def beyond_the_end(nest: Nest, rows: int, columns: int, lanes: int, tactic: Tactic) -> Tactic:
-    """The same, where blocks at the end write only what is taken of them; rows side by side are added in vectors of `lanes`.
+    """The same, where blocks at the end write only what is taken of them; rows side by side are added in vectors.
+
+    These have `lanes` lanes, or as many as divide the rows.
 
     >>> from relift.rewrites.tactics.nests.padding import beyond_the_end
     >>> from relift.rewrites.loading import load_program
@@ -68,7 +72,7 @@ def _taken(more: tuple[int, int]) -> Position:
 
 
 def padded(rows: int, columns: int, lanes: int = 1) -> Tactic:
-    """A nest of so many more rows and columns, of which the first are taken; those side by side come in vectors of `lanes`.
+    """A nest of so many more rows and columns, of which the first are taken; those side by side come in vectors.
 
     >>> from relift.rewrites.tactics.nests.padding import padded
     >>> from relift.rewrites.loading import load_program
@@ -103,7 +107,9 @@ def _each_lengthened(more: int, lanes: int) -> Tactic:
             each = _each_lengthened(more, lanes)
             zipped = apply("take_zip", "backward")
             return then(inside("xs")(each), inside("ys")(each), zipped)(at, place)
-        return lengthened(more, lanes if lie_together(at.term, place) else 1)(at, place)
+        together = lie_together(at.term, place)
+        length = dimensions(term_at(at.term, place).type)[0][0].constant or 1
+        return lengthened(more, gcd(lanes, length, more) if together else 1)(at, place)
 
     return tactic
 
