@@ -153,8 +153,7 @@ class Instances:
                     raise NotCounted("a condition")
                 return at["wrg", d] * local + at["lcl", d]
             case tree.Invocation("get_local_id" | "get_group_id", (tree.Whole(d),)):
-                [kind] = _KINDS[e.function]
-                return at[kind, d]
+                return at[_KINDS[e.function][0], d]
             case tree.Binary(sign, left, right) if sign in _OPERATORS:
                 return _OPERATORS[sign](self._asked(left, at), self._asked(right, at))
             case tree.Binary("/" | "%", left, right):

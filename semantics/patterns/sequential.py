@@ -191,10 +191,14 @@ class InsertionSortSeq(InOrder):
     xs: Term
     name: ClassVar = "insertion_sort_seq"
     fills: ClassVar = True
-    reads_back: ClassVar = True
     rocq: ClassVar = "insertion_sort_seq {before} {n} {xs}"
     rocq_defined: ClassVar = "insertion_sort_seq_defined {before} {before_defined} {n} {xs}"
     signature: ClassVar = Signature({"before": Fun[a, a, boolean], "xs": a[n]}, a[n])
+
+    @property
+    def reads_back(self) -> bool:
+        """An element goes before some of those that are there."""
+        return True
 
     @staticmethod
     def meaning(before: Callable[[Any, Any], Any], xs: list[Any]) -> list[Any]:

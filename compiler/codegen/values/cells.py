@@ -81,7 +81,7 @@ class Addressing:
                 leaf = _in_whole_vectors(leaf, lane)
                 if not isinstance(leaf, Guarded):
                     return self.load(leaf, lane)
-                if _decided_by(leaf, lane):
+                if lane is not None and _decided_by(leaf, lane):
                     return self._gather(leaf, lane)
                 inside, outside = leaf.inside, leaf.outside
                 yes, no = self.load(inside, lane), self.load(outside, lane)
@@ -233,15 +233,6 @@ class Addressing:
         ['*(global float4*)(out + 4*i) = v;']
         >>> shown(Cell(out, 2 * l + 1), 2)
         ['out[1] = v.s0;', 'out[3] = v.s1;']
-
-        What lies beyond a condition is written nowhere:
-
-        >>> from relift.semantics.indices.views import Condition, Guarded
-        >>> nowhere = Value(None, f32, index=Size.of(0))
-        >>> shown(Guarded(Condition(4 * i + l, Size.of(20)), Cell(out, 4 * i + l), nowhere), 4)
-        ['if (4*i < 20) {', '  *(global float4*)(out + 4*i) = v;', '}']
-        >>> shown(Guarded(Condition(2 * i + l, Size.of(3)), Cell(out, 2 * i + l), nowhere), 2)[:3]
-        ['if (2*i < 3) {', '  out[2*i] = v.s0;', '}']
         """
         match leaf:
             case Value(index=index) if index is not None:
@@ -250,15 +241,7 @@ class Addressing:
                 width = None if lane is None or leaf.lane is None else lane.width
                 return [assigned(code_of(leaf), spread(value, width).code)]
             case Guarded():
-                whole = _in_whole_vectors(leaf, lane)
-                if not isinstance(whole, Guarded):
-                    return self.store(whole, value, lane)
-                if lane is not None and _decided_by(whole, lane):
-                    return self._each_lane(whole, value, lane)
-                kept = self.store(whole.inside, value, lane)
-                dropped = self.store(whole.outside, value, lane)
-                assert not dropped, "cannot happen: what is beyond has a place"
-                return [tree.Guard(self.condition(whole.condition), tuple(kept))] if kept else []
+                return self._store_within(leaf, value, lane)
             case Cell(memory):
                 if lane is None:
                     return [assigned(self._place(leaf), value.code)]
@@ -273,6 +256,43 @@ class Addressing:
                 if _too_wide(memory, lane.width) and not isinstance(code, tree.Name):
                     code = tree.wrapped(code)
                 return self._unaligned_store(memory, base, lane.width, code)
+
+    def _store_within(
+        self, leaf: Guarded, value: CExpression, lane: Lane | None
+    ) -> list[tree.Statement]:
+        """What lies beyond a condition is written nowhere.
+
+        >>> from relift import f32
+        >>> from relift.compiler.codegen.values.cells import Addressing, Lane
+        >>> from relift.compiler.codegen.values.expressions import CExpression
+        >>> from relift.compiler.dialects.printing import Printer
+        >>> from relift.compiler.text.tree import Name
+        >>> from relift.semantics.indices.expressions import variable
+        >>> from relift.semantics.indices.views import Cell, Condition, Guarded, Memory, Value
+        >>> from relift.semantics.syntax.memory import Space
+        >>> from relift.semantics.syntax.sizes import Size
+        >>> i, l = variable("i", 8), variable("l", 4)
+        >>> out, nowhere = Memory("out", f32, Size.of(32), Space.GLOBAL), Value(None, f32, index=Size.of(0))
+        >>> def shown(end):
+        ...     place = Guarded(Condition(4 * i + l, Size.of(end)), Cell(out, 4 * i + l), nowhere)
+        ...     stored = Addressing().store(place, CExpression(Name("v"), f32, 4), Lane(l, 4))
+        ...     return list(Printer().statements(stored, 0))
+        >>> shown(20)
+        ['if (4*i < 20) {', '  *(global float4*)(out + 4*i) = v;', '}']
+        >>> shown(18)[:3]
+        ['if (4*i < 18) {', '  *(global float2*)(out + 4*i) = v.lo;', '}']
+        >>> shown(17)[:3]
+        ['if (4*i < 17) {', '  out[4*i] = v.s0;', '}']
+        """
+        whole = _in_whole_vectors(leaf, lane)
+        if not isinstance(whole, Guarded):
+            return self.store(whole, value, lane)
+        if lane is not None and _decided_by(whole, lane):
+            return self._each_lane(whole, value, lane)
+        kept = self.store(whole.inside, value, lane)
+        dropped = self.store(whole.outside, value, lane)
+        assert not dropped, "cannot happen: what is beyond has a place"
+        return [tree.Guard(self.condition(whole.condition), tuple(kept))] if kept else []
 
     def _each_lane(self, leaf: Leaf, value: CExpression, lane: Lane) -> list[tree.Statement]:
         """The lanes of a value, each written by itself, or its halves where these are whole vectors."""
@@ -418,9 +438,9 @@ def _is_whole(leaf: Leaf, lane: Lane) -> bool:
             return False
 
 
-def _decided_by(leaf: Guarded, lane: Lane | None) -> bool:
-    """Whether the condition holds for some lanes and not for others."""
-    return lane is not None and depends_on(leaf.condition.index, lane.index)
+def _decided_by(leaf: Guarded, lane: Lane) -> bool:
+    """Whether the condition may hold for some lanes and not for others."""
+    return depends_on(leaf.condition.index, lane.index)
 
 
 def _in_whole_vectors(leaf: Leaf, lane: Lane | None) -> Leaf:

@@ -50,18 +50,18 @@ COVERED = {
         False,
     ),
     "half by groups and half in them": (
-        f"const int wrg_0 = get_group_id(0); for (int i = 0; i < 3; ++i) {{ if (2*i + {PLACE}/2 < 4) {{ "
-        f"if ({PLACE} % 2 + 4*wrg_0 < 6) {{ out[4*wrg_0 + 2*i + {PLACE} % 2] = 1.0f; }} }} }}",
+        (f"const int wrg_0 = get_group_id(0); for (int i = 0; i < 3; ++i) {{ if (2*i + {PLACE}/2 < 4) {{ "
+        f"if ({PLACE} % 2 + 4*wrg_0 < 6) {{ out[4*wrg_0 + 2*i + {PLACE} % 2] = 1.0f; }} }} }}"),
         False,
     ),
     "turns within the array": (
-        f"const int wrg_0 = get_group_id(0); for (int i = 0; i < 3; ++i) {{ if (2*i + {PLACE} % 2 < 4) {{ "
-        f"if ({PLACE} < 2) {{ out[4*wrg_0 + 2*i + {PLACE} % 2] = 1.0f; }} }} }}",
+        (f"const int wrg_0 = get_group_id(0); for (int i = 0; i < 3; ++i) {{ if (2*i + {PLACE} % 2 < 4) {{ "
+        f"if ({PLACE} < 2) {{ out[4*wrg_0 + 2*i + {PLACE} % 2] = 1.0f; }} }} }}"),
         True,
     ),
     "two conditions on one number": (
-        f"if (2*{ITEM} < 8) {{ if (2*{ITEM} + 2 > 2) {{ out[2*{ITEM}] = 1.0f; }} }} "
-        f"if (2*{ITEM} < 8) {{ out[2*{ITEM} + 1] = 2.0f; }}",
+        (f"if (2*{ITEM} < 8) {{ if (2*{ITEM} + 2 > 2) {{ out[2*{ITEM}] = 1.0f; }} }} "
+        f"if (2*{ITEM} < 8) {{ out[2*{ITEM} + 1] = 2.0f; }}"),
         False,
     ),
     "where data says so": (f"if (x[0] < 1.0f) {{ out[{ITEM}] = 1.0f; }}", False),

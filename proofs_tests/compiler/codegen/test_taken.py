@@ -1,6 +1,7 @@
 """What is taken of a result is written in its place, and what is beyond is written nowhere."""
 
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# pyright: reportGeneralTypeIssues=false
 # (the annotations of a program are sizes and types of the object language, not Python types)
 
 from __future__ import annotations
