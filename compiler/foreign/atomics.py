@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from relift.compiler.foreign.ways.paths import certain
+from relift.compiler.foreign.ways.pointers import Either
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Expression, Invocation, Whole
@@ -158,6 +159,10 @@ class Updating:
         subtracted: bool,
     ) -> None:
         """Combine a cell with a value; where data decide, where they do."""
+        if isinstance(memory, Either):
+            known = operation, scalar, value, subtracted
+            memory.each(it, lambda one: self.update(arithmetic, it, one, at, *known))
+            return
         if isinstance(memory, Vectors):
             raise Undecided("a lane of a vector in memory is updated")
         if subtracted:

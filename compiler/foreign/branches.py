@@ -45,6 +45,7 @@ class WithBranches(WithEffects):
         self.w.environment |= {
             "Symbol": Symbol, "Dead": Dead, "settled": self.ways.settled, "decided": self.ways.decided,
             "both": self.ways.both, "either": self.ways.either, "choose": self.ways.choose,
+            "one_of": self.ways.one_of,
             "moved": self.ways.moved, "moved_back": self.ways.moved_back,
             "fork": partial(Fork, self.ways), "turns": partial(Turns, self.ways),
         }  # fmt: skip

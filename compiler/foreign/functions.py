@@ -135,19 +135,27 @@ class Loosely(Expressions):
                 if (plain(t), t.space) != (plain(other), other.space):
                     raise NotUnderstood("a pointer into one array or another of other cells")
                 held = self.w.fresh("at")
-                self.w.environment["one_of"] = _one_of
-                text = f"one_of(decided(it, {c}), ({m}, {i.text}), ({n}, {j.text}))"
+                text = f"one_of(it, {c}, ({m}, {i.text}), ({n}, {j.text}))"
                 both = f"({held} := {text})"
                 constant = t.constant or other.constant
                 return (
                     f"{both}[0]",
-                    Code(f"{held}[1]", LONG, *_PLACES),
+                    Code(f"{held}[1]", LONG),
                     replace(t, constant=constant),
                 )
+            case Name():
+                memory, at, t = super().pointer(e)
+                return memory, at if at.text == "0" else Code(at.text, LONG), t
             case (
-                Name() | Binary() | Prefix() | Whole() | Real() | Element() | Member()
-                | Invocation() | Cast()
-            ):  # fmt: skip
+                Binary()
+                | Prefix()
+                | Whole()
+                | Real()
+                | Element()
+                | Member()
+                | Invocation()
+                | Cast()
+            ):
                 return super().pointer(e)
 
     def _seen_as(self, t: CType, memory: str, at: Code, of: CType) -> tuple[str, Code, CType]:
@@ -456,10 +464,6 @@ def _number_of(
     return function
 
 
-def _one_of(first: bool, yes: tuple[Any, Any], no: tuple[Any, Any]) -> tuple[Any, Any]:
-    return yes if first else no
-
-
 def wrapped_bits(x: Any, scalar: str) -> Any:
     """Bits as a number of a type; of data, as they are."""
     if isinstance(x, Symbol) and x.op == "whole":
@@ -469,8 +473,11 @@ def wrapped_bits(x: Any, scalar: str) -> Any:
 
 def seen_as(memory: Any, width: int) -> Any:
     """An array as one of vectors of so many cells, or of scalars."""
+    from relift.compiler.foreign.ways.pointers import Either
     from relift.compiler.validation.machine import Vectors
 
+    if isinstance(memory, Either):
+        return memory.seen_by(lambda one: seen_as(one, width))
     cells = memory.memory if isinstance(memory, Vectors) else memory
     return cells if width == 1 else Vectors(cells, width)
 

@@ -13,10 +13,11 @@ Stops: TypeAlias = Generator[tuple[Any, bool, bool], None, Any]
 """A work-item that runs from barrier to barrier, and what it gives in the end."""
 
 
-def placed(ways: Ways, it: Item, at: Any) -> int:
-    """Where a pointer points, which must be known."""
-    if at.__class__ is Symbol and at is not OPEN and len(found := ways.leaves(it, at)) == 1:
-        return found[0][1]
+def placed(ways: Ways, it: Item, at: Any) -> Any:
+    """Where a pointer points: one place, or one of several."""
+    if at.__class__ is Symbol and at is not OPEN:
+        found = ways.leaves(it, at)
+        return found[0][1] if len(found) == 1 else at
     return int(at.__index__())
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from relift.compiler.foreign.ways.choices import Choices
 from relift.compiler.foreign.ways.paths import Dead, Path, State, certain, common
+from relift.compiler.foreign.ways.pointers import one_pointer
 from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.bits import Bits
 from relift.compiler.validation.machine import Fault, Item, Undecided
@@ -97,6 +98,13 @@ class Conditions:
         """Whether a condition does not hold."""
         return self.algebra.invert(b)
 
+    def one_of(self, it: Item, c: Any, yes: tuple[Any, Any], no: tuple[Any, Any]) -> Any:
+        """`c ? yes : no`, of pointers."""
+        found = self.settled(it, c)
+        if found.__class__ is Symbol:
+            return self.picked(found, yes, no, "")
+        return yes if found else no
+
     def both(self, it: Item, x: Any, y: Callable[[], Any]) -> Any:
         """`x && y`, of which y is computed where x holds."""
         return self._either(it, x, y, "both", holds=True)
@@ -164,16 +172,16 @@ class Conditions:
         """x where a condition holds, else y; numbers that are known are of a kind."""
         if x is y:
             return x
+        if not kind:
+            return one_pointer(self, c, x, y)
         if x.__class__ is tuple and y.__class__ is tuple:
             return tuple([self.picked(c, p, q, kind) for p, q in zip(x, y, strict=True)])
         if x.__class__ is not Symbol and y.__class__ is not Symbol:
-            if isinstance(x, int) and isinstance(y, int):
-                if x == y:
-                    return x
-                if kind:
-                    x = self.algebra.lift(x, kind)
-            if not isinstance(x, Symbol):
-                raise Undecided("a pointer is to one place or another, as data decide")
+            if not isinstance(x, int) or not isinstance(y, int):
+                raise Undecided("what is waited for depends on data")
+            if x == y:
+                return x
+            x = self.algebra.lift(x, kind)
         return self.arithmetic.picked(c, _where(c, x, 1), _where(c, y, 2))
 
     def merged(self, c: Symbol, x: State, y: State, kinds: Sequence[str]) -> State:

@@ -53,6 +53,14 @@ counted = program("counted", of_rows(positives, 8), x=f32[16])
 limited = program("limited", each(lambda v: rl.minimum(rl.maximum(v, -1.0), 1.0)), x=f32[16])
 sizes = program("sizes", each(rl.absolute), x=f32[16])
 
+one_or_other = program(
+    "one_or_other",
+    lambda x, z: pat.map(lambda p: rl.select(p[0] > 0.0, p[0], p[1]), rl.zip(x, z)),
+    x=f32[8],
+    z=f32[8],
+)
+doubles = program("doubles", each(lambda v: v * 2.0), x=f32[8])
+
 DATA_DECIDES = [
 ByHandKernel("insertion private", sorted_floats, """
 kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[4];
@@ -117,6 +125,18 @@ ByHandKernel("bool conv", limited, """
 kernel void s(global const float *x, global float *y) { int g=get_global_id(0); bool b=0.25f*(x[g]>1); bool c=256; _Bool d = x[g]; float v=x[g]; bool neg = v < -1; if (b) v=1; if (neg && c) v=-1; y[g]= c ? v : 0; }""", (16,), (4,), ("c=256", "c=0")),
 ByHandKernel("bool arr", first_negative, """
 kernel void s(global const float *x, global int *y) { int g=get_global_id(0); bool m[8]; for (int i=0;i<8;i++) m[i]=x[8*g+i]<0; int r=8; for (int i=7;i>=0;--i) if (m[i]) r=i; y[g]=r; }""", (2,), (1,), ("i=7", "i=6")),
+ByHandKernel("pointer by condition", one_or_other, """
+kernel void s(global const float *x, global const float *z, global float *y) { int i=get_global_id(0); global const float *p = x[i]>0 ? x : z; y[i]=p[i]; }""", (8,), (4,), ("x : z", "z : x")),
+ByHandKernel("pointer by branch", one_or_other, """
+kernel void s(global const float *x, global const float *z, global float *y) { int i=get_global_id(0); global const float *p = x+i; if (!(x[i]>0)) p = z+i; y[i]=*p; }""", (8,), (4,), ("p = z+i", "p = z")),
+ByHandKernel("pointer handed on", one_or_other, """
+float at(global const float *p, int i) { return p[i]; } kernel void s(global const float *x, global const float *z, global float *y) { int i=get_global_id(0); y[i]=at(x[i]>0 ? x+1 : z, x[i]>0 ? i-1 : i); }""", (8,), (4,), ("? i-1 : i", "? i : i")),
+ByHandKernel("pointers exchanged", doubles, """
+kernel void s(global const float *x, global float *y) { int i=get_global_id(0); float a[2]={x[i],1}, b[2]={2,x[i]}; float *p=a,*q=b; if (x[i]>0) { float *t=p; p=q; q=t; } p[0]=x[i]; p[1]=2; y[i]=(x[i]>0 ? b[0] : a[0])*p[1]; }""", (8,), (4,), ("? b[0] : a[0]", "? a[0] : b[0]")),
+ByHandKernel("tiles exchanged", doubles, """
+kernel void s(global const float *x, global float *y) { int i=get_global_id(0); local float a[4], b[4]; int l=get_local_id(0); local float *p=a,*q=b; p[l]=x[i]; barrier(CLK_LOCAL_MEM_FENCE); if (x[i-l]>0) { q[l]=p[3-l]; local float *t=p; p=q; q=t; } barrier(CLK_LOCAL_MEM_FENCE); y[i]=(x[i-l]>0 ? p[3-l] : p[l])*2; }""", (8,), (4,), (" barrier(CLK_LOCAL_MEM_FENCE); y", " y")),
+ByHandKernel("pointer to the largest", largest, """
+kernel void s(global const float *x, global float *y) { int g=get_global_id(0); global const float *p = x+8*g; for (int j=1;j<8;j++) if (x[8*g+j] > *p) p = x+8*g+j; y[g]=*p; }""", (2,), (1,), ("p = x+8*g+j", "p = x+j")),
 ]  # fmt: skip
 
 MORE_FAULTS = [

@@ -32,7 +32,12 @@ def test_other_faults_are_refuted(name: str, fault: tuple[str, str]) -> None:
     [
         ("float v = x[i]; while (v > 1) v *= 0.5f; y[i] = x[i] * 2;", "unknown", "a loop depends on"),
         ("float v = x[i]; int n = 0; while (v > 1 && n < 9) { v *= 0.5f; n++; } y[i] = x[i] * (n < 10 ? 2 : 3);", "shown", ""),
-        ("global const float *p = x + i; if (x[i] > 0) p = x; y[i] = (x[i] > 0 ? p[i] : p[0]) * 2;", "unknown", "a pointer is to one place or another"),
+        ("global const float *p = x + i; if (x[i] > 0) p = x; y[i] = (x[i] > 0 ? p[i] : p[0]) * 2;", "shown", ""),
+        ("global const float *p = x[i] > 0 ? x : x + 1; y[i] = (x[i] > 0 ? p[i] : p[i]) * 2;", "refuted", ""),
+        ("float a[1], b[1]; float *p = x[i] > 0 ? a : b; *p = x[i]; y[i] = (x[i] > 0 ? a[0] : b[0]) * 2;", "shown", ""),
+        ("float a[1], b[1]; float *p = x[i] > 0 ? a : b; *p = x[i]; y[i] = (x[i] > 1 ? a[0] : b[0]) * 2;", "refuted", "not written"),
+        ("float4 a = (float4)(x[i]), b = a + a; float v[4], w[4]; vstore4(a, 0, v); vstore4(b, 0, w); float *p = x[i] > 0 ? v : w; float4 q = vload4(0, p); y[i] = x[i] > 0 ? q.x * 2 : q.y;", "shown", ""),
+        ("local int a[1], b[1]; if (i % 4 == 0) a[0] = b[0] = 0; barrier(CLK_LOCAL_MEM_FENCE); local int *p = x[i] > 0 ? a : b; atomic_inc(p); barrier(CLK_LOCAL_MEM_FENCE); y[i] = a[0] + b[0] == 4 ? x[i] * 2 : 0;", "shown", ""),
         ("float a[2]; if (x[i] > 0) a[0] = x[i]; else a[1] = x[i]; y[i] = (x[i] > 0 ? a[0] : a[1]) * 2;", "shown", ""),
         ("float a[2]; if (x[i] > 0) a[0] = x[i]; else a[1] = x[i]; y[i] = (x[i] > 1 ? a[0] : a[1]) * 2;", "refuted", "not written"),
         ("float a[1]; if (x[i] > 0) a[0] = x[i]; if (x[i] > 1) a[0] = 0; if (x[i] > 0) y[i] = a[0] * 2; else y[i] = x[i] * 2;", "refuted", "instead of"),
