@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,8 +14,9 @@ import numpy as np
 
 from relift.compiler.codegen.interface import buffers, parameter
 from relift.compiler.foreign.atomics import Updating
-from relift.compiler.foreign.copies import Copies
 from relift.compiler.foreign.declarations import is_enumeration
+from relift.compiler.foreign.groups.copies import Copies
+from relift.compiler.foreign.groups.sub_groups import in_sub_groups, required_sub_group
 from relift.compiler.foreign.inputs import as_drawn, said_as
 from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.reading.parsing import parsed, required_group
@@ -31,8 +33,16 @@ from relift.compiler.text.tree import CType, Source
 from relift.compiler.validation.arithmetic import kind_of, wrapped
 from relift.compiler.validation.bits import Bits
 from relift.compiler.validation.cells import flattened
-from relift.compiler.validation.lockstep import Run
-from relift.compiler.validation.machine import Fault, FaultKind, Memory, Shared, Undecided, Vectors
+from relift.compiler.validation.lockstep import Run, limits_of
+from relift.compiler.validation.machine import (
+    Fault,
+    FaultKind,
+    Item,
+    Memory,
+    Shared,
+    Undecided,
+    Vectors,
+)
 from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
     FLOATING,
@@ -381,7 +391,7 @@ class _Launch(Run):
 
         functions = parsed(k.text, k.file, dict(k.defined))
         mine = kernel_in(functions, k.entry, k.arguments)
-        limits = _limits(Piece((0, 0, 0), total, local))
+        limits = limits_of(Piece((0, 0, 0), total, local))
         helpers: dict[str, Any] = {}
         copies, constants = (
             Copies(),
@@ -390,7 +400,7 @@ class _Launch(Run):
         sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
         read = partial(
             ByHand, self.arithmetic, {}, {}, limits, {}, contracted=self.contracted, copies=copies,
-            updating=Updating(), constants=constants, ways=self.ways,
+            updating=Updating(), constants=constants, ways=self.ways, sub_group=self.sub_group,
         )  # fmt: skip
         for f in functions:
             if isinstance(f, c_ast.FuncDef) and not is_kernel(f):
@@ -408,6 +418,20 @@ class _Launch(Run):
                 if self.ways.completed(m, i) is OPEN and m.cells[i] is OPEN:
                     self.ways.doubts.append(self.ways.unwritten(m, i))
         return {name: m.cells for name, m in self.memory.items()}
+
+    def together(self, items: Sequence[Item], runs: Sequence[Any]) -> Sequence[Any]:
+        """The work-items of a group, each until it waits for all others."""
+        return in_sub_groups(items, runs, self.sub_group) if self.sub_group else runs
+
+    @cached_property
+    def sub_group(self) -> int:
+        """How many work-items are in a sub-group, where the source says it."""
+        size = required_sub_group(self.kernel_by.text)
+        if size:
+            self.notes.append("sub-groups are of work-items that follow each other")
+            if math.prod(self.kernel_by.local) % size:
+                raise Undecided(f"a group is no whole number of sub-groups of {size}")
+        return size
 
     def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:
         """What is handed to each parameter that is not in local memory."""
@@ -470,13 +494,3 @@ class _Launch(Run):
         if t.width == 3:
             raise Undecided("vectors of 3 in memory")
         return Vectors(m, t.width)
-
-
-def _limits(piece: Piece) -> dict[tuple[str, int], int]:
-    found: dict[tuple[str, int], int] = {}
-    for d, (n, m) in enumerate(zip(piece.range, piece.local, strict=True)):
-        found |= {
-            ("gid", d): n - 1, ("lid", d): m - 1, ("grp", d): n // m - 1, ("ng", d): n // m,
-            ("gs", d): n, ("ls", d): m,
-        }  # fmt: skip
-    return found

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
-from relift.compiler.foreign.copies import is_of_group
 from relift.compiler.foreign.expressions import Trees, refused
+from relift.compiler.foreign.groups.sub_groups import as_device_decides
+from relift.compiler.foreign.groups.together import is_of_group
 from relift.compiler.text.c_types import FLOATS, INT, plain
 from relift.compiler.text.tree import Expression, Invocation, Whole
 from relift.compiler.validation.translation.operators import as_int
@@ -108,6 +109,7 @@ class WithEffects(Translator):
     forked: Callable[..., None]
     held: Callable[..., tuple[str, str]]
     barriers: int
+    sub_group: int
 
     def pure(self, e: Any, depth: int) -> Any:
         """An expression that changes nothing, once the statements before it have run."""
@@ -209,7 +211,9 @@ class WithEffects(Translator):
         call = self.trees.of(e)
         assert isinstance(call, Invocation), "cannot happen: a call"
         value, *places = map(self.values.value, call.arguments)
-        t = INT if call.function in ("work_group_all", "work_group_any") else plain(value.type)
+        if "sub_group" in call.function and not self.sub_group:
+            raise as_device_decides(call.function)
+        t = INT if call.function.endswith(("_group_all", "_group_any")) else plain(value.type)
         if t.width > 1 or (value.type.scalar in FLOATS and t == INT):
             raise refused(e, f"{call.function} of {value.type.scalar}{value.type.width}")
         if t.scalar in FLOATS and call.function.endswith("_add") and not self.contracted:

@@ -10,6 +10,7 @@ from typing import Any
 
 from relift.compiler.foreign.atomics import in_no_order, is_atomic, loaded, loaded_by
 from relift.compiler.foreign.expressions import ROW, refused
+from relift.compiler.foreign.groups.sub_groups import is_of_sub_group, numbered
 from relift.compiler.text.c_types import (
     FLOATS,
     INT,
@@ -44,7 +45,7 @@ from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation.expressions import Expressions
 from relift.compiler.validation.translation.functions import extreme
 from relift.compiler.validation.translation.operators import as_int, as_type, binary
-from relift.compiler.validation.translation.python import Code, lanewise
+from relift.compiler.validation.translation.python import Code, Writer, lanewise
 
 EVENT = "event_t"
 """The type of what a copy of a group is waited for by."""
@@ -59,13 +60,6 @@ _RELATIONS = {
     "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
 }  # fmt: skip
 _FAST = ("native_", "half_")
-_SUB_GROUP = (
-    "sub_group_",
-    "intel_sub_group_",
-    "get_sub_group",
-    "get_num_sub_groups",
-    "get_max_sub_group",
-)
 _SATURATED = re.compile(r"convert_(u?(?:char|short|int|long))(2|3|4|8|16)?_sat")
 _TOWARDS_ZERO = re.compile(r"(convert_u?(?:char|short|int|long)(?:2|3|4|8|16)?(?:_sat)?)_rtz")
 _PARTS_OF = re.compile(r"as_(u?(?:char|short|int|long))(2|4|8)?")
@@ -80,6 +74,7 @@ class Loosely(Expressions):
     helpers: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     sites: int = 0
+    sub_group: int = 0
 
     def value(self, e: Expression) -> Code:
         """An expression, with the type that C gives it."""
@@ -181,8 +176,8 @@ class Loosely(Expressions):
             if self.helpers[function].waits:
                 raise refused(None, f"a call of {function}, which has barriers, in an expression")
             return self.helper_called(function, arguments)
-        if function.startswith(_SUB_GROUP):
-            raise NotUnderstood(f"{function}, which is of as many work-items as a device decides,")
+        if is_of_sub_group(function):
+            return self.value(numbered(function, arguments, self.sub_group))
         if COPIES.get(function) == len(arguments):
             return self._copied(function, arguments)
         if is_atomic(function):
@@ -247,24 +242,11 @@ class Loosely(Expressions):
             case _:
                 return None
 
-    def _shuffled(self, mask: Code, of: list[Code]) -> Code:
-        """Lanes of one vector or two, as numbers say that must be known."""
-        lanes = sum(v.type.width for v in of)
-        if mask.type.width == 1 or any(v.type != of[0].type or v.type.width in (1, 3) for v in of):
-            raise NotUnderstood("shuffle of that")
-
-        def found(places: tuple[Any, ...], *vectors: tuple[Any, ...]) -> tuple[Any, ...]:
-            every = [x for v in vectors for x in v]
-            return tuple([every[int(p.__index__()) % lanes] for p in places])
-
-        given = ", ".join(v.text for v in (mask, *of))
-        return Code(f"{self.w.bound(found)}({given})", replace(of[0].type, width=mask.type.width))
-
     def _of_values(self, function: str, arguments: tuple[Expression, ...]) -> Code | None:
         """Functions of values that have been computed; None where it is none of them."""
         if {"shuffle": 2, "shuffle2": 3}.get(function) == len(arguments):
             *of, mask = map(self.value, arguments)
-            return self._shuffled(mask, of)
+            return _shuffled(self.w, mask, of)
         if function == "clamp" and len(arguments) == 3:
             value, low, high = map(self.value, arguments)
             return self._extreme("min", self._extreme("max", value, low), high)
@@ -379,6 +361,20 @@ class Loosely(Expressions):
 
 _PLACES = (-(2**62), 2**62)
 """Places in arrays."""
+
+
+def _shuffled(w: Writer, mask: Code, of: list[Code]) -> Code:
+    """Lanes of one vector or two, as numbers say that must be known."""
+    lanes = sum(v.type.width for v in of)
+    if mask.type.width == 1 or any(v.type != of[0].type or v.type.width in (1, 3) for v in of):
+        raise NotUnderstood("shuffle of that")
+
+    def found(places: tuple[Any, ...], *vectors: tuple[Any, ...]) -> tuple[Any, ...]:
+        every = [x for v in vectors for x in v]
+        return tuple([every[int(p.__index__()) % lanes] for p in places])
+
+    given = ", ".join(v.text for v in (mask, *of))
+    return Code(f"{w.bound(found)}({given})", replace(of[0].type, width=mask.type.width))
 
 
 def _dot(width: int, a: Expression, b: Expression) -> Expression:

@@ -19,11 +19,12 @@ from relift.compiler.foreign.atomics import (
     set_atomically,
     updated,
 )
-from relift.compiler.foreign.copies import Copies, Together, is_of_group
 from relift.compiler.foreign.declarations import WithDeclarations
 from relift.compiler.foreign.effects import changed, has_effects
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
+from relift.compiler.foreign.groups.copies import Copies
+from relift.compiler.foreign.groups.together import Together, is_of_group
 from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.lexing import NotUnderstood
@@ -74,21 +75,22 @@ class ByHand(WithDeclarations):
     updating: Updating = field(default_factory=Updating)
     constants: Sequence[Any] = ()
     ways: Ways = field(kw_only=True)
+    sub_group: int = 0
     values: Loosely = field(init=False)
     together: Together = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.together = Together(self.arithmetic)
+        self.together = Together(self.arithmetic, sub_group=self.sub_group)
         self.values = Loosely(
-            self.w, {}, {}, self.limits, self.defined, self.contracted, self.helpers
-        )
+            self.w, {}, {}, self.limits, self.defined, self.contracted, self.helpers,
+            sub_group=self.sub_group,
+        )  # fmt: skip
         self.begin_branches()
         self.trees = Trees()
         self.known: dict[str, int] = dict(self.arguments)
         self.returns: Any = None
-        self.out = ""  # the ways out of a function, where it has several
-        self.in_kernel = True
+        self.out, self.in_kernel = "", True  # the ways out of a function, where it has several
         self.w.environment |= {
             "row": partial(runtime.row, self.ways), "negated": partial(self.arithmetic.refused, "int"), "short": runtime.short, "tick": self._tick,
             "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": partial(runtime.placed, self.ways),

@@ -89,7 +89,7 @@ class Run:
                 )
             key = (piece.offset, piece.range, piece.local)
             if key not in translated:
-                limits = _limits(piece)
+                limits = limits_of(piece)
                 made = Translator(self.arithmetic, self.functions, self.opaque, limits, known)
                 translated[key] = made.kernel(text)
             self.piece(piece, translated[key], arguments)
@@ -126,6 +126,10 @@ class Run:
         for group in itertools.product(*(range(n) for n in reversed(counts))):
             self.group(group[::-1], offset, counts, size, local, kernel, arguments)
 
+    def together(self, items: Sequence[Item], runs: Sequence[Any]) -> Sequence[Any]:
+        """The work-items of a group, each until it waits for all others."""
+        return runs
+
     def group(
         self,
         group: tuple[int, ...],
@@ -158,7 +162,7 @@ class Run:
             it.group, it.local_epoch, it.global_epoch = identity, 0, 0
             it.ways = self.ways
             items.append(it)
-        runs = [kernel.run(it, *arguments, *tiles) for it in items]
+        runs = self.together(items, [kernel.run(it, *arguments, *tiles) for it in items])
         for _, is_local, is_global in barriers(items, runs):
             for it in items:
                 it.local_epoch += is_local
@@ -173,7 +177,7 @@ def _three(of: Iterable[int], rest: int) -> tuple[int, ...]:
     return (*of, rest, rest, rest)[:3]
 
 
-def _limits(piece: Piece) -> dict[tuple[str, int], int]:
+def limits_of(piece: Piece) -> dict[tuple[str, int], int]:
     """The largest value of each number of a work-item."""
     found: dict[tuple[str, int], int] = {}
     size, local = _three(piece.range, 1), _three(piece.local, 1)

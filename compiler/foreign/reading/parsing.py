@@ -109,7 +109,7 @@ class UnknownAttribute(Exception):
 
 def raise_unless_hint(attribute: str) -> None:
     """Attributes that change what a text means are not read; raises `UnknownAttribute`."""
-    if not re.search(r"hint|aligned|always_inline|noinline|unused", attribute):
+    if not re.search(r"hint|reqd_sub_group_size|aligned|always_inline|noinline|unused", attribute):
         raise UnknownAttribute(attribute)
 
 

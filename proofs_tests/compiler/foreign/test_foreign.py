@@ -11,6 +11,7 @@ import pytest
 from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES
 from proofs_tests.compiler.foreign.given_by_the_language import GIVEN_BY_THE_LANGUAGE
 from proofs_tests.compiler.foreign.habits import HABITS
+from proofs_tests.compiler.foreign.in_sub_groups import IN_SUB_GROUPS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.records import RECORDS
 from proofs_tests.compiler.foreign.styles import STYLES
@@ -22,7 +23,7 @@ from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
-EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE + DATA_DECIDES + RECORDS
+EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE + DATA_DECIDES + RECORDS + IN_SUB_GROUPS
 
 
 @pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
@@ -216,6 +217,7 @@ def test_what_a_function_with_barriers_gives(body: str, verdict: str) -> None:
         ("y[i] = i ? work_group_reduce_max(x[i]) : 0;", "unknown", "in a part of ?:"),
         ("y[i] = work_group_all(i + 1) && work_group_any(i) ? x[i] * 2 : 0;", "shown", ""),
         ("y[i] = sub_group_reduce_max(x[i]);", "unknown", "sub_group_reduce_max, which is of as many work-items as a device decides, in line 3"),
+        ("y[i] = x[i] * (get_sub_group_size() ? 2 : 3);", "unknown", "get_sub_group_size, which is of as many work-items as a device decides, in line 3"),
         ("y[i] = i > 8 ? fmin(x[i], 0.0f) : x[i] * 2;", "shown", ""),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a whole group does together: copies and what waits for them, and values of all its work-items.
+"""The copies that a whole group makes together, and what waits for them.
 
 What is copied is neither read nor written by anyone else until the group has waited for it.  A copy needs what it
 reads to be there: whoever wrote it is a barrier away.
@@ -6,19 +6,13 @@ reads to be there: whoever wrote it is a barrier away.
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeAlias
 
-from relift.compiler.foreign.runtime import Stops, everywhere
-from relift.compiler.text.c_types import FLOATS, RANGES
-from relift.compiler.validation.arithmetic import Arithmetic
+from relift.compiler.foreign.runtime import everywhere
 from relift.compiler.validation.machine import Fault, Item, Memory, Shared, Undecided, Vectors
-from relift.compiler.validation.symbols import OPEN, Symbol
+from relift.compiler.validation.symbols import OPEN
 
 Place: TypeAlias = tuple[Any, Any]
 """A memory, and an index into it."""
@@ -159,101 +153,3 @@ def _settled(event: Event) -> None:
             memory.readers[i] = before
     event.written.clear()
     event.read.clear()
-
-
-# ---- values
-
-_OF_GROUP = re.compile(
-    r"work_group_(?:(reduce|scan_inclusive|scan_exclusive)_(add|min|max)|broadcast|all|any)"
-)
-
-
-def is_of_group(function: str) -> bool:
-    """Whether a function gives what all work-items of a group hand to it."""
-    return _OF_GROUP.fullmatch(function) is not None
-
-
-@dataclass
-class Together:
-    """What work-items have handed to the functions of their group, by the call and the group."""
-
-    arithmetic: Arithmetic
-    given: dict[Any, dict[tuple[int, ...], tuple[Any, ...]]] = field(
-        default_factory=dict[Any, dict[tuple[int, ...], tuple[Any, ...]]]
-    )
-    gave: dict[Any, Mapping[tuple[int, ...], Any]] = field(
-        default_factory=dict[Any, Mapping[tuple[int, ...], Any]]
-    )
-    turns: dict[tuple[Any, int], int] = field(default_factory=dict[tuple[Any, int], int])
-
-    def found(self, it: Item, site: int, function: str, scalar: str, *given: Any) -> Stops:
-        """What a call gives, once all of the group are there; it orders nothing in memory."""
-        turn = self.turns.get((it, site), 0)
-        self.turns[it, site] = turn + 1
-        all_of_them = self.given.setdefault((it.group, site, turn), {})
-        all_of_them[it.lid[::-1]] = given
-        yield site, False, False
-        if (it.group, site, turn) not in self.gave:
-            self.gave[it.group, site, turn] = self._given(function, scalar, all_of_them)
-        return self.gave[it.group, site, turn][it.lid[::-1]]
-
-    def _given(
-        self, function: str, scalar: str, handed: Mapping[tuple[int, ...], tuple[Any, ...]]
-    ) -> Mapping[tuple[int, ...], Any]:
-        """What each work-item gets."""
-        places = sorted(handed)
-        values = [handed[at][0] for at in places]
-        m = _OF_GROUP.fullmatch(function)
-        assert m is not None, "cannot happen: a function of a group"
-        if OPEN in values:
-            return dict.fromkeys(places, OPEN)
-        if function == "work_group_broadcast":
-            return dict.fromkeys(places, self._broadcast(handed))
-        if m[1] is None:
-            return dict.fromkeys(places, self._truth(values, function == "work_group_all"))
-        combine = self._combine(m[2], scalar)
-        sums = list(itertools.accumulate(values, combine))
-        if m[1] == "reduce":
-            return dict.fromkeys(places, sums[-1])
-        if m[1] == "scan_exclusive":
-            sums = [self._neutral(m[2], scalar), *sums[:-1]]
-        return dict(zip(places, sums, strict=True))
-
-    def _broadcast(self, handed: Mapping[tuple[int, ...], tuple[Any, ...]]) -> Any:
-        asked = [places for _, *places in handed.values()]
-        if any(isinstance(n, Symbol) for places in asked for n in places):
-            raise Undecided("whose value is broadcast depends on data")
-        if any(places != asked[0] for places in asked):
-            raise Fault("divergence", "work-items of one group ask for values of several of them")
-        at = (*(int(n) for n in asked[0]), 0, 0)[:3]
-        if at[::-1] not in handed:
-            raise Fault("launch", f"no work-item {at} is in the group")
-        return handed[at[::-1]][0]
-
-    def _truth(self, values: Sequence[Any], every: bool) -> Any:
-        joined = self.arithmetic.both if every else self.arithmetic.either
-        found: Any = int(every)
-        for v in values:
-            found = joined(found, partial(_itself, v))
-        return found if isinstance(found, Symbol) else int(bool(found))
-
-    def _neutral(self, operation: str, scalar: str) -> Any:
-        if scalar in FLOATS:
-            number = {"add": 0.0, "min": math.inf, "max": -math.inf}[operation]
-            return self.arithmetic.algebra.real(number, FLOATS[scalar])
-        low, high = RANGES[scalar]
-        return {"add": 0, "min": high, "max": low}[operation]
-
-    def _combine(self, operation: str, scalar: str) -> Callable[[Any, Any], Any]:
-        a = self.arithmetic.algebra
-        if operation == "add":
-            return self.arithmetic.operation("+", scalar)
-        if scalar not in FLOATS:
-            return lambda x, y: self.arithmetic.extreme(operation, scalar, x, y)
-        if operation == "min":
-            return lambda x, y: a.select(a.lt(y, x), y, x)
-        return lambda x, y: a.select(a.lt(x, y), y, x)
-
-
-def _itself(x: Any) -> Any:
-    return x
