@@ -116,6 +116,7 @@ def _copy(it: Item, to: Place, of: Place, count: int, steps: tuple[Any, Any], ev
     copier.group, copier.local_epoch, copier.global_epoch = (
         it.group, it.local_epoch, it.global_epoch,
     )  # fmt: skip
+    copier.ways = it.ways
     for k in range(count):
         source, target = (
             (memory, int(at.__index__()) + k * int(step.__index__()))

@@ -37,7 +37,7 @@ def others_at_once(
         return  # of those who are there in any case, memory knows itself
     w, r = memory.writers[i], memory.readers[i]
     if w is not None and w[0] is not it and not (w[0].group is it.group and w[1] < epoch):
-        yield "written", w[0], memory.doubtful.get(i)
+        yield "written", w[0], None  # also where it is in doubt: others may have written before
     if writes and r is not None and r[0] is not it and not (r[1] is it.group and r[2] < epoch):
         yield "read", r[0] or "others", None
 
