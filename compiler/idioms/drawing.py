@@ -145,7 +145,7 @@ def _sizes_beside(case: Case, other: Lifted, random: Random) -> dict[str, int]:
             sizes[name] = max(
                 (len(room) - 2 * GUARD for room in known), default=random.randint(1, 12)
             )
-        elif meaning.names() <= case.values.keys() and not any(map(_is_quotient, meaning.atoms())):
+        elif meaning.names() <= case.values.keys() and not quotients(meaning):
             sizes[name] = meaning.evaluate(case.values)
         else:
             raise NotRun("what the loop stores elsewhere is not drawn")
@@ -193,7 +193,7 @@ def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, 
 def fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bool:
     """Give the sizes that follow from others their numbers; false where one would be below zero."""
     for name, meaning in lifted.sizes.items():
-        if meaning.names() <= values.keys() and not any(map(_is_quotient, meaning.atoms())):
+        if meaning.names() <= values.keys() and not quotients(meaning):
             sizes[name] = meaning.evaluate(values)
     return all(n >= 0 for n in sizes.values())
 
@@ -229,10 +229,6 @@ def _asks_for_nan(lifted: Lifted) -> bool:
     )
 
 
-def _is_quotient(atom: object) -> bool:
-    return isinstance(atom, Quotient)
-
-
 def make_hostile(case: Case, random: Random, programs: Collection[Lifted]) -> None:
     """A few cells of arrays of floats become what programs are seldom tried on; arrays that are only read may be one, or overlap."""
     for room in case.rooms.values():
@@ -252,8 +248,12 @@ def make_hostile(case: Case, random: Random, programs: Collection[Lifted]) -> No
 
 def rounded(size: Size, lifted: Lifted) -> set[str]:
     """The values of the function inside of the quotients of a size, but for addresses one of which lies in an array of the other."""
-    found = [a for a in size.atoms() if isinstance(a, Quotient)]
-    return {n for a in found for n in a.of.names() - {*(beyond(a, lifted) or ())[:2]}}
+    return {n for a in quotients(size) for n in a.of.names() - {*(beyond(a, lifted) or ())[:2]}}
+
+
+def quotients(size: Size) -> list[Quotient]:
+    """The quotients of a size."""
+    return [a for a in size.atoms() if isinstance(a, Quotient)]
 
 
 def _rounded_sizes(
@@ -266,11 +266,10 @@ def _rounded_sizes(
     """Sizes that are quotients: of values that are drawn first, or of how far addresses lie apart."""
     between: dict[Quotient, int] = {}
     for name, meaning in lifted.sizes.items():
-        quotients = [a for a in meaning.atoms() if isinstance(a, Quotient)]
-        if not quotients:
+        if not (found := quotients(meaning)):
             continue
         least = max((k for size, k in lifted.natural if size == meaning), default=0)
-        for q in quotients:
+        for q in found:
             if (other := beyond(q, lifted)) is not None and q not in between:
                 between[q] = least + random.randint(0, 12)
                 value, base, sign = other
@@ -281,8 +280,7 @@ def _rounded_sizes(
                 for value in sorted(q.of.names()):
                     values.setdefault(value, random.randint(least * q.by, 12))
         by_atom = {
-            str(q): between[q] if q in between else -(-q.of.evaluate(values) // q.by)
-            for q in quotients
+            str(q): between[q] if q in between else -(-q.of.evaluate(values) // q.by) for q in found
         }
         values.update(by_atom)
         sizes[name] = max(least, Case(values).number(meaning))

@@ -26,9 +26,10 @@ from relift.compiler.idioms.drawing import (
     fit,
     left_beside,
     make_hostile,
+    quotients,
     rounded,
 )
-from relift.compiler.idioms.execution import KINDS, Case, Compiled, called
+from relift.compiler.idioms.execution import KINDS, Case, Compiled, called, read_constants
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.names import Length, is_global
 from relift.compiler.idioms.facts.relations import Relations
@@ -102,7 +103,7 @@ def evidence(
             make_hostile(case, random, [lifted, *(other.lifted for other in others)])
         difference: str | None
         try:
-            put(case, places, relations, random)
+            _put(case, places, relations, compiled, random)
             _require_admitted(relations, lifted, case)
             if beside is not None:
                 _interpreted(beside, _for_another(beside, case))
@@ -137,6 +138,14 @@ def _for_another(lifted: Lifted, case: Case) -> Case:
     if not fit(lifted, sizes, case.values):
         raise NotRun("the inputs have no sizes for it")
     return replace(case, sizes=sizes)
+
+
+def _put(
+    case: Case, places: Places, relations: Relations, compiled: Compiled, random: Random
+) -> None:
+    """Have what is drawn where the C finds it, and the constants of the file where they are drawn; raises `NotRun`."""
+    put(case, places, relations, random)
+    read_constants(relations.module, compiled, case)
 
 
 # ---- what can be run
@@ -232,6 +241,7 @@ def _require_plain(
     }
     if found.result in relations.accesses:
         needed.add(lifted.target.value)
+    needed |= {n for m in lifted.sizes.values() for q in quotients(m) for n in q.of.names()}
     needed |= lifted.target.first.names() | {n for s in lifted.target.strides for n in s.names()}
     if any(
         function.type_of(n) == "ptr"

@@ -77,6 +77,13 @@ class Case:
         return Size(terms).evaluate(self.values)
 
 
+def read_constants(module: Module, compiled: Compiled, case: Case) -> None:
+    """Arrays that nothing may write to hold what the file says."""
+    for base in case.rooms:
+        if base in module.constants:
+            _copied(base, module, compiled, case, into=False)
+
+
 def called(function: Function, module: Module, compiled: Compiled, case: Case) -> Any:
     """What the C returns; arrays are changed where they lie."""
     kinds: list[Any] = []
@@ -93,7 +100,7 @@ def called(function: Function, module: Module, compiled: Compiled, case: Case) -
             kinds.append(KINDS[type_])
             arguments.append(case.values[value])
     for base in case.rooms:
-        if is_global(base):
+        if is_global(base) and base not in module.constants:
             _copied(base, module, compiled, case, into=True)
     result: Any = KINDS.get(function.result)
     got = ctypes.CFUNCTYPE(result, *kinds)(compiled.address(function.name))(*arguments)

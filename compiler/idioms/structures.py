@@ -33,11 +33,13 @@ def looked_up(
 ) -> dict[str, tuple[str, int]]:
     """Where some values of a function are looked up, and the pointers that these are behind; what is computed is left out.
 
-    A pointer that the loop follows is among them, whether a program needs it or not.
+    Every pointer that the function looks up is among them: it may follow one that no program needs.
     """
-    inside = (a.base for _, a in relations.accesses_of(loop))
+    pointers = (
+        i.name for i in relations.instructions.values() if i.opcode == "load" and i.type == "ptr"
+    )
     found: dict[str, tuple[str, int]] = {}
-    for value in dict.fromkeys((*values, *inside)):
+    for value in dict.fromkeys((*values, *pointers)):
         chain = _chain(relations, loop, value)
         found.update(chain or {})
     return found
@@ -47,6 +49,8 @@ def _chain(relations: Relations, loop: Loop, value: str) -> dict[str, tuple[str,
     """A value, and the pointers that it is behind, each where it is looked up; none where that is not where the function begins."""
     place = relations.evolution.fields.place(value)
     if place is None or relations.function.values[value].type not in _NUMBERS:
+        return None
+    if place[0] in relations.module.constants:
         return None
     if not relations.evolution.stays(value, loop):
         return None
@@ -72,7 +76,9 @@ def put(case: Case, places: Places, relations: Relations, random: Random) -> Non
         )
     known: dict[tuple[str, int], bytes] = {}
     for value, (base, offset) in places.items():
-        number = case.address(value) or 0 if kinds[value] == "ptr" else case.values[value]
+        number = case.address(value) if kinds[value] == "ptr" else case.values[value]
+        if number is None:  # a pointer that nothing needs, or that is looked up elsewhere, too
+            continue
         content = np.array([number]).astype(_NUMBERS[kinds[value]]).tobytes()
         if known.setdefault((base, offset), content) != content:
             raise NotRun("a field would be two numbers")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from relift.compiler.idioms.facts.llvm.declared import Field
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
@@ -30,6 +31,15 @@ class Fields:
         offset = placed[1].constant if placed is not None else None
         return None if placed is None or offset is None or offset < 0 else (placed[0], offset)
 
+    @cached_property
+    def _held(self) -> Mapping[str, set[str]]:
+        """All that variables hold, by their names."""
+        found: dict[str, set[str]] = {}
+        for value, names in self.function.variables.items():
+            for name in names:
+                found.setdefault(name, set()).add(value)
+        return found
+
     def of(self, value: str, called: Callable[[str], str | None]) -> str | None:
         """What C calls a value that is looked up, where `called` says what it calls those that are not."""
         found = self._said(value, called)
@@ -40,10 +50,11 @@ class Fields:
         return self._called(value) or self.of(value, self._called)
 
     def _called(self, value: str) -> str | None:
-        names = self.function.variables.get(value)
+        names, found = self.function.variables.get(value, ()), self.function.values.get(value)
+        if found is not None and found.opcode == "load":  # `i` of `i = p->first` is others later
+            names = tuple(n for n in names if self._held[n] == {value})
         if names:
             return names[0]
-        found = self.function.values.get(value)
         return bare(value) if found is None or found.opcode == "alloca" else None
 
     def _said(self, value: str, called: Callable[[str], str | None]) -> Field | None:

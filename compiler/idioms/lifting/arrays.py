@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from keyword import iskeyword
 from typing import Any
 
 from relift.compiler.idioms.facts.names import Counter, Length
@@ -210,7 +211,12 @@ class Arrays:
         values = [r.base for r in reads] + [e.name for e in inside if isinstance(e, Value)]
         for value in dict.fromkeys(values):
             name = self.named(value)
-            while name in found.values() or not name.isidentifier() or hasattr(rl, name):
+            while (
+                name in found.values()
+                or not name.isidentifier()
+                or hasattr(rl, name)
+                or iskeyword(name)
+            ):
                 name = (name if name.isidentifier() else "v") + "_"
             found[value] = name
         return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from relift.compiler.idioms.facts.names import is_global
@@ -234,6 +235,7 @@ class _Lifting(Elements):
                 name in {*self.names.values()} - {self.names.get(value)}
                 or name in self.sizes.meaning
                 or hasattr(rl, name)
+                or iskeyword(name)
             ):
                 name += "_"
             self.scalars[value] = Input(name, SCALARS[kind])

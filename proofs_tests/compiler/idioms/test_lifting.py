@@ -97,6 +97,30 @@ def test_a_field_that_is_looked_up_in_several_places_is_one_array() -> None:
     assert [len(i.lifted.program.parameters) for i in both if i.lifted] == [1, 1]
 
 
+TABLES = """static const float weights[3] = {1, 2, 3};
+static const struct { int n; double w[3]; } table = {3, {.25, .5, .25}};
+struct walk { float *begin, *end; };
+struct part { int lo, hi; float *in, *out; };
+void filtered(const float *x, float *y, int n) { for (int i = 0; i < n - 2; i++) { float s = 0; for (int k = 0; k < 3; k++) s += weights[k] * x[i + k]; y[i] = s; } }
+double weighted(const double *x) { double s = 0; for (int k = 0; k < table.n; k++) s += table.w[k] * x[k]; return s; }
+float walked(const struct walk *p) { float s = 0; for (const float *q = p->begin; q != p->end; q++) s += *q; return s; }
+void between(struct part *p) { for (int i = p->lo; i < p->hi; i++) p->out[i] = 2 * p->in[i]; }
+"""
+
+
+def test_constants_and_ends_of_walks_are_run() -> None:
+    """Tables that the file defines hold what it says; a pointer to the end of an array lies behind another field."""
+    found = rl.lift(TABLES, runs=30)
+    assert [i.function for i in found.idioms] == ["filtered", "weighted", "walked", "between"]
+    assert {str(i.evidence) for i in found.idioms} == {
+        "agrees with the compiled C on 30 drawn inputs"
+    }
+    last = found.idioms[-1]
+    assert last.said("n") == "-p->lo + p->hi"
+    assert last.lifted is not None
+    assert "(in_: f32[n + p])" in str(last.lifted.program)
+
+
 @pytest.mark.parametrize(("function", "said"), [
     ("product_in_memory", ("k is a->w", "f32[n, k + p]", "c and c->at do not overlap")),
     ("all_pairs", ("n is p->n", "a: f32[n], b: f32[n]", "p and c do not overlap")),

@@ -162,3 +162,5 @@ class Module:
     globals: Mapping[str, str]
     structures: Mapping[str, Sequence[str]]
     declared: Declared = field(default_factory=Declared)
+    constants: frozenset[str] = frozenset()
+    """Globals that nothing may write to."""

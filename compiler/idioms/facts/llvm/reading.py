@@ -40,7 +40,7 @@ _ATTRIBUTE = re.compile(
 )
 _VALUES = frozenset("%@-0123456789")
 """How a value begins that is no word."""
-_GLOBAL = re.compile(rf"({_NAME}) = .*?(?:global|constant) (.*)")
+_GLOBAL = re.compile(rf"({_NAME}) = .*?(global|constant) (.*)")
 _STRUCTURE = re.compile(rf"({_NAME}) = type <?\{{(.*)\}}>?")
 _NAMED = re.compile(rf"({_NAME}) = ")
 _CONDITIONAL = re.compile(rf"i1 ({_NAME}), label ({_NAME}), label ({_NAME})$")
@@ -67,6 +67,7 @@ def module_of(text: str, file: str) -> Module:
     functions: dict[str, Function] = {}
     types: dict[str, str] = {}
     of_globals: dict[str, str] = {}
+    constants: set[str] = set()
     structures: dict[str, list[str]] = {}
     body: list[str] | None = None
     for line in lines:
@@ -81,12 +82,15 @@ def module_of(text: str, file: str) -> Module:
         elif line[:1] not in "%@":
             continue
         elif m := _GLOBAL.match(line):
-            types[m[1]] = parts(m[2])[0].rpartition(" ")[0] or parts(m[2])[0]
-            if note := re.search(r", !dbg !(\d+)", m[2]):
+            types[m[1]] = _typed(parts(m[3])[0])[0]
+            if m[2] == "constant":
+                constants.add(m[1])
+            if note := re.search(r", !dbg !(\d+)", m[3]):
                 of_globals[m[1]] = declared.of_global(note[1])
         elif m := _STRUCTURE.match(line):
             structures[m[1]] = [p.strip() for p in parts(m[2])]
-    return Module(file, functions, types, structures, replace(declared, globals=of_globals))
+    declared = replace(declared, globals=of_globals)
+    return Module(file, functions, types, structures, declared, frozenset(constants))
 
 
 def parts(text: str) -> list[str]:
