@@ -27,6 +27,7 @@ from relift.egraph.search.proposals import STAGES, Proposals
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
@@ -359,9 +360,12 @@ def _accepted(
         if reason is not None:
             reasons.append(reason)
             continue
-        found = _found(
-            proposal
-        )  # what the derivation ends in may be that of another, in other names
+        try:
+            found = _found(proposal)
+        except NoMatch as error:  # a kernel did to a value, of which it knew a name, what its text does not allow
+            reasons.append(error.message)
+            continue
+        # what the derivation ends in may be that of another, in other names
         if (key := canonical(found.term.body)) not in ends:
             ends.add(key)
             results.append(found)

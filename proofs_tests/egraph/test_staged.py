@@ -19,7 +19,7 @@ from relift.egraph.search.derived import after
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.starts.forms import choices_of, promising
+from relift.egraph.search.starts.forms import Form, choices_of, promising
 from relift.egraph.search.starts.staged import kernels_of, lowered, shape_of, together
 from relift.rewrites.derivation.files import from_json, read_json, to_json, write_json
 from relift.rewrites.derivation.steps import Derivation
@@ -36,7 +36,7 @@ from relift.semantics.patterns import Reduce, ScanSeq, ToGlobal
 from relift.semantics.syntax.binding import alpha_equal, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, MakeTuple, Term, subterms
-from relift.semantics.syntax.types import Vector, f32
+from relift.semantics.syntax.types import Vector, f32, i32
 
 CHAINS = ["atax", "gemver", "gesummv", "three_products", "let_array", "normalised", "prefix_blocks"]
 
@@ -424,3 +424,39 @@ def updated_and_transposed(a: Any, u: Any, v: Any, y: Any) -> Any:
     plus = lambda q: rl.map(lambda p: p[0] + q[1] * p[1], rl.zip(q[0], v))
     times = lambda r: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(r, y)))
     return rl.map(times, rl.transpose(rl.map(plus, rl.zip(a, u))))
+
+
+def test_forms_that_are_lowered_to_one_program_are_searched_once() -> None:
+    """Lowering stores the steps of a stencil that the other form leaves open: that is no second program to search."""
+
+    def step(y: Any) -> Any:
+        windows = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, y))
+        return rl.map(lambda w: w[0] + w[1] + w[2], windows)
+
+    x = Input("x", f32[1 << 20])
+    task = Proposals(Program("steps", (x,), rl.iterate(3, step, x)), {}, CPU)
+    forms = task.forms()
+
+    def cost(form: Form) -> float:
+        return min(each.cost.seconds for each in form.proposals)
+
+    open_forms = [form for form in forms[1:] if not form.stores and form.proposals]
+    chosen = promising(forms)
+
+    assert [form.stores for form in chosen] == [True]
+    assert min(map(cost, open_forms)) == cost(chosen[0])
+
+
+def test_a_proposal_whose_steps_do_not_apply_to_the_whole_is_passed_over() -> None:
+    """What reads a value under a name may do to it what is not allowed of a lookup that data choose."""
+    n, m = 1 << 12, 1 << 10
+    x, places = Input("x", f32[n, m]), Input("places", i32[n])
+
+    def loss(p: Any) -> Any:
+        of = rl.reduce(rl.add, 0.0, rl.map(rl.exp, p[0]))
+        return of - rl.at_runtime_unsafe(p[1], p[0])
+
+    body = rl.reduce(rl.add, 0.0, rl.map(loss, rl.zip(x, places))) * 0.5
+    found = optimize(Program("losses", (x, places), as_term(body)), {}, GPU)
+
+    assert alpha_equal(found.derivation.replay(RULES)[-1], found.term.body)

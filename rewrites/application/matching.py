@@ -146,7 +146,7 @@ def _free_types(t: terms.Term) -> dict[str, Type]:
     """The free variables of a term, and the type that each is used at."""
     return {
         u.name: u.type
-        for u, bound in terms.subterms(t)
+        for u, bound in (terms.subterms(t) if terms.free_variables(t) else ())
         if isinstance(u, terms.Var) and u.name not in {x.name for x in bound}
     }
 

@@ -6,7 +6,9 @@ A position is the path of places from the root of a term: `("f", "xs")` is the d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
+from functools import cache
 from typing import Any, Self, TypeAlias
 
 from relift.semantics.syntax.terms import (
@@ -16,6 +18,7 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Term,
     Var,
+    children,
     distinct,
     free_variables,
     inside,
@@ -117,8 +120,61 @@ def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
 
 
 def alpha_equal(t: Term, u: Term) -> bool:
-    """Whether the terms are equal up to the names of bound variables."""
-    return t == u or canonical(t) == canonical(u)
+    """Whether the terms are equal up to the names of bound variables: whether `canonical` makes them one.
+
+    What both share, as the sides of a rule do whatever it leaves alone, is not gone through.
+    """
+    return _alike(t, u, {}, {}, 0)
+
+
+def _alike(t: Term, u: Term, left: Mapping[str, str], right: Mapping[str, str], depth: int) -> bool:
+    """Whether `_canonical` makes one term of two, whose binders around have these names there."""
+    if t is u and all(left.get(name) == right.get(name) for name in free_variables(t)):
+        return True
+    if isinstance(t, Var) and isinstance(u, Var):
+        return left.get(t.name, t.name) == right.get(u.name, u.name) and t.type == u.type
+    alike = type(t) is type(u) and _alike_below(t, u, left, right, depth)
+    if alike or not (isinstance(t, Get) or isinstance(u, Get)):
+        return alike
+    return _canonical(t, left, depth) == _canonical(u, right, depth)  # of a tuple written out
+
+
+def _alike_below(
+    t: Term, u: Term, left: Mapping[str, str], right: Mapping[str, str], depth: int
+) -> bool:
+    """The same of two terms of a kind."""
+    if not t.below and not t.row:
+        return t == u
+    kind: Any = type(t)
+    if any(getattr(t, name) != getattr(u, name) for name in _data_of(kind)):
+        return False
+    theirs, ours = list(children(t)), list(children(u))
+    return len(theirs) == len(ours) and all(
+        _alike_functions(a, b, left, right, depth)
+        if isinstance(a, Lambda) and isinstance(b, Lambda)
+        else not isinstance(a, Lambda)
+        and not isinstance(b, Lambda)
+        and _alike(a, b, left, right, depth)
+        for (_, a), (_, b) in zip(theirs, ours, strict=True)
+    )
+
+
+def _alike_functions(
+    f: Lambda, g: Lambda, left: Mapping[str, str], right: Mapping[str, str], depth: int
+) -> bool:
+    if [x.type for x in f.parameters] != [y.type for y in g.parameters]:
+        return False
+    levels = [Level(depth + i) for i in range(len(f.parameters))]
+    left = {**left, **{x.name: level for x, level in zip(f.parameters, levels, strict=True)}}
+    right = {**right, **{y.name: level for y, level in zip(g.parameters, levels, strict=True)}}
+    return _alike(f.body, g.body, left, right, depth + len(levels))
+
+
+@cache
+def _data_of(kind: type[Any]) -> tuple[str, ...]:
+    """The fields by which terms of a kind differ, but for what is below them."""
+    below = {*kind.below, kind.row}
+    return tuple(f.name for f in dataclass_fields(kind) if f.compare and f.name not in below)
 
 
 def tidy(t: Term) -> Term:

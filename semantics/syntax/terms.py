@@ -448,10 +448,14 @@ def unused(name: str, taken: Container[str]) -> str:
 
 
 def free_variables(t: Term) -> frozenset[str]:
-    """The names of the variables that `t` uses and does not bind."""
-    if isinstance(t, Var):
-        return frozenset((t.name,))
-    free: frozenset[str] = frozenset()
-    for _, u, binders in inside(t):
-        free |= free_variables(u) - {x.name for x in binders}
-    return free
+    """The names of the variables that `t` uses and does not bind.
+
+    Each term keeps its own, for terms that are rewritten share most of what is below them.
+    """
+    known: frozenset[str] | None = vars(t).get("_free")
+    if known is None:
+        known = frozenset((t.name,)) if isinstance(t, Var) else frozenset()
+        for _, u, binders in inside(t):
+            known |= free_variables(u) - {x.name for x in binders}
+        vars(t)["_free"] = known
+    return known

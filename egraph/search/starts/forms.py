@@ -27,6 +27,7 @@ from relift.rewrites.tactics.sharing import (
 )
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
+from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Array, Type
 
@@ -106,7 +107,7 @@ def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
 def promising(forms: Sequence[Form]) -> list[Form]:
     """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
 
-    Each has to promise more than the program as it is written; one that stores, not less, and so any where that is so slow
+    Each has to promise more than the program as it is written, and something else than the other; one that stores, not less, and so any where that is so slow
     that it says nothing.  Of those that store, also the
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
@@ -123,7 +124,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
         form = min(alike, key=_cost, default=None)
         if form is not None and _cost(form) <= min(most * plain, _FAR * best):
-            found.append(form)
+            if not any(_lowered_alike(form, other) for other in found):
+                found.append(form)
             if stores:
                 lighter = [f for f in alike if f.least < _LIGHTER * form.least]
                 near = [f for f in lighter if _cost(f) <= min(most * plain, _FAR * best)]
@@ -142,6 +144,14 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if isinstance(forms[0].parted.result, MakeTuple) and all(form.stores for form in found):
         found.append(forms[0])
     return found
+
+
+def _lowered_alike(form: Form, other: Form) -> bool:
+    """Whether the best of both is one program, as where lowering stores what a form does not: then one is searched."""
+    if _cost(form) != _cost(other):
+        return False
+    best, others = (min(f.proposals, key=lambda each: each.rank) for f in (form, other))
+    return alpha_equal(best.low.body, others.low.body)
 
 
 def _is_hopeless(form: Form, seconds: float) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.coercion import make_tuple
 from relift.semantics.language.tracing import FixedLambda
 from relift.semantics.syntax.binding import (
     alpha_equal,
+    canonical,
     positions,
     replace_at,
     substitute,
@@ -17,6 +21,7 @@ from relift.semantics.syntax.binding import (
 )
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
+    Get,
     Input,
     Lambda,
     Metavariable,
@@ -107,6 +112,28 @@ def test_function_metavariables_are_applied() -> None:
 def test_different_terms_are_not_equal(t: Term, u: Term) -> None:
     """Equality up to names does not confuse free with bound variables, nor one input with another."""
     assert not alpha_equal(t, u)
+
+
+def test_a_body_that_two_functions_share_is_equal_where_both_bind_the_same() -> None:
+    """One object says other things below binders of other names; a component of a tuple that is written out is that part."""
+    body, part = x + y, Get(0, make_tuple(xs, ys), xs.type)
+
+    assert not alpha_equal(mapped(x, body), mapped(y, body))
+    assert not alpha_equal(mapped(x, mapped(y, body)), mapped(y, mapped(x, body)))
+    assert alpha_equal(mapped(x, mapped(y, body)), mapped(z, mapped(y, z + y)))
+    assert alpha_equal(mapped(x, x, part), mapped(y, y, xs))
+    assert alpha_equal(mapped(x, x, xs), mapped(y, y, part))
+
+
+@settings(max_examples=40)
+@given(terms(), terms())
+def test_equality_up_to_names_is_that_of_canonical_terms(t: Term, u: Term) -> None:
+    """Of two terms, what is below them, and the same under other names."""
+    few = [
+        v for v, _ in (*itertools.islice(subterms(t), 6), *itertools.islice(subterms(tidy(t)), 6))
+    ]
+    for a, b in itertools.product([*few, u], repeat=2):
+        assert alpha_equal(a, b) == (canonical(a) == canonical(b))
 
 
 @settings(max_examples=60)
