@@ -92,8 +92,10 @@ def call(
     if not (SCRIPTS / tool).exists():
         missing = f"{tool} is not installed beside {sys.executable}: pip install -e '.[test]'\n"
         return subprocess.CompletedProcess(tool, 1, missing)
-    # lint-imports imports nothing but must find the package
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | dict(variables or {})
+    # lint-imports imports nothing but must find the package; the tests start hundreds of processes, which need not
+    # compile all modules again where images of containers have Python forget what it compiled
+    told = {"PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": ""}
+    environment = os.environ | told | dict(variables or {})
     command = (str(SCRIPTS / tool), *arguments)
     return subprocess.run(
         command, cwd=ROOT, env=environment, check=False, text=True, stdout=output, stderr=output
