@@ -277,6 +277,7 @@ class Walk:
         if t.space.of_group:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
+                counted.ahead += float(cells(t.type).constant or 0)
             self._meter.wait(_BARRIER)
         elif t.space.of_item:
             self._meter.counted.registers += _held(xs) * self._meter.scope.width

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from relift.device import DeviceDescription
+from relift.egraph.cost.kernel import balance
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic
 from relift.rewrites.tactics.groups.tiles import (
@@ -63,6 +64,8 @@ _WAITED = 0.1
 """What a group waits for a chunk, as a part of what it computes with it."""
 _WAITED_AHEAD = 0.05
 """The same where it fetches the next one meanwhile: 4096^3 takes 2.95 ms on an H200, and 3.07 ms otherwise."""
+_INDICES = 32
+"""Registers of a work-item beside those that it computes with, as drivers make them."""
 _RESIDENT = 2048
 """Work-items that a unit holds at most."""
 _PARTS = (2, 4, 8, 16, 32, 64, 128, 256)
@@ -187,6 +190,7 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     hiding = _HIDING_AHEAD if tiles.ahead else _HIDING
     busy = min(1.0, on_the_way(nest, tiles, device) / hiding)
     busy *= items / (-(-items // _WARP) * _WARP)
+    busy *= balance(items, tiles.registers + _INDICES)
     read_again = items * tiles.read / _LOCAL
     memory = device.bandwidth_gbs * 2 / (device.clock_ghz * device.compute_units)
     step = max(
