@@ -15,12 +15,15 @@ from typing import TypeAlias
 
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import EachOf, MapGlb, MapLcl, MapWrg
+from relift.semantics.patterns import EachInTurn, EachOf, MapGlb, MapLcl, MapWrg, Store
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, subterms
 
 GROUP_LIMIT = 256
-"""The largest work-group: every device that we know can run it."""
+"""The largest work-group that a length asks for: every device that we know can run it.
+
+A private array that is spread over more work-items asks for all of them; a device may be too small for it.
+"""
 
 FEWEST_GROUPS = 16
 """Below this many groups, smaller groups: each compute unit should get one."""
@@ -142,7 +145,7 @@ def threads_of(
     in_groups = not any(m is MapGlb for m, _ in used)
     longest = along(MapWrg if in_groups else MapGlb)
     if in_groups:
-        items = _limited(_computing(t, along(MapLcl)), GROUP_LIMIT)
+        items = _limited(_computing(t, along(MapLcl)), max(GROUP_LIMIT, _spread_over(t)))
     else:
         known = [n.constant for n in longest if n.constant is not None]
         split = len(known) == len(longest)
@@ -205,6 +208,19 @@ def _computing(t: Term, longest: Sequence[Size]) -> Sequence[Size]:
 def _copies(t: Term) -> bool:
     """Whether nested maps of a group compute nothing."""
     return isinstance(t, MapLcl) and (is_layout(t.f.body) or _copies(t.f.body))
+
+
+def _spread_over(t: Term) -> int:
+    """The most work-items over which a private array of t is spread."""
+    spread = (u.xs for u, _ in subterms(t) if isinstance(u, Store) and u.space.of_item)
+    return max((_members(xs) for xs in spread), default=1)
+
+
+def _members(t: Term) -> int:
+    """The work-items of a group that a nest of maps is shared among; those of a length that is no number are one."""
+    if isinstance(t, MapLcl):
+        return (t.solved["n"].constant or 1) * _members(t.f.body)
+    return _members(t.f.body) if isinstance(t, EachInTurn) else 1
 
 
 def _longer(a: Size, b: Size) -> Size:

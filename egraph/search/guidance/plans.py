@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
-from relift.egraph.search.guidance.fold_plans import ROW_MEMBERS, WIDTH
+from relift.egraph.search.guidance.fold_plans import KEPT_MEMBERS, ROW_MEMBERS, WIDTH
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then
@@ -350,7 +350,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/gemv.py")
     >>> len(list(folded_rows(product, GPU))), len(list(folded_rows(product, CPU)))
-    (3, 1)
+    (6, 1)
     """
     for depth in range(1, min(depth_of(program.body), 3) + 1):
         if device.kind == "cpu":
@@ -358,6 +358,8 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
         else:
             for members in ROW_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
+            for members in KEPT_MEMBERS:
+                yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes, kept=True)
 
 
 def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -15,6 +15,7 @@ import pytest
 import relift as rl
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
+from relift.compiler.running.compiled import Compiled
 from relift.device import GPU
 from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.proposals import Proposals
@@ -76,6 +77,24 @@ def of_kept(a: rl.f32[b, n, m], kept: rl.i32[b, n, m]):
 
 
 @rl.program
+def centred_sums(x: rl.f32[n, m]):
+    return rl.map(lambda row: rl.reduce(rl.add, 0.0, row) / 8.0, x)
+
+
+@rl.program
+def of_pairs(x: rl.f32[b, n, m], y: rl.f32[b, n, m]):
+    """Two rows, so that each element has two numbers."""
+
+    def of_a_row(p):
+        top = rl.reduce(
+            rl.maximum, float("-inf"), rl.map(lambda q: q[0] * q[1], rl.zip(p[0], p[1]))
+        )
+        return rl.map(lambda q: q[0] * q[1] / top, rl.zip(p[0], p[1]))
+
+    return rl.map(lambda t: rl.map(of_a_row, rl.zip(t[0], t[1])), rl.zip(x, y))
+
+
+@rl.program
 def named(x: rl.f32[n, m], scale: rl.f32):
     """Rows without their mean, to which the program gives a name: it is more than a fold."""
     mean = lambda row: rl.reduce(rl.add, 0.0, row) * scale
@@ -95,23 +114,67 @@ def numpys_spread(a: Any) -> Any:
     return np.maximum(a.max(axis=-1), 0.25) + 1 + a.sum(axis=-1)
 
 
+@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("length", [64, 23])
 @pytest.mark.parametrize(
     ("program", "wanted"),
     [(softmax, numpys_softmax), (variance, numpys_variance), (spread, numpys_spread)],
 )
-def test_a_group_has_a_row(program: Program, wanted: Callable[[Any], Any], length: int) -> None:
-    """Two folds that need each other, of rows that eight work-items share with and without a rest."""
+def test_a_group_has_a_row(
+    program: Program, wanted: Callable[[Any], Any], length: int, kept: bool
+) -> None:
+    """Two folds that need each other, of rows that eight work-items share with and without a rest, read twice or kept."""
     sizes = {"b": 2, "n": 3, "m": length}
-    found = derive(program, rows_by_groups(2, 8, 4, ROOM), sizes)
+    found = derive(program, rows_by_groups(2, 8, 4, ROOM, kept), sizes)
     require_proved((step.rule for step in found.steps), RULES)
-    low = replace(program.at(sizes), body=found.result)
-    compiled = compile_program(low)
+    compiled = compile_program(replace(program.at(sizes), body=found.result))
+    assert_safe(compiled)
+    a = np.random.default_rng(0).random((2, 3, length), dtype=np.float32)
+    np.testing.assert_allclose(compiled(a), wanted(a.astype(np.float64)), rtol=1e-5)
+
+
+def assert_safe(compiled: Compiled) -> None:
     claims = [claim for one in certificates(compiled) for claim in one.claims]
     safety = [claim for claim in claims if claim.kind in ("races", "barriers")]
     assert {claim.verdict for claim in safety} == {"proved"}
-    a = np.random.default_rng(0).random((2, 3, length), dtype=np.float32)
-    np.testing.assert_allclose(compiled(a), wanted(a.astype(np.float64)), rtol=1e-5)
+
+
+def test_what_is_kept_is_read_once() -> None:
+    """Each number of a row is named once in the text, where it goes into a register, though three loops need it."""
+    sizes = {"b": 2, "n": 3, "m": 64}
+    found = derive(of_kept, rows_by_groups(2, 8, 4, ROOM, kept=True), sizes)
+    compiled = compile_program(replace(of_kept.at(sizes), body=found.result))
+    a = np.random.default_rng(1).random((2, 3, 64), np.float32)
+    kept = (a > 0.5).astype(np.int32)
+
+    assert compiled.source.count("(global const float4*)(a") == 2  # two vectors for each member
+    assert compiled.source.count("(global const int4*)(kept") == 2
+    np.testing.assert_allclose(
+        compiled(a, kept), numpys_softmax(np.where(kept > 0, a, -1.0)), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("members", [256, 512])
+def test_long_rows_are_kept_by_large_groups(members: int) -> None:
+    """A group is as large as the array that its members keep is spread over; a few of them fold first what all found."""
+    sizes = {"b": 1, "n": 2, "m": 8 * members}
+    found = derive(softmax, rows_by_groups(2, members, 4, ROOM, kept=True), sizes)
+    compiled = compile_program(replace(softmax.at(sizes), body=found.result))
+    assert_safe(compiled)
+    a = np.random.default_rng(4).random((1, 2, 8 * members), np.float32)
+
+    assert f"reqd_work_group_size({members}, 1, 1)" in compiled.source
+    assert f"if (lcl_0 < {members // 32})" in compiled.source
+    np.testing.assert_allclose(compiled(a), numpys_softmax(a.astype(np.float64)), rtol=1e-5)
+
+
+def test_what_is_read_once_or_fills_the_registers_is_not_kept() -> None:
+    """Sums read a row once; two rows of 32 vectors for each of 32 members are more than their registers hold."""
+    with pytest.raises(NoMatch, match="no row twice"):
+        derive(centred_sums, rows_by_groups(1, 8, 4, ROOM, kept=True), {"n": 3, "m": 64})
+    with pytest.raises(NoMatch, match="no registers"):
+        sizes = {"b": 1, "n": 1, "m": 32 * 32 * 4}
+        derive(of_pairs, rows_by_groups(2, 32, 4, ROOM, kept=True), sizes)
 
 
 def test_what_no_group_shares_is_left_to_others() -> None:

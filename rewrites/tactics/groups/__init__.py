@@ -6,6 +6,7 @@ tables          arrays of more dimensions as tables: any permutation of axes by 
 stencil_strips  stencils: a work-item has several windows below one another
 cooperative     reductions that the work-items of a group share; `rows`: all loops over a row, `scans`: running ones
 stages          maps over small blocks: what stands between their stages is in local memory
+kept_rows       what they read again of a row stays in the registers of its members
 few_folds       folds that are too few for a group each: a group for each chunk of them
 numbers         numbers folded of whole arrays, and what is made of them
 dimensions      maps in three dimensions, a work-item for each element

@@ -31,7 +31,8 @@ from relift.semantics.syntax.types import Array, Scalar
 
 PARTS = ("xs", "vs", "x", "xs")
 """From a reduction by vectors to the results of the members."""
-PARTS_BY_LANES = (*PARTS, "xs")
+_MOST_FOUND, _SHARE_OF_FOUND = 128, 32
+"""Numbers that each member reduces of what all found; of more, a few members reduce a share of so many each."""
 
 
 def share(members: int, width: int) -> Tactic:
@@ -52,10 +53,11 @@ def shared(members: int) -> Tactic:
     )
 
 
-def shared_by_lanes(members: int, width: int) -> Tactic:
+def shared_by_lanes(members: int, width: int, stored: Tactic) -> Tactic:
     """As `share` does, where each member also reduces the lanes of what it found: what is left is `width` times shorter.
 
-    The results of the members stand at `PARTS_BY_LANES`; they are reduced by vectors again.
+    What the members found is `stored` where all see it, and reduced by vectors: by everybody alike, or where it is
+    long by a few members first.
     """
     lanes_apart = then(
         inside(*PARTS)(apply("as_vector_as_scalar", "backward")),
@@ -68,9 +70,9 @@ def shared_by_lanes(members: int, width: int) -> Tactic:
         repeat(inside("xs")(apply("map_fusion"))),
         repeat(apply("map_fusion")),
     )
-    return then(
-        share(members, width), lanes_apart, inside("xs")(of_each), vectorize_reduction(width)
-    )
+    few = members // _SHARE_OF_FOUND if members > _MOST_FOUND else 0
+    left = shared_by_lanes(few, width, stored) if few else vectorize_reduction(width)
+    return then(share(members, width), lanes_apart, inside("xs")(then(of_each, stored)), left)
 
 
 def has_lanes(xs: Term) -> bool:

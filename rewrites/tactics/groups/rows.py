@@ -32,12 +32,12 @@ from relift.rewrites.tactics.folds.remainders import (
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import (
     PARTS,
-    PARTS_BY_LANES,
     has_lanes,
     share,
     shared,
     shared_by_lanes,
 )
+from relift.rewrites.tactics.groups.kept_rows import kept_in_registers
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
@@ -54,10 +54,12 @@ FUSED = repeat(apply("map_fusion"))
 IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))))
 
 
-def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Tactic:
+def rows_by_groups(
+    depth: int, members: int, width: int, local_bytes: int, kept: bool = False
+) -> Tactic:
     """A map over rows, in `depth` - 1 maps more, by groups of `members` work-items that read vectors of `width`.
 
-    With a `depth` of 0 there is one row, and one group.
+    With a `depth` of 0 there is one row, and one group.  What they read again they keep in registers, if `kept`.
 
     Raises `NoMatch` where the function of a row does not fold it, or the group cannot share that evenly.
 
@@ -74,7 +76,8 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        at, names = named(at, row, local_bytes)
+        at = everywhere(FUSED)(at, row) if kept else at
+        at, names = named(at, row, 0 if kept else local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
         each = (term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names))
@@ -84,6 +87,8 @@ def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Ta
         for i in range(names):
             at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
         at = _written(members, width)(at, (*row, *("f",) * names))
+        if kept:
+            at = kept_in_registers(members, width)(at, row)
         above = (row[:i] for i in range(len(place), len(row)))
         maps = [outer for outer in above if isinstance(term_at(at.term, outer), Map)]
         for d, outer in enumerate(reversed(maps)):
@@ -172,7 +177,7 @@ def _lowered(members: int, width: int) -> Tactic:
             return then(shared(members), inside("xs")(partial))(at, here)
         if members % lanes:
             return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
-        return then(shared_by_lanes(members, lanes), inside(*PARTS_BY_LANES)(partial))(at, here)
+        return shared_by_lanes(members, lanes, partial)(at, here)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):

@@ -1,0 +1,134 @@
+"""What the work-items of a group read of a row more than once stays in their registers.
+
+    row  =  join(to_private(split(m, row)))      of which each of m members has its own share
+
+Every loop of the group over the row gives a member the same share, so it keeps that share, and only that: the array
+is spread over the members, and takes of each as many registers as its share has numbers.  Loops over it are written
+out, for registers have no indices.  What m members do not share evenly is left where it is.
+Source: Volkov, GTC'10 (registers before local memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.groups.tiles import copy
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import EachInTurn, EachOf, MapSeq, ReduceSeq, Split
+from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Get, Term, Var, free_variables
+from relift.semantics.syntax.types import Array, Scalar, cells
+
+MOST_REGISTERS = 128
+"""Numbers of a row that a member keeps: half of the registers that it may have."""
+
+
+def kept_in_registers(members: int, width: int) -> Tactic:
+    """The function of a row, lowered for a group of so many members that read vectors of `width`, which keep what they read again.
+
+    Raises `NoMatch` where nothing is read again, or the registers do not suffice.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        row = binders_at(at.term, place)[-1]
+        found = _read_again(term_at(at.term, place), row, members)
+        if not found:
+            raise NoMatch("the members of the group read no row twice")
+        numbers = sum(cells(t.type).constant or 0 for t in found)
+        if numbers > MOST_REGISTERS * members:
+            raise NoMatch(f"{members} members have no registers for {numbers} numbers")
+        for t in found:
+            shares = (
+                _copied() if isinstance(t, Split) else _shared_out(length_of(t), members, width)
+            )
+            at = _named(t, shares)(at, place)
+            place = (*place, "f")
+        return at
+
+    return tactic
+
+
+def _read_again(body: Term, row: Var, members: int) -> list[Term]:
+    """The rows of numbers of which loops of the group go through more than one; if others read them too, their shares."""
+    found: list[Term] = []
+    for r in dict.fromkeys(t for _, t in positions(body) if _is_row(t, row)):
+        loops = sum(len(places_of(t.xs, r)) for _, t in _loops(body))
+        if loops > 1 and length_of(r) >= members:
+            all_loops = loops == len(places_of(body, r))
+            found += [r] if all_loops else _shares(body, r, members)
+    return found
+
+
+def _is_row(t: Term, row: Var) -> bool:
+    """Whether a term is an array of numbers that the function of a row is given, or a part of what it is given."""
+    of = t
+    while isinstance(of, Get):
+        of = of.of
+    return of == row and isinstance(t.type, Array) and isinstance(t.type.element, Scalar)
+
+
+def _shares(body: Term, row: Term, members: int) -> list[Term]:
+    """The ways in which loops share a row out, of those that more than one takes."""
+    ways = (t for _, t in positions(body) if isinstance(t, Split) and t.m == Size.of(members))
+    of_row = (t for t in dict.fromkeys(ways) if is_layout(t) and places_of(t, row))
+    return [t for t in of_row if len(places_of(body, t)) > 1]
+
+
+def _loops(body: Term) -> Iterator[tuple[Position, EachInTurn | EachOf]]:
+    """The loops of the group whose elements are only rearranged."""
+    for place, t in positions(body):
+        if isinstance(t, EachInTurn | EachOf) and is_layout(t.xs):
+            yield place, t
+
+
+def _shared_out(length: int, members: int, width: int) -> Tactic:
+    """A row as the shares of its members, one after the other, and what they do not share evenly."""
+    lanes = width if length % width == 0 and length >= members * width else 1
+    rest = length % (members * lanes)
+    shares = then(apply("join_split", "backward", m=members), inside("xss")(_copied()))
+    if lanes > 1:
+        shares = then(apply("as_scalar_as_vector", "backward", w=lanes), inside("vs")(shares))
+    if rest:
+        apart = apply("concat_take_drop", "backward", m=length - rest)
+        shares = then(apart, inside("xs")(shares))
+    return shares
+
+
+def _copied() -> Tactic:
+    """Shares, each copied to the registers of its member."""
+    of_each = copy(apply("map_to_seq_unroll"), apply("map_to_lcl", d=0))
+    return then(of_each, apply("store_private"))
+
+
+def _named(t: Term, shares: Tactic) -> Tactic:
+    """A term under a name, as its shares, and the loops over it written out."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found = places_of(term_at(at.term, place), t)[0]
+        at = apply("let_inline", "backward", parts={"x": found})(at, place)
+        at = shares(at, (*place, "x"))
+        body = (*place, "f")
+        (name,) = (x.name for x in binders_at(at.term, body)[-1:])
+        for loop, rule in list(_loops_over(term_at(at.term, body), name)):
+            at = apply(rule)(at, (*body, *loop))
+        return at
+
+    return tactic
+
+
+def _loops_over(body: Term, name: str) -> Iterator[tuple[Position, str]]:
+    """The loops of each member over a row of that name, and the rule that writes each out."""
+    for place, t in _loops(body):
+        if name not in free_variables(t.xs):
+            continue
+        if isinstance(t, MapSeq):
+            yield place, "map_seq_to_unroll"
+            continue
+        share = t.f.parameters[0].name
+        for inner, u in positions(t.f.body):
+            if isinstance(u, ReduceSeq) and is_layout(u.xs) and share in free_variables(u.xs):
+                yield (*place, "f", *inner), "reduce_seq_to_unroll"
