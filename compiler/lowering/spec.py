@@ -158,7 +158,7 @@ def _write(t: terms.Term, place: Place) -> None:
         case InOrder() if not isinstance(t, ReduceWhile):
             _check_owner(t, place)
             _go_through(t, place)
-        case Fold() if isinstance(t.init, InTurn) and place.target.of_device:
+        case Fold() if isinstance(t.init, InTurn) and not place.target.of_item:
             _write_fold(t, place)
         case Let(f, x):
             _read(x, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from relift.compiler.meaning.numbers.polynomials import Whole
@@ -27,6 +28,9 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
     >>> x = a.cell_at("ids", 0, "i32")
     >>> ends_of(a, a.made("modulo", "i32", x, a.whole(16, "i32")))
     (0, 15)
+    >>> inside = a.made("bitwise_and", "bool", a.made("le", "bool", a.whole(0, "i32"), x), a.made("lt", "bool", x, a.whole(9, "i32")))
+    >>> ends_of(a, a.made("select", "i32", inside, x, a.whole(0, "i32")))
+    (0, 8)
     """
     if x.type not in ("i32", "i64") or not depth:
         return None, None
@@ -38,8 +42,10 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
         case "cell":
             atom, r = algebra.ranges.atom("data", "", (x,)), algebra.ranges
             return r.low.get(atom), r.high.get(atom)
-        case "minimum" | "maximum" | "select":
+        case "minimum" | "maximum":
             return _of_two(algebra, x, depth)
+        case "select":
+            return _of_choice(algebra, x, depth)
         case "modulo":
             low, high = ends_of(algebra, x.args[1], depth - 1)
             if low is not None and high is not None and algebra.ranges.nonnegative(low - 1):
@@ -55,9 +61,33 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
     return None, None
 
 
+def _of_choice(algebra: Open, x: Symbol, depth: int) -> Ends:
+    """Of what is one value where a condition holds, which may say how large it is, and else another."""
+    condition, yes, no = x.args
+    a, b = ends_of(algebra, yes, depth - 1)
+    for low, high in _said_of(algebra, yes, condition, depth):
+        a, b = (low if a is None else a), (high if b is None else b)
+    c, d = ends_of(algebra, no, depth - 1)
+    return _outer(algebra, a, c, -1), _outer(algebra, b, d, 1)
+
+
+def _said_of(algebra: Open, x: Symbol, condition: Symbol, depth: int) -> Iterator[Ends]:
+    """What follows for a whole number where a condition holds."""
+    if condition.op == "bitwise_and":
+        for part in condition.args:
+            yield from _said_of(algebra, x, part, depth)
+    if condition.op in ("le", "lt"):
+        less, more = condition.args
+        apart = 1 if condition.op == "lt" else 0
+        if more == x and (low := ends_of(algebra, less, depth - 1)[0]) is not None:
+            yield low + apart, None
+        if less == x and (high := ends_of(algebra, more, depth - 1)[1]) is not None:
+            yield None, high - apart
+
+
 def _of_two(algebra: Open, x: Symbol, depth: int) -> Ends:
-    """Of what is one of two values."""
-    (a, b), (c, d) = (ends_of(algebra, v, depth - 1) for v in x.args[-2:])
+    """Of the smaller or the larger one of two values."""
+    (a, b), (c, d) = (ends_of(algebra, v, depth - 1) for v in x.args)
     least, most = _outer(algebra, a, c, -1), _outer(algebra, b, d, 1)
     if x.op == "minimum" and most is None:
         most = d if b is None else b

@@ -136,16 +136,21 @@ def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
         yield folds_in_vectors(WIDTH)
 
 
+_GROUPS_OF_TABLES = 8
+"""Groups for each unit of a GPU, whose local memory holds the tables of about as many."""
+
 _TABLES = 8
 """Tables for each thread of a CPU: work-items that take unlike times fill its threads evenly."""
 
 
 def folds_in_bins(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics by which work-items of a CPU fold each element into the cell of its key; they raise `NoMatch` for others.
+    """Tactics by which work-items fold each element into the cell of its key; they raise `NoMatch` for others.
 
-    On a GPU the table of a work-item would lie in global memory, far from those of its neighbours.
+    On a GPU the table of a work-item lies in the local memory of its group.
     """
-    if device.kind == "cpu":
+    if device.kind == "gpu":
+        yield in_bins(_GROUPS_OF_TABLES * device.compute_units, device.local_memory_bytes)
+    else:
         yield in_bins(_TABLES * device.compute_units)
         yield in_bins(device.compute_units)
         yield bins_of_each()

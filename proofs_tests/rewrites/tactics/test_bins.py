@@ -12,7 +12,7 @@ import pytest
 
 import relift as rl
 from relift.cli.building import certificates_of
-from relift.device import CPU
+from relift.device import CPU, GPU
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.guidance.fold_plans import folds_in_bins
 from relift.egraph.search.proposals import Proposals
@@ -141,6 +141,59 @@ def test_what_is_chosen_by_no_equality_has_no_cell() -> None:
     for tactic in (in_bins(4), bins_of_each()):
         with pytest.raises(NoMatch):
             derive(below_each, tactic, {"n": 64})
+
+
+MANY = np.random.default_rng(5).integers(-2, 8, 3000).astype(np.int32)
+ROOM = 8192
+
+BY_GROUPS = [
+    (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
+    (numbered, (MANY[:2048],), (FIVE[:, None] == MANY[:2048]).sum(1)),
+    (numbered, (MANY,), (FIVE[:, None] == MANY).sum(1)),
+    (largest, (MANY, MANY / 2.0), [j / 2.0 for j in FIVE]),
+]
+
+
+@pytest.mark.parametrize(("program", "arguments", "wanted"), BY_GROUPS)
+def test_the_members_of_a_group_have_a_table_each(
+    program: Program, arguments: Any, wanted: Any
+) -> None:
+    """In local memory, in rows of an odd number of cells; they add them up together, and nobody writes what others do."""
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, in_bins(4, ROOM), sizes)
+    require_standing(derivation, RULES)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    assert "local" in compiled.source
+    assert np.array_equal(compiled(*arguments), wanted)
+
+
+@pytest.mark.parametrize(("cells", "members"), [(5, 256), (64, 64), (200, 50), (250, 25)])
+def test_as_many_members_as_there_is_room_for_share_the_cells(cells: int, members: int) -> None:
+    @rl.program
+    def histogram(keys: rl.i32[n]):
+        return rl.generate(cells, lambda j: counted(keys, lambda v: rl.equal(v, j)))
+
+    low = derive(histogram, in_bins(4, 40 * 1024 if cells > 64 else 32 * 1024), {"n": 1 << 14})
+    text = rl.compile(Program("low", histogram.at({"n": 1 << 14}).parameters, low.result)).source
+    assert f"reqd_work_group_size({members}, 1, 1)" in text.split("kernel void")[0]
+
+
+def test_tables_without_room_are_no_way() -> None:
+    with pytest.raises(NoMatch):
+        derive(labelled, in_bins(4, 1024), {"n": 1 << 14, "b": 128})
+
+
+def test_a_gpu_counts_in_tables() -> None:
+    """Its groups are estimated to take a third of what takes a register for each label."""
+    histogram = load_program("examples/histogram.py")
+    proposals = Proposals(histogram, {"n": 1 << 22, "b": 256}, GPU)
+    found = proposals.derived(next(iter(folds_in_bins(proposals.source, GPU))))[0]
+    _, others = proposals.all()
+    assert found.cost.seconds == others[0].cost.seconds
+    registers = [each for each in others if "scatter_indices" not in str(each.low)]
+    assert 3 * found.cost.seconds < registers[0].cost.seconds
 
 
 def test_a_cpu_does_not_go_through_all_elements_for_each_label() -> None:

@@ -10,6 +10,8 @@ Source: histograms with private bins (Podlozhnyuk, 2007); accumArray of Haskell.
 
 from __future__ import annotations
 
+import math
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.rules.folds import bins
 from relift.rewrites.tactics.combinators import (
@@ -23,12 +25,23 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.partial_results import folds_at, in_two_kernels
-from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.folds.partial_results import (
+    EACH_RESULT,
+    IN_ORDER,
+    MapOfFolds,
+    folds_at,
+    in_two_kernels,
+    in_two_steps,
+)
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.groups.cooperative import chunk_near
+from relift.rewrites.tactics.groups.row_tiles import behind
+from relift.rewrites.tactics.groups.rows import rows_by_groups, shared_out
 from relift.rewrites.tactics.vectors.lanes import OUTER
 from relift.semantics.patterns import Generate, Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
+from relift.semantics.syntax.types import Scalar, Type, dimensions
 
 _FAMILIES = (bins.fold_of_said_bins, bins.fold_of_said_bins_f64, bins.fold_of_said_bins_i32)
 _ONE_FOLD = first(*(apply(r.name) for family in _FAMILIES for r in family.rules))
@@ -55,6 +68,65 @@ _OF_CHUNKS = then(
 """Folds of chunks, for each number, as a table of each chunk."""
 
 
+_MOST_MEMBERS, _FEWEST_MEMBERS = 256, 8
+_FILLED = 16  # bytes, at most, of the cells that make the number of a row odd
+_UNIT, _UNIT_OF_CELLS = 256, 32
+_OF_A_RESULT, _WIDTH = 64, 4
+"""Work-items that add up the cells of one number, and of how many they read vectors."""
+
+
+def _of_groups(room: int) -> Tactic:
+    """The same by groups: each member has a table in local memory, of so many bytes, and all of them add up their tables.
+
+    The rows of these tables have an odd number of cells, so that neighbours that update cells of one number use
+    different banks.
+    """
+
+    def of_a_group(at: Rewriting, place: Position) -> Rewriting:
+        members = _members(term_at(at.term, place), room)
+        at = apply("generate_as_map")(at, place)
+        t = term_at(at.term, place)
+        folds = MapOfFolds((), (), length_of(t), length_of(term_at(t, ("f", "xs"))))
+        if folds.length < members:
+            raise NoMatch(f"{members} work-items do not share {folds.length} elements")
+        tables = then(
+            apply("map_generate"),
+            apply("map_outside_generate"),
+            inside("xss")(then(inside("f")(_TABLE), apply("map_to_lcl", d=0))),
+            behind(1 + folds.results % 2),
+            inside("xs", "xss")(apply("store_local")),
+        )
+        at = in_two_steps(folds, "partial_reduce_strided", members, tables)(at, place)
+        return then(IN_ORDER, shared_out(members))(at, place)
+
+    each = then(inside("f")(of_a_group), apply("map_to_wrg", d=0))
+    return then(
+        apply("map_generate"),
+        apply("map_outside_generate"),
+        inside("xss")(each),
+        apply("store_global"),
+    )
+
+
+def _members(table: Term, room: int) -> int:
+    """As many work-items as have room for a table each and share its cells evenly; raises `NoMatch` where they are too few."""
+    numbers = length_of(table)
+    most = min(_MOST_MEMBERS, room // (_bytes_of(table.type) + _FILLED))
+    if (even := 1 << most.bit_length() >> 1) >= numbers:
+        return even
+    members = max(m for m in range(1, most + 1) if numbers % m == 0) if most else 0
+    if members < _FEWEST_MEMBERS:
+        raise NoMatch(f"no {_FEWEST_MEMBERS} tables of {numbers} cells lie in {room} bytes")
+    return members
+
+
+def _bytes_of(t: Type) -> int:
+    lengths, of = dimensions(t)
+    if not isinstance(of, Scalar) or any(n.constant is None for n in lengths):
+        raise NoMatch(f"a table of type {t} has no size in bytes")
+    return math.prod(n.constant or 0 for n in lengths) * of.bytes
+
+
 def _of_rows(at: Rewriting, place: Position) -> Rewriting:
     """A fold of folds of rows as one of all their elements."""
     match term_at(at.term, place):
@@ -68,8 +140,10 @@ def _of_rows(at: Rewriting, place: Position) -> Rewriting:
             raise NoMatch("no folds are folded here")
 
 
-def in_bins(blocks: int) -> Tactic:
+def in_bins(blocks: int, room: int = 0) -> Tactic:
     """The outermost map or generated array of such folds with tables for `blocks` chunks of the elements.
+
+    Where there is `room`, that many bytes of local memory, a group has a chunk, and its members the tables.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -83,11 +157,15 @@ def in_bins(blocks: int) -> Tactic:
     ['fold_of_keyed_bins_i32']
     """
 
+    of_chunks = _of_groups(room) if room else _OF_CHUNKS
+    by_groups = first(rows_by_groups(1, _OF_A_RESULT, _WIDTH, room), then(IN_ORDER, EACH_RESULT))
+    tables = _tables(blocks, of_chunks, by_groups if room else None)
+
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for below, t in positions(term_at(at.term, place)):
             if not free_variables(t):
                 try:
-                    return _binned(blocks)(at, (*place, *below))
+                    return _binned(tables, _UNIT_OF_CELLS if room else 1)(at, (*place, *below))
                 except NoMatch:
                     continue
         raise NoMatch("no folds stand by themselves that choose elements by their keys")
@@ -127,46 +205,61 @@ def bins_of_each() -> Tactic:
     return tactic
 
 
-def _binned(blocks: int) -> Tactic:
+def _binned(tables: Tactic, unit: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         match term_at(at.term, place):
             case Map(_, xs) as t if not _is_of_indices(xs):
-                return _of_labels(length_of(t), blocks)(at, place)
+                return _of_labels(-(-length_of(t) // unit) * unit, tables)(at, place)
             case Map():
-                return _tables(blocks)(at, place)
+                return tables(at, place)
             case Generate():
-                return then(apply("generate_as_map"), _tables(blocks))(at, place)
+                return then(apply("generate_as_map"), tables)(at, place)
             case _:
                 raise NoMatch("no fold for each label")
 
     return tactic
 
 
-def _of_labels(labels: int, blocks: int) -> Tactic:
-    """A map over labels that are data: each is looked up in a table with as many cells, or computed."""
-    if not labels:
+def _of_labels(cells: int, tables: Tactic) -> Tactic:
+    """A map over labels that are data: each is looked up in a table with so many cells, or computed."""
+    if not cells:
         raise NoMatch("there is no label")
-    tables = then(apply("generate_as_map"), _tables(blocks), apply("store_global"))
+    stored = then(apply("generate_as_map"), tables, apply("store_global"))
     return then(
-        apply("looked_up_or_computed", m=labels),
-        inside("f", "xs")(tables),
+        apply("looked_up_or_computed", m=cells),
+        inside("f", "xs")(stored),
         inside("f", "default")(fuse()),
         apply("map_to_glb", d=0),
     )
 
 
-def _tables(blocks: int) -> Tactic:
+def _tables(blocks: int, of_chunks: Tactic, last: Tactic | None) -> Tactic:
     """A map of folds, over indices, by tables of so many chunks."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(inside("f")(topdown(_of_rows)))(at, place)
         folds = folds_at(at, place)
-        chunk = folds.length // blocks
+        n = folds.length
+        chunk = n // blocks if last is None else chunk_near(n, blocks, _UNIT)
         if not chunk:
             raise NoMatch(f"{folds.length} elements are no {blocks} chunks")
-        return in_two_kernels(folds, chunk, _OF_CHUNKS)(at, place)
+        if last is not None and (rest := folds.length % chunk):
+            return _rest_apart(folds, rest, _tables(blocks, of_chunks, last))(at, place)
+        return in_two_kernels(folds, chunk, of_chunks, last)(at, place)
 
     return tactic
+
+
+def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic) -> Tactic:
+    """The folds but for so many elements by a tactic; what the rest adds to each is a work-item's."""
+    here, fold = inside(*folds.place), ("f", *folds.fold)
+    return then(
+        here(inside(*fold)(fold_here_with_rest(folds.length - rest))),
+        here(apply("map_fission_with_zip", parts={"g": (*fold, "left")})),
+        inside(*folds.place, "xs", "ys")(then(main, apply("store_global"))),
+        IN_ORDER,
+        here(EACH_RESULT),
+    )
 
 
 def _is_of_indices(t: Term) -> bool:

@@ -86,6 +86,14 @@ def in_two_kernels(
 
     These are done by `last`; by a work-item for each result where none is given.
     """
+    in_chunks = in_two_steps(folds, "partial_reduce_chunks", chunk, partial)
+    if last is not None:
+        return then(in_chunks, _TOGETHER, topdown(last), IN_ORDER)
+    return then(in_chunks, IN_ORDER, topdown(EACH_RESULT))
+
+
+def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> Tactic:
+    """Folds of what a rule for partial results makes of a number, which a tactic has computed, and of the rest."""
     main = folds.length - folds.length % chunk
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -93,18 +101,14 @@ def in_two_kernels(
         if main < folds.length:
             at = inside("f", *fold)(fold_here_with_rest(main))(at, here)
             fold = (*fold, "left")
-        in_chunks = reduced_in_chunks("partial_reduce_chunks", chunk)
-        at = inside("f", *fold)(then(in_chunks, inside("xs")(ELEMENTS_IN_CHUNKS)))(at, here)
+        parts = then(reduced_in_chunks(rule, chunk), inside("xs")(ELEMENTS_IN_CHUNKS))
+        at = inside("f", *fold)(parts)(at, here)
         of_chunks = {"g": ("f", *fold, "xs")}
         if fold:
             at = apply("map_fission_with_zip", parts=of_chunks)(at, here)
-            at = inside("xs", "ys")(partial)(at, here)
-        else:
-            at = apply("map_fusion", "backward", parts=of_chunks)(at, here)
-            at = inside("xs")(partial)(at, here)
-        if last is not None:
-            return then(_TOGETHER, topdown(last), IN_ORDER)(at, place)
-        return then(IN_ORDER, topdown(EACH_RESULT))(at, place)
+            return inside("xs", "ys")(partial)(at, here)
+        at = apply("map_fusion", "backward", parts=of_chunks)(at, here)
+        return inside("xs")(partial)(at, here)
 
     return tactic
 
@@ -125,7 +129,9 @@ STORED_ACROSS = then(apply("transpose_transpose", "backward"), inside("xss")(app
 PARTIAL = then(inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), STORED_ACROSS)
 """Neighbouring work-items have neighbouring results, and store them side by side: block by block."""
 
-ELEMENTS_IN_CHUNKS = repeat(topdown(first(apply("split_map"), apply("map_fusion"))))
+ELEMENTS_IN_CHUNKS = repeat(
+    topdown(first(apply("split_map"), apply("map_map_transpose", "backward"), apply("map_fusion")))
+)
 """What is computed of each element is computed in its chunk."""
 
 _MAPS = ("map_fusion", "zip_map_left", "zip_map_right")

@@ -105,7 +105,7 @@ def _in_order(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_to_seq")(at, place)
 
 
-def _behind(cells: int) -> Tactic:
+def behind(cells: int) -> Tactic:
     """The columns of a table, of which each row is followed by so many open cells."""
     return then(
         apply("pad_empty_removed", "backward", left=0, right=cells),
@@ -157,7 +157,7 @@ def _across(rows: int) -> Tactic:
     return then(
         apply("transpose_transpose", "backward"),
         inside("xss")(copy(*WORK_ITEMS)),
-        _behind(1 + rows % 2),
+        behind(1 + rows % 2),
         inside("xs", "xss")(apply("store_local")),
     )
 
@@ -251,6 +251,6 @@ def apart_by_rows(length: int) -> Tactic:
     """A table whose rows have so many cells, in local memory as `rows_staged` has it."""
     return then(
         apply("transpose_transpose", "backward"),
-        inside("xss")(_behind(1 + length % 2)),
+        inside("xss")(behind(1 + length % 2)),
         inside("xss", "xs", "xss")(apply("store_local")),
     )
