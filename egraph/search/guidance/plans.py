@@ -38,6 +38,7 @@ from relift.rewrites.tactics.folds.shared import (
 )
 from relift.rewrites.tactics.folds.starts import scans_from_neutral
 from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
+from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
@@ -267,6 +268,9 @@ _FOR_SEVERAL = 8
 """How many windows of a line a work-item has: 17 weights take 214 us for 8192^2 windows, with four 242, with one 427."""
 
 
+_CHUNKS = ((128, 16), (64, 32), (32, 64), (32, 128))
+"""Work-items of a group that go through their rows together, and the columns of which it copies each time."""
+
 _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
 _SIDES = (32, 16)
@@ -321,6 +325,8 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     if device.kind != "gpu":
         return
     if isinstance(program.body, Map):
+        for items, columns in _CHUNKS:
+            yield rows_in_chunks(items, columns)
         for items in _ITEMS:
             rows = rows_in_groups(items, device.local_memory_bytes)
             yield rows

@@ -2,6 +2,7 @@
 
 tiles           a nest, tile by tile
 row_tiles       maps over rows or tiles, which a group copies to local memory
+row_chunks      rows that are folded in order, copied to local memory chunk by chunk
 tables          arrays of more dimensions as tables: any permutation of axes by tiles
 stencil_strips  stencils: a work-item has several windows below one another
 cooperative     reductions that the work-items of a group share; `rows`: all loops over a row, `scans`: running ones

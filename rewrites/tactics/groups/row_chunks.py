@@ -1,0 +1,95 @@
+"""Rows that are folded by a work-item each, in its order, whose group copies them to local memory chunk by chunk.
+
+    map (\\x. e (reduce_seq f z (g x))) xs
+
+A fold without laws is a work-item's own, and neighbours read one row further each.  Here the folds of a group go
+together, over chunks of so many columns: all of a chunk is copied along the lines of memory, then each work-item
+goes on with its row.  What it has folded stays in its registers.
+Source: RISE liftReduce; the tiles are those of Ruetsch and Micikevicius, 2009.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fuse, inside, then
+from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.groups.row_tiles import rows_staged
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, ReduceSeq
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Lambda, Var
+from relift.semantics.syntax.types import Array, Scalar
+
+_WORK_ITEMS = apply("map_to_lcl", d=0)
+_STEP: Position = ("f", "xs", "ys", "ys")
+"""From the fold of a group to the columns that a turn of it goes through."""
+
+
+def rows_in_chunks(items: int, columns: int) -> Tactic:
+    """A map of folds of rows by groups of so many work-items, which copy so many columns of their rows at a time.
+
+    Raises `NoMatch` where the function of a row does not fold one row of numbers, or the sizes do not divide it.
+
+    >>> from relift import f32, map, maximum, minimum, nat, program, reduce_seq
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
+    >>> n, m = nat("n"), nat("m")
+    >>> @program
+    ... def second(a: f32[n, m]):
+    ...     step = lambda best, x: (maximum(best[0], x), maximum(best[1], minimum(best[0], x)))
+    ...     return map(lambda row: reduce_seq(step, (0.0, 0.0), row)[1], a)
+    >>> found = derive(second, rows_in_chunks(32, 16), {"n": 64, "m": 128})
+    >>> [step.rule for step in found.steps if "reduce" in step.rule]
+    ['reduce_seq_chunks', 'map_reduce_interchange_rows']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = fuse()(at, place)
+        fold = _fold_of_a_row(at, place, items, columns)
+        group = ("xss", "f")
+        at = apply("split_join", m=items)(at, place)
+        if fold:
+            parts = {"g": ("f", *fold)}
+            at = inside(*group)(apply("map_fission_with_zip", parts=parts))(at, place)
+            at = inside(*group)(_WORK_ITEMS)(at, place)
+            group = (*group, "xs", "ys")
+        at = inside(*group)(_in_chunks(items, columns))(at, place)
+        if not fold:
+            at = inside(*group)(then(apply("insert_copy"), _WORK_ITEMS))(at, place)
+        return inside("xss")(apply("map_to_wrg", d=0))(at, place)
+
+    return tactic
+
+
+def _fold_of_a_row(at: Rewriting, place: Position, items: int, columns: int) -> Position:
+    """Where in the function of a map the only fold is, of a row that lies along memory."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or isinstance(t.f.body.type, Array) or not is_layout(t.xs):
+        raise NoMatch("no map of values stands here")
+    folds = [(below, u) for below, u in positions(t.f.body) if isinstance(u, ReduceSeq)]
+    if len(folds) != 1:
+        raise NoMatch(f"the function of the map has {len(folds)} folds, not one")
+    ((fold, found),) = folds
+    row = found.xs
+    if not (isinstance(row.type, Array) and isinstance(row.type.element, Scalar)):
+        raise NoMatch("what is folded is no row of numbers")
+    if not is_layout(row) or lies_across(at.term, (*place, "f", *fold, "xs")):
+        raise NoMatch("what is folded does not lie along memory")
+    if length_of(t.xs) % items or length_of(row) % columns:
+        raise NoMatch(f"no tiles of {items} by {columns} divide the rows")
+    return fold
+
+
+def _in_chunks(items: int, columns: int) -> Tactic:
+    """The folds of a group as one, over chunks of columns in local memory."""
+    step = then(
+        inside("f", *_STEP[1:])(rows_staged(items, columns)),
+        inside("f")(_WORK_ITEMS),
+    )
+    return then(
+        inside("f")(apply("reduce_seq_chunks", m=columns)),
+        apply("map_reduce_interchange_rows"),
+        inside("init")(then(_WORK_ITEMS, apply("store_private"))),
+        step,
+    )
