@@ -18,7 +18,6 @@ from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ReduceSeq
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Var
 from relift.semantics.syntax.types import Array, Scalar
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
