@@ -58,8 +58,8 @@ def _numbers(device: DeviceDescription, groups: int, members: int) -> Tactic:
 ROW_MEMBERS = (64, 128, 32)
 """Work-items that share a row which is folded: smaller groups keep too few of them on the way where rows are long."""
 
-KEPT_MEMBERS = (128, 256, 512)
-"""Work-items that keep a row in their registers, so that none has more of it than it has registers for."""
+KEPT_MEMBERS = (64, 128, 256, 512, 1024)
+"""Work-items that keep a row in their registers, more for a longer one."""
 
 
 def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic]:

@@ -268,7 +268,7 @@ _FOR_SEVERAL = 8
 """How many windows of a line a work-item has: 17 weights take 214 us for 8192^2 windows, with four 242, with one 427."""
 
 
-_CHUNKS = ((128, 16), (64, 32), (32, 64), (32, 128))
+_CHUNKS = ((32, 64), (64, 32), (32, 128), (128, 16))
 """Work-items of a group that go through their rows together, and the columns of which it copies each time."""
 
 _ITEMS = (128, 64, 32)
@@ -356,7 +356,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/gemv.py")
     >>> len(list(folded_rows(product, GPU))), len(list(folded_rows(product, CPU)))
-    (6, 1)
+    (8, 1)
     """
     for depth in range(1, min(depth_of(program.body), 3) + 1):
         if device.kind == "cpu":

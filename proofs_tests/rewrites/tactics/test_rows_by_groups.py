@@ -114,8 +114,7 @@ def numpys_spread(a: Any) -> Any:
     return np.maximum(a.max(axis=-1), 0.25) + 1 + a.sum(axis=-1)
 
 
-@pytest.mark.parametrize("kept", [False, True])
-@pytest.mark.parametrize("length", [64, 23])
+@pytest.mark.parametrize(("length", "kept"), [(64, False), (23, False), (256, True), (187, True)])
 @pytest.mark.parametrize(
     ("program", "wanted"),
     [(softmax, numpys_softmax), (variance, numpys_variance), (spread, numpys_spread)],
@@ -141,14 +140,14 @@ def assert_safe(compiled: Compiled) -> None:
 
 def test_what_is_kept_is_read_once() -> None:
     """Each number of a row is named once in the text, where it goes into a register, though three loops need it."""
-    sizes = {"b": 2, "n": 3, "m": 64}
+    sizes = {"b": 2, "n": 3, "m": 128}
     found = derive(of_kept, rows_by_groups(2, 8, 4, ROOM, kept=True), sizes)
     compiled = compile_program(replace(of_kept.at(sizes), body=found.result))
-    a = np.random.default_rng(1).random((2, 3, 64), np.float32)
+    a = np.random.default_rng(1).random((2, 3, 128), np.float32)
     kept = (a > 0.5).astype(np.int32)
 
-    assert compiled.source.count("(global const float4*)(a") == 2  # two vectors for each member
-    assert compiled.source.count("(global const int4*)(kept") == 2
+    assert compiled.source.count("(global const float4*)(a") == 4  # four vectors for each member
+    assert compiled.source.count("(global const int4*)(kept") == 4
     np.testing.assert_allclose(
         compiled(a, kept), numpys_softmax(np.where(kept > 0, a, -1.0)), rtol=1e-5
     )
@@ -157,24 +156,39 @@ def test_what_is_kept_is_read_once() -> None:
 @pytest.mark.parametrize("members", [256, 512])
 def test_long_rows_are_kept_by_large_groups(members: int) -> None:
     """A group is as large as the array that its members keep is spread over; a few of them fold first what all found."""
-    sizes = {"b": 1, "n": 2, "m": 8 * members}
+    sizes = {"b": 1, "n": 2, "m": 16 * members}
     found = derive(softmax, rows_by_groups(2, members, 4, ROOM, kept=True), sizes)
     compiled = compile_program(replace(softmax.at(sizes), body=found.result))
     assert_safe(compiled)
-    a = np.random.default_rng(4).random((1, 2, 8 * members), np.float32)
+    a = np.random.default_rng(4).random((1, 2, 16 * members), np.float32)
 
     assert f"reqd_work_group_size({members}, 1, 1)" in compiled.source
     assert f"if (lcl_0 < {members // 32})" in compiled.source
     np.testing.assert_allclose(compiled(a), numpys_softmax(a.astype(np.float64)), rtol=1e-5)
 
 
-def test_what_is_read_once_or_fills_the_registers_is_not_kept() -> None:
-    """Sums read a row once; two rows of 32 vectors for each of 32 members are more than their registers hold."""
+def test_what_is_read_once_is_not_kept() -> None:
+    """Nor what takes each member no time, or more of the text than it is worth."""
     with pytest.raises(NoMatch, match="no row twice"):
-        derive(centred_sums, rows_by_groups(1, 8, 4, ROOM, kept=True), {"n": 3, "m": 64})
-    with pytest.raises(NoMatch, match="no registers"):
-        sizes = {"b": 1, "n": 1, "m": 32 * 32 * 4}
-        derive(of_pairs, rows_by_groups(2, 32, 4, ROOM, kept=True), sizes)
+        derive(centred_sums, rows_by_groups(1, 8, 4, ROOM, kept=True), {"n": 3, "m": 256})
+    for length in (8 * 8, 8 * 128):
+        with pytest.raises(NoMatch, match="no row twice"):
+            derive(
+                variance, rows_by_groups(2, 8, 4, ROOM, kept=True), {"b": 1, "n": 3, "m": length}
+            )
+
+
+def test_what_the_registers_do_not_hold_is_read_again() -> None:
+    """Of a row of 64 K numbers half is kept, and of two such rows nothing."""
+    sizes = {"b": 1, "n": 1, "m": 1 << 16}
+    found = derive(variance, rows_by_groups(2, 1024, 4, ROOM, kept=True), sizes)
+    text = compile_program(replace(variance.at(sizes), body=found.result)).source
+    assert [text.count(f"(global const float4*)(a + at + {turn})") for turn in (28672, 32768)] == [
+        1,
+        2,
+    ]
+    with pytest.raises(NoMatch, match="have registers for 16384 numbers of 65536"):
+        derive(of_pairs, rows_by_groups(2, 1024, 4, ROOM, kept=True), sizes)
 
 
 def test_what_no_group_shares_is_left_to_others() -> None:

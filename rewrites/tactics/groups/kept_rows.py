@@ -4,7 +4,7 @@
 
 Every loop of the group over the row gives a member the same share, so it keeps that share, and only that: the array
 is spread over the members, and takes of each as many registers as its share has numbers.  Loops over it are written
-out, for registers have no indices.  What m members do not share evenly is left where it is.
+out, for registers have no indices.  What m members do not share evenly, or have no registers for, is left where it is.
 Source: Volkov, GTC'10 (registers before local memory).
 """
 
@@ -23,8 +23,11 @@ from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Get, Term, Var, free_variables
 from relift.semantics.syntax.types import Array, Scalar, cells
 
-MOST_REGISTERS = 128
-"""Numbers of a row that a member keeps: half of the registers that it may have."""
+_OF_A_UNIT = 32 * 1024
+"""Numbers that the registers of a unit of a GPU hold beside what is computed with; of more, an H100 takes thrice the time."""
+
+_FEWEST, _MOST = 16, 64
+"""Numbers of a row for each member: fewer are near when they are read again, more are more text than they save time."""
 
 
 def kept_in_registers(members: int, width: int) -> Tactic:
@@ -37,14 +40,11 @@ def kept_in_registers(members: int, width: int) -> Tactic:
         row = binders_at(at.term, place)[-1]
         found = _read_again(term_at(at.term, place), row, members)
         if not found:
-            raise NoMatch("the members of the group read no row twice")
-        numbers = sum(cells(t.type).constant or 0 for t in found)
-        if numbers > MOST_REGISTERS * members:
-            raise NoMatch(f"{members} members have no registers for {numbers} numbers")
+            raise NoMatch(f"{members} members read no row twice that they should keep")
+        room = _OF_A_UNIT // len(found)
         for t in found:
-            shares = (
-                _copied() if isinstance(t, Split) else _shared_out(length_of(t), members, width)
-            )
+            is_share = isinstance(t, Split)
+            shares = _copied(t, room) if is_share else _shared_out(t, members, width, room)
             at = _named(t, shares)(at, place)
             place = (*place, "f")
         return at
@@ -57,7 +57,7 @@ def _read_again(body: Term, row: Var, members: int) -> list[Term]:
     found: list[Term] = []
     for r in dict.fromkeys(t for _, t in positions(body) if _is_row(t, row)):
         loops = sum(len(places_of(t.xs, r)) for _, t in _loops(body))
-        if loops > 1 and length_of(r) >= members:
+        if loops > 1 and _FEWEST <= length_of(r) // members <= _MOST:
             all_loops = loops == len(places_of(body, r))
             found += [r] if all_loops else _shares(body, r, members)
     return found
@@ -85,23 +85,35 @@ def _loops(body: Term) -> Iterator[tuple[Position, EachInTurn | EachOf]]:
             yield place, t
 
 
-def _shared_out(length: int, members: int, width: int) -> Tactic:
-    """A row as the shares of its members, one after the other, and what they do not share evenly."""
+def _shared_out(row: Term, members: int, width: int, room: int) -> Tactic:
+    """A row as the shares of its members, of what there is room for, and the rest where it is.
+
+    Raises `NoMatch` where there is no room for half of it.
+    """
+    length = length_of(row)
     lanes = width if length % width == 0 and length >= members * width else 1
-    rest = length % (members * lanes)
-    shares = then(apply("join_split", "backward", m=members), inside("xss")(_copied()))
+    kept = min(length, room)
+    kept -= kept % (members * lanes)
+    if 2 * kept < length:
+        raise NoMatch(f"{members} members have registers for {kept} numbers of {length}")
+    shares = then(apply("join_split", "backward", m=members), inside("xss")(_COPIED))
     if lanes > 1:
         shares = then(apply("as_scalar_as_vector", "backward", w=lanes), inside("vs")(shares))
-    if rest:
-        apart = apply("concat_take_drop", "backward", m=length - rest)
+    if kept < length:
+        apart = apply("concat_take_drop", "backward", m=kept)
         shares = then(apart, inside("xs")(shares))
     return shares
 
 
-def _copied() -> Tactic:
-    """Shares, each copied to the registers of its member."""
-    of_each = copy(apply("map_to_seq_unroll"), apply("map_to_lcl", d=0))
-    return then(of_each, apply("store_private"))
+_COPIED = then(copy(apply("map_to_seq_unroll"), apply("map_to_lcl", d=0)), apply("store_private"))
+"""Shares, each copied to the registers of its member."""
+
+
+def _copied(shares: Term, room: int) -> Tactic:
+    """Shares in registers; raises `NoMatch` where there is no room for them."""
+    if (numbers := cells(shares.type).constant or 0) > room:
+        raise NoMatch(f"there are registers for {room} numbers, not {numbers}")
+    return _COPIED
 
 
 def _named(t: Term, shares: Tactic) -> Tactic:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fuse, inside, then
 from relift.rewrites.tactics.folds.remainders import length_of
-from relift.rewrites.tactics.groups.row_tiles import rows_staged
-from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.groups.row_tiles import row_tables, rows_staged
+from relift.rewrites.tactics.sharing import named
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ReduceSeq
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -44,7 +44,7 @@ def rows_in_chunks(items: int, columns: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = fuse()(at, place)
+        at = then(named(), fuse())(at, place)
         fold = _fold_of_a_row(at, place, items, columns)
         group = ("xss", "f")
         at = apply("split_join", m=items)(at, place)
@@ -73,7 +73,7 @@ def _fold_of_a_row(at: Rewriting, place: Position, items: int, columns: int) -> 
     row = found.xs
     if not (isinstance(row.type, Array) and isinstance(row.type.element, Scalar)):
         raise NoMatch("what is folded is no row of numbers")
-    if not is_layout(row) or lies_across(at.term, (*place, "f", *fold, "xs")):
+    if not is_layout(row) or not row_tables(at, (*place, "xs")):
         raise NoMatch("what is folded does not lie along memory")
     if length_of(t.xs) % items or length_of(row) % columns:
         raise NoMatch(f"no tiles of {items} by {columns} divide the rows")

@@ -77,7 +77,7 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or not is_layout(t.xs):
             raise NoMatch("no map over rows stands here")
-        tables = list(_tables(at, (*place, "xs")))
+        tables = list(row_tables(at, (*place, "xs")))
         if not tables:
             raise NoMatch("neighbours read no rows that lie one after the other")
         written = _row(t.type)
@@ -206,14 +206,14 @@ def zipped_across(side: int) -> Tactic:
     return tactic
 
 
-def _tables(at: Rewriting, place: Position) -> list[tuple[Position, int, int]]:
+def row_tables(at: Rewriting, place: Position) -> list[tuple[Position, int, int]]:
     """The tables of rows that are zipped here and lie row by row: where, how long a row is, and the bytes of a cell."""
     t = term_at(at.term, place)
     if isinstance(t, Zip):
         return [
             ((field, *below), length, size)
             for field in ("xs", "ys")
-            for below, length, size in _tables(at, (*place, field))
+            for below, length, size in row_tables(at, (*place, field))
         ]
     row = _row(t.type)
     if row is None or row[0] < LEAST_ROW or lies_across(at.term, place):

@@ -1,0 +1,112 @@
+"""Rows that are folded in order, chunk by chunk through local memory: right, without races, and read along memory."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.cli.building import certificates_of
+from relift.device import GPU
+from relift.egraph.cost.model import least_seconds
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.derivation.steps import require_standing
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
+from relift.semantics.language.programs import Program
+
+n, m = rl.nat("n"), rl.nat("m")
+BELOW = float("-inf")
+
+
+def two_largest(row: Any) -> Any:
+    def step(best, x):
+        return rl.maximum(best[0], x), rl.maximum(best[1], rl.minimum(best[0], x))
+
+    return rl.reduce_seq(step, (BELOW, BELOW), row)
+
+
+@rl.program
+def largest(a: rl.f32[n, m]):
+    return rl.map(two_largest, a)
+
+
+@rl.program
+def gaps(a: rl.f32[n, m], scale: rl.f32[n]):
+    """What is made of a fold and of a number beside the row."""
+
+    def gap(p):
+        best = two_largest(p[0])
+        return p[1] * (best[0] - best[1])
+
+    return rl.map(gap, rl.zip(a, scale))
+
+
+@rl.program
+def decayed(a: rl.f32[n, m], by: rl.f32[n]):
+    """A fold that starts from the number beside the row, and needs it in each step."""
+    return rl.map(lambda p: rl.reduce_seq(lambda acc, x: acc * p[1] + x, p[1], p[0]), rl.zip(a, by))
+
+
+@rl.program
+def of_columns(a: rl.f32[n, m]):
+    return rl.map(two_largest, rl.transpose(a))
+
+
+def ordered(a: Any) -> Any:
+    return np.sort(a, axis=1)[:, ::-1]
+
+
+def numpys_decayed(a: Any, by: Any) -> Any:
+    acc = by.copy()
+    for column in a.T:
+        acc = acc * by + column
+    return acc
+
+
+A = np.random.default_rng(6).random((24, 40), np.float32)
+B = np.random.default_rng(7).random(24, np.float32)
+
+WAYS = [
+    (largest, (A,), lambda a: (ordered(a)[:, 0], ordered(a)[:, 1])),
+    (gaps, (A, B), lambda a, b: b * (ordered(a)[:, 0] - ordered(a)[:, 1])),
+    (decayed, (A, B), numpys_decayed),
+]
+
+
+@pytest.mark.parametrize(("items", "columns"), [(8, 10), (12, 5), (24, 40)])
+@pytest.mark.parametrize(
+    ("program", "arguments", "wanted"), WAYS, ids=lambda p: getattr(p, "name", "")
+)
+def test_the_rows_of_a_group_are_folded_together(
+    program: Program, arguments: Any, wanted: Any, items: int, columns: int
+) -> None:
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, rows_in_chunks(items, columns), sizes)
+    require_standing(derivation, RULES)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    np.testing.assert_allclose(compiled(*arguments), wanted(*arguments), rtol=1e-5)
+
+
+def test_what_no_chunks_divide_or_lies_across_is_left_to_others() -> None:
+    for program, sizes in ((largest, {"n": 25, "m": 40}), (largest, {"n": 24, "m": 41})):
+        with pytest.raises(NoMatch, match="no tiles of 8 by 10"):
+            derive(program, rows_in_chunks(8, 10), sizes)
+    with pytest.raises(NoMatch, match="lie along memory"):
+        derive(of_columns, rows_in_chunks(8, 10), {"n": 40, "m": 24})
+
+
+def test_a_fold_without_laws_reads_rows_along_memory() -> None:
+    """On a GPU within eight times of reading all once; a work-item for each row takes sixty times that."""
+    sizes = {"n": 4096, "m": 4096}
+    found = rl.optimize(largest, sizes, "gpu").candidates[0]
+    assert found.cost.seconds < 12 * least_seconds(largest.at(sizes), GPU)
+    assert "local" in rl.compile(found.term).source
