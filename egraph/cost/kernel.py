@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from relift.device import DeviceDescription
@@ -187,15 +188,22 @@ class Kernel:
         """The local memory of a group."""
         return sum(bytes_of(m) for m in self.touched.values() if m.space.distance == "near")
 
+    def _groups_with_room(self) -> float:
+        """The groups whose local memory a unit of a GPU has."""
+        return _LOCAL_BYTES // self._local_bytes if self._local_bytes else math.inf
+
+    @property
+    def is_short_of_local_memory(self) -> bool:
+        """Whether a unit of a GPU has fewer groups than its registers allow: while one computes, few others load."""
+        resident = min(self._resident(), self.started)
+        return self._groups_with_room() < resident / (self.group or GROUP)
+
     def _read_again(self, device: DeviceDescription) -> tuple[float, float]:
         """The bytes that groups read again which the second cache sends a GPU, and of these those that memory sends it."""
         held = sum(before for before, _ in self.read_again.values())
         again = sum(more for _, more in self.read_again.values())
-        local = self._local_bytes
         group = self.group or GROUP
-        at_once = max(1.0, self._resident() / group)
-        if local:
-            at_once = max(1.0, min(at_once, _LOCAL_BYTES // local))
+        at_once = max(1.0, min(self._resident() / group, self._groups_with_room()))
         if held * at_once <= _NEAREST:
             return 0.0, 0.0
         running = held * min(at_once * device.compute_units, max(1.0, self.started / group))
