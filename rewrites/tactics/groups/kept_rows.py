@@ -17,10 +17,19 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import EachInTurn, EachOf, MapSeq, ReduceSeq, Split
+from relift.semantics.patterns import MapSeq, ReduceSeq, Split
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Get, Term, Var, free_variables
+from relift.semantics.syntax.terms import (
+    Expression,
+    Get,
+    Lambda,
+    Pattern,
+    Term,
+    Var,
+    free_variables,
+)
 from relift.semantics.syntax.types import Array, Scalar, cells
 
 _OF_A_UNIT = 32 * 1024
@@ -56,7 +65,7 @@ def _read_again(body: Term, row: Var, members: int) -> list[Term]:
     """The rows of numbers of which loops of the group go through more than one; if others read them too, their shares."""
     found: list[Term] = []
     for r in dict.fromkeys(t for _, t in positions(body) if _is_row(t, row)):
-        loops = sum(len(places_of(t.xs, r)) for _, t in _loops(body))
+        loops = sum(len(places_of(xs, r)) for _, _, xs in _loops(body))
         if loops > 1 and _FEWEST <= length_of(r) // members <= _MOST:
             all_loops = loops == len(places_of(body, r))
             found += [r] if all_loops else _shares(body, r, members)
@@ -78,11 +87,13 @@ def _shares(body: Term, row: Term, members: int) -> list[Term]:
     return [t for t in of_row if len(places_of(body, t)) > 1]
 
 
-def _loops(body: Term) -> Iterator[tuple[Position, EachInTurn | EachOf]]:
-    """The loops of the group whose elements are only rearranged."""
+def _loops(body: Term) -> Iterator[tuple[Position, Pattern, Term]]:
+    """The loops of the group whose elements are only rearranged, and what they go through."""
     for place, t in positions(body):
-        if isinstance(t, EachInTurn | EachOf) and is_layout(t.xs):
-            yield place, t
+        if isinstance(t, Pattern) and t.loop == "map" and not is_layout(t):
+            xs = argument(t, "xs")
+            if isinstance(xs, Expression) and is_layout(xs):
+                yield place, t, xs
 
 
 def _shared_out(row: Term, members: int, width: int, room: int) -> Tactic:
@@ -134,13 +145,15 @@ def _named(t: Term, shares: Tactic) -> Tactic:
 
 def _loops_over(body: Term, name: str) -> Iterator[tuple[Position, str]]:
     """The loops of each member over a row of that name, and the rule that writes each out."""
-    for place, t in _loops(body):
-        if name not in free_variables(t.xs):
+    for place, t, xs in _loops(body):
+        if name not in free_variables(xs):
             continue
         if isinstance(t, MapSeq):
             yield place, "map_seq_to_unroll"
             continue
-        share = t.f.parameters[0].name
-        for inner, u in positions(t.f.body):
+        f = argument(t, "f")
+        assert isinstance(f, Lambda), f"cannot happen: {t.name} applies no function"
+        share = f.parameters[0].name
+        for inner, u in positions(f.body):
             if isinstance(u, ReduceSeq) and is_layout(u.xs) and share in free_variables(u.xs):
                 yield (*place, "f", *inner), "reduce_seq_to_unroll"

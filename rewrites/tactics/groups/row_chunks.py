@@ -46,7 +46,7 @@ def rows_in_chunks(items: int, columns: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = then(named(), fuse())(at, place)
         fold = _fold_of_a_row(at, place, items, columns)
-        group = ("xss", "f")
+        group: Position = ("xss", "f")
         at = apply("split_join", m=items)(at, place)
         if fold:
             parts = {"g": ("f", *fold)}
