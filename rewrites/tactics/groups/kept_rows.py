@@ -19,6 +19,7 @@ from relift.rewrites.tactics.groups.tiles import copy
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import MapSeq, ReduceSeq, Split
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
