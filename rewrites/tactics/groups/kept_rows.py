@@ -23,7 +23,6 @@ from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
-    Expression,
     Get,
     Lambda,
     Pattern,
