@@ -22,14 +22,7 @@ from relift.semantics.syntax.binding import Position, binders_at, places_of, pos
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Get,
-    Lambda,
-    Pattern,
-    Term,
-    Var,
-    free_variables,
-)
+from relift.semantics.syntax.terms import Get, Lambda, Pattern, Term, Var, free_variables
 from relift.semantics.syntax.types import Array, Scalar, cells
 
 _OF_A_UNIT = 32 * 1024
