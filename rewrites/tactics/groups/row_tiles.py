@@ -105,7 +105,7 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
 def _copied_back(items: int, length: int) -> Tactic:
     """A table that a group has computed in local memory, copied from there cell by cell by all work-items."""
     computed = inside("xs", "xss", "xs", "xs", "xss")(apart_by_rows(length))
-    return then(_side_by_side(items, length), computed)
+    return then(_cell_by_cell(items), computed)
 
 
 def _in_order(at: Rewriting, place: Position) -> Rewriting:
@@ -240,19 +240,23 @@ def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
 
 
 def rows_staged(items: int, length: int) -> Tactic:
-    """A table of rows in local memory, copied cell by cell by all work-items, with one or two open cells behind each row, so that an odd number of cells is between them."""
-    return then(_side_by_side(items, length), apart_by_rows(length))
+    """A table of rows in local memory, copied by all work-items in pairs of cells, if no pair is apart, with one or two open cells behind each row, so that an odd number of cells is between them."""
+    in_pairs = as_vectors(_PAIR, _turns(items))
+    copied = in_pairs if length % _PAIR == 0 else _cell_by_cell(items)
+    return then(copied, apart_by_rows(length))
 
 
-def _side_by_side(items: int, length: int) -> Tactic:
-    """A table of rows of so many cells, copied by its work-items, neighbours copying neighbouring cells: two at a time, if no pair is apart."""
-    turns = then(
+def _cell_by_cell(items: int) -> Tactic:
+    """A table copied by so many work-items, neighbours copying neighbouring cells."""
+    return then(apply("split_of_join", "backward"), inside("xs")(_turns(items)))
+
+
+def _turns(items: int) -> Tactic:
+    """An array copied by so many work-items in turn."""
+    return then(
         apply("join_split", "backward", m=items),
         inside("xss")(copy(apply("map_to_seq"), apply("map_to_lcl", d=0))),
     )
-    if length % _PAIR == 0:
-        return as_vectors(_PAIR, turns)
-    return then(apply("split_of_join", "backward"), inside("xs")(turns))
 
 
 def apart_by_rows(length: int) -> Tactic:
