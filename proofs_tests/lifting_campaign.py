@@ -1,7 +1,8 @@
-"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N [WORKERS]] | compilers [CLANG…] | detection [LINES]`: what the tests
+"""`python -m proofs_tests.lifting_campaign inputs [N] | calls [N] | mutations [N [WORKERS]] | compilers [CLANG…] | detection [LINES]`: what the tests
 of lifting draw a little of, at length.
 
     inputs       each lifted program of the fixtures against the compiled C on N inputs (1,000), hostile ones among them
+    calls        each call that takes the place of a loop, with its kernel, against the interpreter on N inputs (1,000)
     mutations    N lifted programs (100) with one mistake, operators, offsets, bounds, strides, by so many processes (1): each must
                  differ on some input and not be proved; one that is proved and differs on none means the same, and is no mistake
     detection    how much CPU time finding takes, after the compiler, in files of so many lines (2,000): loops among what programs do
@@ -16,6 +17,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from ctypes import c_long
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,9 +25,10 @@ from random import Random
 from time import process_time
 from typing import TypeAlias
 
-from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
+from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
+from proofs_tests.compiler.idioms.replaced import Replaced, library
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.llvm.ir import Module
@@ -37,6 +40,7 @@ from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, search_of
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
+from relift.compiler.idioms.replacement.replacing import replacement
 from relift.files import temporary_folder
 from relift.processes.collecting import uncollected
 from relift.processes.executors import each, on
@@ -69,6 +73,32 @@ def inputs(runs: int) -> int:
         differ += found.difference is not None
         print(f"{file}.c: {idiom.function}: {idiom.idiom}: {found}", flush=True)
     print(f"{ran} programs agree on {runs} inputs each, {differ} differ")
+    return int(differ > 0 or ran == 0)
+
+
+def calls(runs: int) -> int:
+    """Each replaced loop on so many inputs; not those whose results nothing sees, which lie among other statements, or need a static array."""
+    ran = differ = 0
+    for file in FILES:
+        written = replacement(lifted(file), (FOLDER / f"{file}.c").read_text())
+        if not written.replaced:
+            continue
+        with temporary_folder() as folder:
+            made = Replaced(library(Path(folder), written))
+            for idiom, name in written.replaced:
+                assert idiom.lifted is not None, "cannot happen: a program takes the place"
+                try:
+                    found = evidence(
+                        idiom.relations, idiom.found, idiom.lifted, made, runs, 2, others=idiom.others
+                    )  # fmt: skip
+                except ValueError as unseen:
+                    print(f"{file}.c: {idiom.function}: not run: {unseen}", flush=True)
+                    continue
+                ran += found.ok
+                refused = c_long.in_dll(made.found, f"{name}_refused").value
+                differ += found.difference is not None or refused > 0
+                print(f"{file}.c: {idiom.function}: {found}, {refused} refused", flush=True)
+    print(f"{ran} calls agree on {runs} inputs each, {differ} differ or refuse")
     return int(differ > 0 or ran == 0)
 
 
@@ -234,6 +264,8 @@ def main(words: list[str]) -> int:
     match words:
         case ["inputs", *rest] if len(rest) < 2:
             return inputs(int(rest[0]) if rest else 1000)
+        case ["calls", *rest] if len(rest) < 2:
+            return calls(int(rest[0]) if rest else 1000)
         case ["detection", *rest] if len(rest) < 2:
             return detection(int(rest[0]) if rest else 2000)
         case ["compilers", *rest]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from proofs_tests.compiler.idioms.checks import FOLDER
-from proofs_tests.compiler.idioms.test_replacing import Replaced, find_opencl, library
+from proofs_tests.compiler.idioms.replaced import Replaced, find_opencl, library
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.lift import lift
 from relift.compiler.idioms.replacement.replacing import CALLS, DEVICE, KERNEL, Calls, replacement

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,43 +18,9 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import command
 from proofs_tests.compiler.idioms.checks import FOLDER, lifted
-from relift.compiler.devices.drivers import drivers, register
+from proofs_tests.compiler.idioms.replaced import Replaced, find_opencl, library
 from relift.compiler.idioms.evidence import evidence
-from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.replacement.replacing import DEVICE, KERNEL, Replacement, replacement
-
-
-def library(
-    folder: Path, written: Replacement, *more: Path, flags: Sequence[str] = ()
-) -> ctypes.CDLL:
-    """The two files as a library, by the C compiler of the system, with more of C."""
-    files = {"out.c": written.text, "out.kernels.c": written.kernels}
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    options = ["-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-o", "out.so", *flags]
-    subprocess.run(["cc", *options, *files, *map(str, more), "-lm"], cwd=folder, check=True)
-    return ctypes.CDLL(str(folder / "out.so"))
-
-
-def find_opencl(device: str) -> None:
-    """Have libraries in this process find the loader and the drivers that Relift finds; raises `Unsupported` without pyopencl."""
-    register(drivers())
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    loaded = [line.split()[-1] for line in maps if "libOpenCL" in line]
-    if loaded:
-        os.environ["RELIFT_OPENCL"] = loaded[0]
-    if device:
-        os.environ["RELIFT_DEVICE"] = device
-
-
-class Replaced(Compiled):
-    """A library in the place of what LLVM compiled."""
-
-    def __init__(self, found: ctypes.CDLL) -> None:
-        self.found = found
-
-    def address(self, name: str) -> int:
-        return int(ctypes.addressof(ctypes.c_char.in_dll(self.found, name)))
 
 
 @pytest.mark.parametrize(
