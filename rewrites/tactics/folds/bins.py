@@ -69,8 +69,10 @@ _OF_CHUNKS = then(
 
 
 _MOST_MEMBERS, _FEWEST_MEMBERS = 256, 8
+"""Work-items with a table each: fewer leave most of those that run as one idle."""
 _FILLED = 16  # bytes, at most, of the cells that make the number of a row odd
 _UNIT, _UNIT_OF_CELLS = 256, 32
+"""Elements of which a chunk has a multiple, and cells of which a table for labels that are data has one: members share both."""
 _OF_A_RESULT, _WIDTH = 64, 4
 """Work-items that add up the cells of one number, and of how many they read vectors."""
 

@@ -23,13 +23,30 @@ from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Get, Lambda, Pattern, Term, Var, free_variables
-from relift.semantics.syntax.types import Array, Scalar, cells
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
 
 _OF_A_UNIT = 32 * 1024
 """Numbers that the registers of a unit of a GPU hold beside what is computed with; of more, an H100 takes thrice the time."""
 
 _FEWEST, _MOST = 16, 64
 """Numbers of a row for each member: fewer are near when they are read again, more are more text than they save time."""
+
+
+def has_rows_to_keep(t: Type, members: int) -> bool:
+    """Whether what the function of a row is given has a row of numbers that so many members may keep.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep
+    >>> [has_rows_to_keep(f32[8192], members) for members in (64, 128, 512, 1024)]
+    [False, True, True, False]
+    """
+    match t:
+        case Array(Scalar(), n):
+            return n.constant is not None and _FEWEST <= n.constant // members <= _MOST
+        case Tuple(parts):
+            return any(has_rows_to_keep(part, members) for part in parts)
+        case Array() | Scalar() | Vector() | TypeVariable():
+            return False
 
 
 def kept_in_registers(members: int, width: int) -> Tactic:
@@ -59,7 +76,7 @@ def _read_again(body: Term, row: Var, members: int) -> list[Term]:
     found: list[Term] = []
     for r in dict.fromkeys(t for _, t in positions(body) if _is_row(t, row)):
         loops = sum(len(places_of(xs, r)) for _, _, xs in _loops(body))
-        if loops > 1 and _FEWEST <= length_of(r) // members <= _MOST:
+        if loops > 1 and has_rows_to_keep(r.type, members):
             all_loops = loops == len(places_of(body, r))
             found += [r] if all_loops else _shares(body, r, members)
     return found

@@ -37,7 +37,7 @@ from relift.rewrites.tactics.groups.cooperative import (
     shared,
     shared_by_lanes,
 )
-from relift.rewrites.tactics.groups.kept_rows import kept_in_registers
+from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
@@ -76,7 +76,11 @@ def rows_by_groups(
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        at = everywhere(FUSED)(at, row) if kept else at
+        if kept:
+            given = binders_at(at.term, row)[-1:]
+            if not any(has_rows_to_keep(x.type, members) for x in given):
+                raise NoMatch(f"{members} members read no row twice that they should keep")
+            at = everywhere(FUSED)(at, row)
         at, names = named(at, row, 0 if kept else local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
