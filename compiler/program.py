@@ -13,7 +13,7 @@ from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.lowering.analyses import ALL, Analyses
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.lowering.spec import check_sizes
-from relift.compiler.lowering.stages import Stage, stages_of
+from relift.compiler.lowering.stages import OUT, Stage, stages_of
 from relift.compiler.lowering.threads import Counts, Threads, counts_of, threads_of
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import Buffer, Kernel, Launch
@@ -106,24 +106,27 @@ def kernels_of(
             functions.name_of(function)
     interface = Names(file)
     program = _with_c_sizes(program, interface)
-    stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
+    launched = stages_of(program)
+    stages = {
+        s: Stage(s.result, tidy(s.body)) for s in launched
+    }  # those of later steps are launched again
     names = {p.name: interface.fresh(p.name, stored_as(p.type)) for p in program.parameters}
     in_turns = not analyses.control_flow
-    threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages]
+    threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages.values()]
     _check_counts(program.name, threads, local=local, global_=global_)
     turns = max((*counts_of(local, "local"), *counts_of(global_, "global_")), default=0)
     if program.sizes:
-        wide = wide or any(needs_long(stage, turns) for stage in stages)
+        wide = wide or any(needs_long(stage, turns) for stage in stages.values())
     settings = Settings(names, functions, analyses, wide, turns)
-    kernels: list[Kernel] = []
+    kernels: dict[Stage, Kernel] = {}
     texts: list[KernelText] = []
-    for number, (stage, of) in enumerate(zip(stages, threads, strict=True), start=1):
+    for number, (each, of) in enumerate(zip(stages, threads, strict=True), start=1):
         title = f"{program.name}, kernel {number} of {len(stages)}"
         with simplifying(analyses.indices):
             kernel, text = kernel_of(
-                file.fresh(f"{program.name}_{number}"), title, stage, of, settings
+                file.fresh(f"{program.name}_{number}"), title, stages[each], of, settings
             )
-        kernels.append(kernel)
+        kernels[each] = kernel
         texts.append(text)
     source = Source(
         tuple(texts),
@@ -131,7 +134,7 @@ def kernels_of(
         extensions=_extensions(program, functions),
         contract=contract,
     )
-    return source, _launch(program, stages, kernels, names, wide=wide)
+    return source, _launch(program, launched, [kernels[s] for s in launched], names, wide=wide)
 
 
 def _launch(
@@ -144,16 +147,18 @@ def _launch(
 ) -> Launch:
     """How the kernels are launched: the buffers of the program, and those between its stages."""
     found = [b for p in program.parameters for b in buffers(names[p.name], p.type, "input")]
-    for stage in stages[:-1]:
-        found += buffers(stage.result, stage.body.type, "temporary")
-    found += buffers("out", program.body.type, "output")
+    written = {b.name for b in buffers(OUT, program.body.type, "output")}
+    for result, body in {s.result: s.body for s in stages}.items():
+        between = buffers(result, body.type, "temporary")
+        found += [b for b in between if b.name not in written]
+    found += buffers(OUT, program.body.type, "output")
     sizes = program.least_sizes
     index_type = i64 if wide else i32
     found += [Buffer(name, index_type, Size.of(1), "size") for name in sizes]
     return Launch(
         program.name,
         tuple(parameter(p.name, names[p.name], p.type) for p in program.parameters),
-        parameter("out", "out", program.body.type),
+        parameter(OUT, OUT, program.body.type),
         tuple(found),
         tuple(kernels),
         sizes,

@@ -172,7 +172,7 @@ def with_what_is_proved(
         for c in certified
         if c.ok and any(x.kind == "meaning" and x.verdict == "proved" for x in c.claims)
     ]
-    if not proved or means != [k.name for k in saved.kernel.plan.kernels]:
+    if not proved or means != [k.name for k in saved.kernel.plan.different]:
         return list(checks)
     return [replace(check, instead=INSTEAD) if check.beyond else check for check in checks]
 

@@ -204,11 +204,16 @@ class _Host:
         if between:
             missing = " || ".join(f"!{b.name}" for b in between)
             yield f"if ({missing}) relift_status = RELIFT_NO_MEMORY;"
-        for k in kernels:
-            yield "if (!relift_status) {"
-            for line in self._launch(k, names[k.name], free=free[k.name]):
-                yield f"  {line}"
-            yield "}"
+        for turns, block in in_turns(kernels):
+            if turns > 1:
+                yield f"for (int relift_turn = 0; relift_turn < {turns}; ++relift_turn) {{"
+            for k in block:
+                yield "if (!relift_status) {"
+                for line in self._launch(k, names[k.name], free=free[k.name]):
+                    yield f"  {line}"
+                yield "}"
+            if turns > 1:
+                yield "}"
         for b in between:
             yield f"free({b.name});"
         yield "return relift_status;"
@@ -235,6 +240,35 @@ class _Host:
         for span in k.spans:
             yield f"if ({_in_c(span)} + {step} >= {INT_LIMIT}LL) relift_status = RELIFT_TOO_LARGE;"
         yield f"if (!relift_status) relift_status = relift_run({name}, relift_given, relift_range, relift_local, {int(free)});"
+
+
+def in_turns(kernels: Sequence[Kernel]) -> Iterator[tuple[int, Sequence[Kernel]]]:
+    """Launches one after the other, those that come again at once as a block with how often it comes.
+
+    >>> from relift import f32, iterate, map_glb, program
+    >>> from relift.compiler.ahead.c_library import in_turns
+    >>> from relift.compiler.program import compile_program
+    >>> @program
+    ... def doubled(x: f32[8]):
+    ...     return iterate(20, map_glb(0)(lambda v: v + v), x)
+    >>> [(turns, [k.name for k in block]) for turns, block in in_turns(compile_program(doubled).plan.kernels)]
+    [(1, ['doubled_1']), (9, ['doubled_2', 'doubled_3']), (1, ['doubled_4'])]
+    """
+    at = 0
+    while at < len(kernels):
+        length, turns = 1, 1
+        for period in range(1, min(LONGEST_BLOCK, (len(kernels) - at) // 2) + 1):
+            block, again = kernels[at : at + period], 1
+            while kernels[at + again * period : at + (again + 1) * period] == block:
+                again += 1
+            if again > 1 and again * period > length * turns:
+                length, turns = period, again
+        yield turns, kernels[at : at + length]
+        at += length * turns
+
+
+LONGEST_BLOCK = 64
+"""Launches of a loop in C at most."""
 
 
 def _type(scalar: Scalar) -> str:

@@ -122,7 +122,7 @@ def require_text_not_refuted(
     try:
         compiled = Text(expanded(source, options), plan)
     except NotUnderstood as error:
-        return tuple(not_understood(k.name, error) for k in plan.kernels)
+        return tuple(not_understood(k.name, error) for k in plan.different)
     require_not_refuted(compiled)
     return consulted(compiled)
 

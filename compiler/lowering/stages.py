@@ -1,19 +1,42 @@
-"""Which kernels a program needs: one for the result, and one before it for each `to_global`.
+"""Which kernels a program needs: one for the result, one before it for each `to_global`, and those of iterations.
 
 A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
 no variable: what is the same for every element is computed once.  Equal ones share a buffer.
+
+An iteration whose steps are kernels is written out: the kernels of each step, one after the other.  A step writes
+buffers that the step before neither wrote nor read, so two or three take turns for each array, and after the first
+steps the kernels are those of earlier ones: a stage that is the same is the same kernel, launched again.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from relift.semantics.errors import Unsupported
 from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import ToGlobal
-from relift.semantics.syntax.binding import canonical, map_children
-from relift.semantics.syntax.terms import Input, Lambda, Term, free_variables
+from relift.semantics.patterns import Iterate, ToGlobal
+from relift.semantics.patterns.repeated import repeats_kernels
+from relift.semantics.syntax.binding import canonical, map_children, substitute
+from relift.semantics.syntax.terms import (
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Term,
+    free_variables,
+    subterms,
+)
+from relift.semantics.syntax.types import Type
+
+OUT = "out"
+"""What the result of a program is called; where several kernels write its parts, the parts of it are `out_0`, `out_1`, ..."""
+
+MOST_STEPS = 1 << 14
+"""Steps of an iteration that a host launches at most: each launch is listed."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +48,11 @@ class Stage:
 
 
 def stages_of(program: Program) -> tuple[Stage, ...]:
-    """The kernels of a program in the order in which they run; the last computes `out`.
+    """The kernels of a program in the order in which they run; the last computes `out`, or the last part of it.
 
-    >>> from relift import add, f32, map_glb, program, reduce_seq, show, split, to_global
+    Raises `Unsupported` for an iteration of kernels that runs no fixed number of times, or too many.
+
+    >>> from relift import add, f32, iterate, map_glb, program, reduce_seq, show, split, to_global
     >>> from relift.compiler.lowering.stages import stages_of
     >>> @program
     ... def total(x: f32[8]):
@@ -37,28 +62,162 @@ def stages_of(program: Program) -> tuple[Stage, ...]:
     ...     print(stage.result, "=", show(stage.body))
     tmp_1 = map_glb(0)(lambda c: reduce_seq(add, 0.0, c), split(2, x))
     out = reduce_seq(add, 0.0, tmp_1)
+    >>> @program
+    ... def doubled(x: f32[8]):
+    ...     return iterate(5, map_glb(0)(lambda v: v + v), x)
+    >>> for stage in stages_of(doubled):
+    ...     print(stage.result, "=", show(stage.body))
+    tmp_1 = map_glb(0)(lambda v: v + v, x)
+    tmp_2 = map_glb(0)(lambda v: v + v, tmp_1)
+    tmp_1 = map_glb(0)(lambda v: v + v, tmp_2)
+    tmp_2 = map_glb(0)(lambda v: v + v, tmp_1)
+    out = map_glb(0)(lambda v: v + v, tmp_2)
     """
-    taken = {p.name for p in program.parameters}
-    free = (name for k in itertools.count(1) if (name := f"tmp_{k}") not in taken)
-    found: dict[Term, Stage] = {}
+    return tuple(_Stages({p.name for p in program.parameters}).of(program.body))
 
-    def lift(t: Term) -> Term:
-        if not isinstance(t, ToGlobal) or free_variables(t):
-            return map_children(t, lift, lambda f: Lambda(f.parameters, lift(f.body)))
-        body = _result(t.xs)
-        key = canonical(body)
-        if key not in found:
-            found[key] = Stage(next(free), body)
-        return Input(found[key].result, t.type)
 
-    def _result(t: Term) -> Term:
-        """A result has a buffer already, so `to_global` around it adds nothing."""
+@dataclass
+class _Stages:
+    """The stages that were found, and which buffers hold what.
+
+    `live` are the buffers that are still read, `changing` those that hold something else in another step.
+    """
+
+    taken: set[str]
+    stages: list[Stage] = field(default_factory=list[Stage])
+    found: dict[Term, Term] = field(default_factory=dict[Term, Term])
+    """Where it lies what is computed already: by what computes it, or the iteration."""
+    turns: dict[Type, list[Input]] = field(default_factory=dict[Type, list[Input]])
+    """The buffers of steps, which take turns."""
+    live: set[str] = field(default_factory=set[str])
+    changing: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.names = (n for k in itertools.count(1) if (n := f"tmp_{k}") not in self.taken)
+
+    def of(self, body: Term) -> list[Stage]:
+        """The stages of a program."""
+        while isinstance(body, ToGlobal):
+            body = body.xs
+        if repeats_kernels(body):
+            self.repeated(body, written=True)
+        else:
+            self.stages.append(Stage(OUT, self.result(body)))
+        return self.stages
+
+    def result(self, t: Term) -> Term:
+        """A term whose result has a buffer already, so `to_global` around it adds nothing."""
         if isinstance(t, ToGlobal):
-            return _result(t.xs)
+            return self.result(t.xs)
         data = invertible_data(t)
         if data is None:
-            return lift(t)
-        return map_children(t, lambda u: _result(u) if u is data else u, lambda f: f)
+            return self.lift(t)
+        return map_children(t, lambda u: self.result(u) if u is data else u, lambda f: f)
 
-    body = _result(program.body)
-    return (*found.values(), Stage("out", body))
+    def lift(self, t: Term) -> Term:
+        """A term that reads the buffers of what other kernels compute."""
+        while isinstance(t, ToGlobal) and repeats_kernels(t.xs):
+            t = t.xs
+        if repeats_kernels(t):
+            if (key := canonical(t)) not in self.found:
+                self.found[key] = self.repeated(t)
+            return self.found[key]
+        if isinstance(t, ToGlobal) and not free_variables(t):
+            return self.stored(self.result(t.xs))
+        return map_children(t, self.lift, lambda f: Lambda(f.parameters, self.lift(f.body)))
+
+    def stored(self, body: Term, into: str = "") -> Term:
+        """The buffer of what a kernel of its own computes, one of this name where it is given."""
+        key = canonical(body)
+        if not into and key in self.found:
+            return self.found[key]
+        buffer = Input(into, body.type) if into else self._buffer(body)
+        self.stages.append(Stage(buffer.name, body))
+        if buffer.name not in self.taken:  # by a parameter, which is read then
+            self.found[key] = buffer
+        return buffer
+
+    def _buffer(self, body: Term) -> Input:
+        """A buffer for what one kernel computes: one of those that take turns, where it is another one in another step."""
+        if not _inputs(body) & self.changing:
+            return Input(next(self.names), body.type)
+        turns = self.turns.setdefault(body.type, [])
+        buffer = next((each for each in turns if each.name not in self.live), None)
+        if buffer is None:
+            buffer = Input(next(self.names), body.type)
+            turns.append(buffer)
+        self.live.add(buffer.name)
+        self.changing.add(buffer.name)
+        return buffer
+
+    # ---- iterations
+
+    def repeated(self, t: Iterate, *, written: bool = False) -> Term:
+        """Where the result of an iteration lies; what its last step computes is the result of the program if that is `written`."""
+        steps = _steps(t)
+        state = tuple(p if is_layout(p) else self.stored(p) for p in _parts(self.lift(t.x)))
+        around, before = set(self.live), dict(self.found)
+        known: dict[tuple[Term, ...], tuple[list[Stage], tuple[Term, ...]]] = {}
+        for step in range(steps):
+            last = written and step == steps - 1
+            if state in known and not last:
+                again, state = known[state]
+                self.stages += again
+                continue
+            start, read = len(self.stages), state
+            self.live = around | _inputs(*state)
+            first = self.live - self.changing if step == 0 else set[str]()
+            self.changing |= first
+            state = self._step(t, state, written=last)
+            self.changing -= first
+            own = {k: v for k, v in self.found.items() if not _inputs(v) & self.changing}
+            self.found = {**own, **before}
+            if step:  # the first computes what is the same in all
+                known[read] = self.stages[start:], state
+        self.live = around | _inputs(*state)
+        if written and not steps:
+            self.stages.append(Stage(OUT, _whole(state, t.type)))
+        return _whole(state, t.type)
+
+    def _step(self, t: Iterate, state: Sequence[Term], *, written: bool) -> tuple[Term, ...]:
+        """The kernels of one step, and where what they compute lies."""
+        (x,) = t.f.parameters
+        parts = _parts(substitute(t.f.body, {x.name: _whole(state, x.type)}))
+        places = [f"{OUT}_{i}" for i in range(len(parts))] if len(parts) > 1 else [OUT]
+        after: dict[int, Term] = {}
+        # one part may be stored where another one reads it, and is the shorter one then
+        for i in sorted(range(len(parts)), key=lambda i: sum(1 for _ in subterms(parts[i]))):
+            body = self.result(parts[i])
+            kept = isinstance(body, Input | Literal) and not written
+            after[i] = body if kept else self.stored(body, places[i] if written else "")
+        return tuple(after[i] for i in range(len(parts)))
+
+
+def _steps(t: Iterate) -> int:
+    """How often a host launches the kernels of a step."""
+    steps = t.m.constant
+    if steps is None:
+        raise Unsupported(
+            f"iterate runs {t.m} times, and its steps are kernels, whose number a launch says; compile with sizes={{...}}"
+        )
+    if steps > MOST_STEPS:
+        raise Unsupported(
+            f"iterate runs {steps} times, and its steps are kernels, of which at most {MOST_STEPS} are launched; "
+            "iterate fewer times, and call the program again with its result"
+        )
+    return steps
+
+
+def _parts(t: Term) -> tuple[Term, ...]:
+    """The values of a state that have kernels of their own."""
+    return t.parts if isinstance(t, MakeTuple) else (t,)
+
+
+def _whole(parts: Sequence[Term], t: Type) -> Term:
+    """A state of these values."""
+    return parts[0] if len(parts) == 1 else MakeTuple(tuple(parts), t)
+
+
+def _inputs(*terms: Term) -> set[str]:
+    """What is read."""
+    return {u.name for t in terms for u, _ in subterms(t) if isinstance(u, Input)}

@@ -20,9 +20,10 @@ from relift.compiler.certificates.certificate import Certificate, Claim
 from relift.compiler.certificates.certificate import Verdict as Claimed
 from relift.compiler.codegen.interface import buffers
 from relift.compiler.lowering.iterations import written_out
-from relift.compiler.lowering.stages import stages_of
+from relift.compiler.lowering.stages import OUT, stages_of
 from relift.compiler.meaning.indexed import indexed_lengths
 from relift.compiler.meaning.judge import Finding, Judge, Stage, Verdict
+from relift.compiler.meaning.programs.parts import Parts
 from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.running.launch import Launch, Launched
 from relift.compiler.text.lexing import NotUnderstood
@@ -33,10 +34,9 @@ from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program, a_program
-from relift.semantics.patterns import Store
-from relift.semantics.syntax.binding import canonical, map_children
 from relift.semantics.syntax.sizes import Name, Size
-from relift.semantics.syntax.terms import Input, Lambda, Term
+from relift.semantics.syntax.terms import MakeTuple, Term
+from relift.semantics.syntax.types import Tuple
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _by_kernels(
     sizes = "all sizes" if compiled.plan.sizes else "these sizes"
 
     def whole(detail: str, verdict: Verdict = "unknown") -> Meaning:
-        names = [k.name for k in compiled.plan.kernels] or [program.name]
+        names = [k.name for k in compiled.plan.different] or [program.name]
         found = Finding(verdict, detail)
         return Meaning(
             program.name,
@@ -324,37 +324,37 @@ def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
             f"the program is computed by {len(stages)} kernels, the launch has {len(plan.kernels)}",
             place="",
         )
-    parts: dict[str, Term] = {}
+    parts = Parts()
     for stage in stages:
-        parts[stage.result] = _put_back(stage.body, parts)
-    if canonical(_nowhere(parts["out"])) != canonical(_nowhere(program.body)):
+        parts.held[stage.result] = parts.value(stage.body)
+    written = _written(program, plan)
+    whole = tuple(parts.held[name] for name in written if name in parts.held)
+    one = whole[0] if len(whole) == 1 else MakeTuple(whole, program.body.type)
+    parts.held.clear()
+    if one != parts.value(program.body):
         raise ReliftError("the parts of the program are not the program", place="")
     temporary = iter([b.name for b in plan.buffers if b.role == "temporary"])
-    found: list[tuple[Stage, str]] = []
+    found: dict[tuple[str, Term, tuple[str, ...]], tuple[Stage, str]] = {}
     for stage, k in zip(stages, plan.kernels, strict=True):
-        if stage is stages[-1]:
-            names = plan.result.buffers
-        else:
+        if stage.result not in written:
             wanted = buffers(stage.result, stage.body.type, "temporary")
-            names = tuple(name for _, name in zip(wanted, temporary, strict=False))
-        found.append((Stage(k, stage.body, tuple(names)), stage.result))
+            written[stage.result] = tuple(name for _, name in zip(wanted, temporary, strict=False))
+        names = written[stage.result]
+        # one that is launched again computes the same of the same buffers
+        found.setdefault((k.name, stage.body, names), (Stage(k, stage.body, names), stage.result))
+    return list(found.values())
+
+
+def _written(program: Program, plan: Launch) -> dict[str, tuple[str, ...]]:
+    """The buffers of the result, and of each of its parts, by what a stage calls them."""
+    found = {OUT: plan.result.buffers}
+    left = iter(plan.result.buffers)
+    for i, part in enumerate(
+        program.body.type.parts if isinstance(program.body.type, Tuple) else ()
+    ):
+        name = f"{OUT}_{i}"
+        found[name] = tuple(b for _, b in zip(buffers(name, part, "output"), left, strict=False))
     return found
-
-
-def _put_back(t: Term, parts: Mapping[str, Term]) -> Term:
-    """A term in which the results of other kernels are what they compute."""
-    if isinstance(t, Input) and t.name in parts:
-        return parts[t.name]
-    return map_children(
-        t, lambda u: _put_back(u, parts), lambda f: Lambda(f.parameters, _put_back(f.body, parts))
-    )
-
-
-def _nowhere(t: Term) -> Term:
-    """A term without words on where it is stored."""
-    if isinstance(t, Store):
-        return _nowhere(t.xs)
-    return map_children(t, _nowhere, lambda f: Lambda(f.parameters, _nowhere(f.body)))
 
 
 def _as_the_program_means(claim: Claim, k: KernelMeaning) -> Claim:

@@ -27,7 +27,7 @@ def of_compiled(kernels: Compiled) -> list[Block]:
     found = kernels.certificates
     launched = tuple(
         (k.name, " x ".join(map(str, k.total)), " x ".join(map(str, k.local)))
-        for k in kernels.plan.kernels
+        for k in kernels.plan.different
     )
     return [
         Title(f"Kernels of {kernels.plan.program}"),

@@ -146,6 +146,11 @@ class Launch:
         default_factory=dict, init=False, compare=False, repr=False
     )
 
+    @property
+    def different(self) -> tuple[Kernel, ...]:
+        """Its kernels, each once: those of an iteration are launched again and again."""
+        return tuple(dict.fromkeys(self.kernels))
+
     def too_large(self, local_bytes: int, group: int, device: str) -> str | None:
         """What a kernel needs more of than the device has, whose groups have so many bytes and work-items at most.
 
@@ -156,7 +161,7 @@ class Launch:
         >>> compile(twice).plan.too_large(128, 64, "a small device")
         'twice_1 needs 256 bytes of local memory, a small device has 128; take smaller tiles'
         """
-        for kernel in self.kernels:
+        for kernel in self.different:
             for wanted, limit, what in (
                 (kernel.local_bytes, local_bytes, "bytes of local memory"),
                 (prod(kernel.local), group, "work-items in a group"),
@@ -203,12 +208,13 @@ class Launch:
         if (before := self._known.get(at)) is not None:
             return before
         known = {name: Size.of(value) for name, value in values.items()}
+        kernels = {k: k.at(values, self.program) for k in self.different}
         found = Launch(
             self.program,
             tuple(replace(p, type=substituted(p.type, known)) for p in self.parameters),
             replace(self.result, type=substituted(self.result.type, known)),
             tuple(replace(b, cells=Size.of(b.cells.evaluate(values))) for b in self.buffers),
-            tuple(k.at(values, self.program) for k in self.kernels),
+            tuple(kernels[k] for k in self.kernels),
         )
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()

@@ -8,7 +8,7 @@ from typing import ClassVar
 from relift.device import DeviceDescription
 from relift.display.displayed import Displayed
 from relift.egraph.cost.kernel import Kernel, bytes_of
-from relift.egraph.cost.walk import Walk
+from relift.egraph.cost.repeated import launched
 from relift.semantics.indices.stored import inputs, stored
 from relift.semantics.indices.views import memories_of
 from relift.semantics.language.programs import Program
@@ -59,8 +59,7 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 
     Raises `Unsupported` for a term that computes where only a layout can stand.
     """
-    environment = inputs(*program.parameters)
-    kernels = Walk(device, environment).kernels(program.body, environment)
+    kernels = launched(program.body, inputs(*program.parameters), device)
     launch = device.launch_seconds * len(kernels)
     compute = sum(k.seconds(device) for k in kernels)
     moved = sum(k.bytes for k in kernels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypeGuard
@@ -88,10 +88,12 @@ class Walk:
         self._ahead = False
         """Whether a step of a fold fills local memory for the next one."""
 
-    def kernels(self, t: terms.Term, environment: Environment) -> list[Kernel]:
-        """What the kernels of a term come to."""
-        with self._meter.kernel(self._members(t)):
-            self._result("out", t, environment)
+    def kernels(self, results: Sequence[terms.Term], environment: Environment) -> list[Kernel]:
+        """What the kernels of some results come to; one that another one stores has none of its own."""
+        for t in results:
+            if t not in self._buffers:
+                with self._meter.kernel(self._members(t)):
+                    self._buffers[t] = self._result("out", t, environment)
         return self._meter.finished
 
     # ---- who computes

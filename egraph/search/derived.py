@@ -5,7 +5,7 @@ Most proposals are never asked how they were derived, so these are what a propos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,15 +18,26 @@ from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal, in_rounds
-from relift.egraph.search.starts.staged import Kernel, body_in_names_of, in_names_of, together
+from relift.egraph.search.starts.iterated import Iterated, copied_by_steps
+from relift.egraph.search.starts.staged import (
+    Kernel,
+    body_in_names_of,
+    choices,
+    in_names_of,
+    together,
+)
 from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array
+
+ALTERNATIVES = 4
+"""So many proposals of each part of a program are tried."""
 
 
 def after(source: Program, reached: Derivation, tactic: Tactic) -> Derivation:
@@ -35,15 +46,22 @@ def after(source: Program, reached: Derivation, tactic: Tactic) -> Derivation:
     return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
 
 
-def with_copies(layout: Derivation) -> Derivation:
-    """What only rearranges, with a copy of every element: there is nothing else to lower."""
+def with_copies(layout: Derivation, places: Position = ()) -> Derivation:
+    """What only rearranges at a place, with a copy of every element: there is nothing else to lower."""
     t, steps = layout.result, list(layout.steps)
-    inner, places = t.type, tuple[str, ...]()
+    inner = term_at(t, places).type
     while isinstance(inner, Array):
         t, substitution = apply_rule(RULES["insert_copy"], t, places)
         steps.append(Step("insert_copy", "forward", places, substitution))
         places, inner = (*places, "f"), inner.element
     return replace(layout, steps=tuple(steps), result=t)
+
+
+def with_copies_by_steps(start: Derivation) -> Derivation:
+    """A program in which a step of an iteration copies the arrays that it hands on, where they are results."""
+    for place in copied_by_steps(start.result):
+        start = with_copies(start, place)
+    return start
 
 
 def extracted(
@@ -82,9 +100,31 @@ class Explanations:
         return lowered_as(reached, candidate)
 
 
+def combined(
+    source: Program,
+    device: DeviceDescription,
+    ranked: Sequence[Sequence[Proposal]],
+    low: Callable[[Sequence[Term]], Term],
+    derived: Callable[[Sequence[Proposal]], Derivation],
+) -> Iterator[Proposal]:
+    """The best that was found for each part of a program, and for one of them what comes next, as one program."""
+    if not all(ranked):
+        return
+    for choice in choices([len(part) for part in ranked], ALTERNATIVES):
+        chosen = [part[i] for i, part in zip(choice, ranked, strict=True)]
+        whole = replace(source, body=low([each.low.body for each in chosen]))
+        with suppress(Unsupported):
+            yield Proposal(estimate(whole, device), whole, partial(derived, chosen))
+
+
 def joined(parted: Derivation, kernels: Sequence[Kernel], chosen: Sequence[Proposal]) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of its kernels."""
     return together(parted, kernels, [each.derive() for each in chosen])
+
+
+def of_iteration(cut: Iterated, start: Derivation, chosen: Sequence[Proposal]) -> Derivation:
+    """That of a whole, with the proposal that was chosen for each of the programs of an iteration."""
+    return cut.derivation(start, [each.derive() for each in chosen])
 
 
 def of_shape(program: Program, proposal: Proposal) -> Proposal:

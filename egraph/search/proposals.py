@@ -30,13 +30,17 @@ from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.derived import (
+    ALTERNATIVES,
     Explanations,
     after,
+    combined,
     extracted,
     joined,
+    of_iteration,
     of_shape,
     same,
     with_copies,
+    with_copies_by_steps,
 )
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.by_shape import folded_whole, planned
@@ -48,8 +52,9 @@ from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStat
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, promising
+from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, lowered, shape_of
+from relift.egraph.search.starts.staged import Kernel, kernels_of, lowered, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -80,10 +85,6 @@ STAGES: tuple[Stage, ...] = (
         3,
     ),
 )  # fmt: skip
-
-
-_ALTERNATIVES = 4
-"""So many proposals of each kernel of a program are tried."""
 
 
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
@@ -124,8 +125,13 @@ class Proposals:
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
+        grown, iterations = self._iterated()
+        if iterations and not self.strategies:
+            written = self.as_written()
+            if min(map(_rank, iterations)) <= min(map(_rank, written), default=(math.inf, 0)):
+                return grown, _ranked([*iterations, *written])
         forms = self.forms()
-        found = [each for form in forms for each in form.proposals]
+        found = [*iterations, *(each for form in forms for each in form.proposals)]
         if not is_near(forms[0], forms):
             rows = self._of_rows()
             found += rows
@@ -143,11 +149,10 @@ class Proposals:
             (number, partial(task._gone, way))
             for number, task in enumerate(tasks)
             if alike[number] == number
-            for way in (task._searches() if task is self else task._ways_of_a_kernel())
+            for way in (task.searches() if task is self else _ways_of_a_kernel(task))
         ]
-        shared = list(itertools.chain(*(task._shared() for task in (self, *tasks))))
+        shared = list(itertools.chain(*(_shared(task) for task in (self, *tasks))))
         done = in_order([job for _, job in jobs], self.workers, shared, self.progress)
-        grown = NOTHING
         outcomes: list[list[Proposal]] = [[] for _ in tasks]
         for (number, _), (more, proposals) in zip(jobs, done, strict=True):
             grown = grown.and_then(more)
@@ -157,6 +162,23 @@ class Proposals:
         for form, kernels in chains:
             found += self._together(form.parted, kernels, [next(each) for _ in kernels])
         return grown, _ranked(found)
+
+    def _iterated(self) -> Outcome:
+        """The best that is found for the programs of an iteration, each searched for itself, as one program."""
+        start = with_copies_by_steps(self.prepared())
+        cut = iterated(replace(self.source, body=start.result))
+        if cut is None:
+            return NOTHING, []
+        grown, ranked = NOTHING, list[list[Proposal]]()
+        for program in cut.programs:
+            refused = cut.refused(program, self.refused)
+            task = replace(self, program=program, sizes={}, strategies=(), refused=refused)
+            more, proposals = task.all()
+            grown = grown.and_then(more)
+            ranked.append(best_of(proposals, refused))
+        derived = partial(of_iteration, cut, start)
+        found = combined(self.source, self.device, ranked, cut.low, derived)
+        return grown, _ranked(list(found))
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
@@ -172,28 +194,15 @@ class Proposals:
         """The same task for one kernel."""
         return replace(self, program=kernel.program, sizes={}, strategies=())
 
-    def _ways_of_a_kernel(self) -> list[_Way]:
-        """The floor, and where a kernel takes longer than to launch it, the rest."""
-        least = min((each.cost.seconds for each in self.as_written()), default=math.inf)
-        worth = least > 2 * self.device.launch_seconds
-        return [_written, *(self._searches() if worth else [])]
-
     def _together(
         self, parted: Derivation, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
         ranked = [best_of(part, self.refused) for part in parts]
-        if not all(ranked):
-            return
-        for choice in choices([len(part) for part in ranked], _ALTERNATIVES):
-            chosen = [part[i] for i, part in zip(choice, ranked, strict=True)]
-            body = lowered(kernels, [each.low.body for each in chosen])
-            low = replace(self.source, body=body)
-            with suppress(Unsupported):
-                cost = estimate(low, self.device)
-                yield Proposal(cost, low, partial(joined, parted, kernels, chosen))
+        low, derived = partial(lowered, kernels), partial(joined, parted, kernels)
+        return combined(self.source, self.device, ranked, low, derived)
 
-    def _searches(self) -> list[_Way]:
+    def searches(self) -> list[_Way]:
         """The ways to proposals beside the floor."""
         own = self.admitted.own
         starts = (
@@ -222,14 +231,6 @@ class Proposals:
         with suppress(NoMatch):
             return NOTHING, self.derived(tactic)
         return NOTHING, []
-
-    def _shared(self) -> list[object]:
-        """What refers to functions, in whatever the search comes to."""
-        rules = self.admitted.rules
-        sides = (side for rule in rules.values() for side in (rule.left, rule.right))
-        terms = (self.program.body, self.source.body, *sides)
-        used = (value for t in terms for value in names_used(t).values())
-        return [self.program, self.program.reference, RULES, rules, *rules.values(), *used]
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
@@ -401,7 +402,7 @@ def best_of(
     found: list[Proposal] = []
     seen: set[Term] = set()
     for proposal in _ranked(proposals):
-        if len(found) == _ALTERNATIVES:
+        if len(found) == ALTERNATIVES:
             break
         if (key := canonical(proposal.low.body)) not in seen:
             seen.add(key)
@@ -410,8 +411,12 @@ def best_of(
     return found
 
 
+def _rank(proposal: Proposal) -> tuple[float, int]:
+    return proposal.rank
+
+
 def _ranked(found: Sequence[Proposal]) -> list[Proposal]:
-    return sorted(found, key=lambda proposal: proposal.rank)
+    return sorted(found, key=_rank)
 
 
 def _alike(tasks: Sequence[Proposals], whole: int) -> list[int]:
@@ -430,6 +435,22 @@ def _for_all(
             yield outcomes[number]
         else:
             yield [of_shape(task.source, found) for found in outcomes[searched]]
+
+
+def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
+    """The floor, and where a kernel takes longer than to launch it, the rest."""
+    least = min((each.cost.seconds for each in task.as_written()), default=math.inf)
+    worth = least > 2 * task.device.launch_seconds
+    return [_written, *(task.searches() if worth else [])]
+
+
+def _shared(task: Proposals) -> list[object]:
+    """What refers to functions, in whatever the search comes to."""
+    rules = task.admitted.rules
+    sides = (side for rule in rules.values() for side in (rule.left, rule.right))
+    terms = (task.program.body, task.source.body, *sides)
+    used = (value for t in terms for value in names_used(t).values())
+    return [task.program, task.program.reference, RULES, rules, *rules.values(), *used]
 
 
 def _written(task: Proposals) -> Outcome:

@@ -60,7 +60,8 @@ class OpenCLSession(Session):
             source = OpenCL().source(without_halves(tree))
         source = for_device(source, self.device)
         program = (build if apart else build_here)(self._queue.context, source, options)
-        self._kernels = [_kernel(program, k, plan, device) for k in plan.kernels]
+        built = {k: _kernel(program, k, plan, device) for k in plan.different}
+        self._kernels = [built[k] for k in plan.kernels]
 
     @property
     def device(self) -> Device:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
 from relift.semantics.indices.views import is_layout
@@ -115,7 +116,7 @@ def together(
     values: dict[str, Term] = {}
     for kernel in kernels:
         if kernel.result:
-            values[kernel.result] = to_global(_filled(kernel.program.body, values))
+            values[kernel.result] = to_global(filled(kernel.program.body, values))
     t, steps = whole.result, list(whole.steps)
     for kernel, derivation in reversed(list(zip(kernels, found, strict=True))):
         terms = derivation.replay(RULES)
@@ -123,7 +124,7 @@ def together(
         if kernel.result:
             places = [(*place, "xs") for place in places_of(t, values[kernel.result])]
         for place in places:
-            again, t = _done_again(derivation, terms, t, place, values)
+            again, t = done_again(derivation, terms, t, place, values)
             steps += again
     return replace(whole, steps=tuple(steps), result=t)
 
@@ -133,7 +134,7 @@ def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
     stored: dict[str, Term] = {}
     results: list[Term] = []
     for kernel, t in zip(kernels, found, strict=True):
-        body = _filled(t, stored)
+        body = filled(t, stored)
         if kernel.result:
             stored[kernel.result] = to_global(body)
         else:
@@ -143,31 +144,51 @@ def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
     return MakeTuple(tuple(results), Tuple(tuple(t.type for t in results)))
 
 
-def _done_again(
+def done_again(
     found: Derivation,
     terms: Sequence[Term],
     t: Term,
     place: Position,
     stored: Mapping[str, Term],
+    parts: Mapping[str, str] | None = None,
 ) -> tuple[list[Step], Term]:
-    """The steps of a derivation, which went through these terms, at a place of another one; and what that becomes."""
+    """The steps of a derivation, which went through these terms, at a place of another one; and what that becomes.
+
+    What is one of several results there may be another one here: `parts` says which.
+    """
     steps: list[Step] = []
     for before, step in zip(terms, found.steps, strict=False):
-        moved = _moved(step, before, term_at(t, place), stored)
-        steps.append(replace(moved, position=(*place, *step.position)))
+        below = step.position
+        if parts is not None:
+            if not below:
+                raise NoMatch("a step of all results together, of which here there are more")
+            below = (parts[below[0]], *below[1:])
+        moved = _moved(step, before, term_at(t, place), below, stored)
+        steps.append(replace(moved, position=(*place, *below)))
         t = replayed(steps[-1], t, RULES, found.policy)
     return steps, t
 
 
-def _moved(step: Step, before: Term, here: Term, stored: Mapping[str, Term]) -> Step:
-    """A step of a kernel's derivation, made of the term `before`, as one of `here`, which may name variables otherwise."""
-    theirs, ours = binders_at(before, step.position), binders_at(here, step.position)
+def _moved(
+    step: Step, before: Term, here: Term, below: Position, stored: Mapping[str, Term]
+) -> Step:
+    """A step of a kernel's derivation, made of the term `before`, as one `below` a place, which may name variables otherwise."""
+    theirs, ours = binders_at(before, step.position), binders_at(here, below)
     renamed = {x.name: y for x, y in zip(theirs, ours, strict=True)}
     functions = {
-        name: _renamed(Lambda(f.parameters, _filled(f.body, stored)), renamed)
+        name: _renamed(_function(f, stored), renamed)
         for name, f in step.substitution.functions.items()
     }
     return replace(step, substitution=replace(step.substitution, functions=functions))
+
+
+def _function(f: Lambda, values: Mapping[str, Term]) -> Lambda:
+    """A function with what its inputs stand for, whose parameters are called otherwise than the variables of these."""
+    free = frozenset[str]().union(*map(free_variables, values.values()))
+    taken = free | free_variables(f.body) | {x.name for x in f.parameters}
+    names = {x.name: Var(unused(x.name, taken), x.type) for x in f.parameters if x.name in free}
+    body = substitute(f.body, names)
+    return Lambda(tuple(names.get(x.name, x) for x in f.parameters), filled(body, values))
 
 
 def _renamed(f: Lambda, names: Mapping[str, Var]) -> Lambda:
@@ -183,12 +204,24 @@ def _renamed(f: Lambda, names: Mapping[str, Var]) -> Lambda:
     return Lambda(tuple(parameters), substitute(f.body, {**names, **own}))
 
 
-def _filled(t: Term, stored: Mapping[str, Term]) -> Term:
-    """A term of a kernel, with what its inputs stand for."""
+def filled(t: Term, values: Mapping[str, Term]) -> Term:
+    """A term of a kernel, with what its inputs stand for; no function there takes a variable of a value for its own."""
+    held: dict[str, Term] = {}
+    own: dict[str, Term] = {}
+    for name, value in values.items():
+        if free_variables(value):
+            place = Var(f"value of {name}", value.type)  # what nothing is called
+            held[name], own[place.name] = place, value
+        else:
+            held[name] = value
+    return substitute(_filled(t, held), own)
+
+
+def _filled(t: Term, values: Mapping[str, Term]) -> Term:
     if isinstance(t, Input):
-        return stored.get(t.name, t)
+        return values.get(t.name, t)
     return map_children(
-        t, lambda u: _filled(u, stored), lambda f: Lambda(f.parameters, _filled(f.body, stored))
+        t, lambda u: _filled(u, values), lambda f: Lambda(f.parameters, _filled(f.body, values))
     )
 
 
@@ -207,21 +240,21 @@ def shape_of(program: Program) -> Term:
     (True, False)
     """
     names = {p.name: Input(f"input_{i}", p.type) for i, p in enumerate(program.parameters)}
-    return canonical(_filled(program.body, names))
+    return canonical(filled(program.body, names))
 
 
 def in_names_of(program: Program, found: Derivation) -> Derivation:
     """A derivation from a program of the same shape as one from this, whose inputs and variables have other names."""
     pairs = zip(found.program.parameters, program.parameters, strict=True)
     names: dict[str, Term] = {theirs.name: ours for theirs, ours in pairs}
-    steps, t = _done_again(found, found.replay(RULES), program.body, (), names)
+    steps, t = done_again(found, found.replay(RULES), program.body, (), names)
     return replace(found, origin=program, steps=tuple(steps), result=t)
 
 
 def body_in_names_of(program: Program, found: Program) -> Program:
     """A low-level program of one of the same shape as one of this."""
     pairs = zip(found.parameters, program.parameters, strict=True)
-    return replace(program, body=_filled(found.body, {p.name: q for p, q in pairs}))
+    return replace(program, body=filled(found.body, {p.name: q for p, q in pairs}))
 
 
 def choices(found: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:

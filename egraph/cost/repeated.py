@@ -1,0 +1,72 @@
+"""Iterations whose steps are kernels: what their kernels come to, each as often as it is launched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from relift.device import DeviceDescription
+from relift.egraph.cost.kernel import Kernel
+from relift.egraph.cost.walk import Walk
+from relift.semantics.indices.stored import inputs
+from relift.semantics.indices.views import Environment, is_layout
+from relift.semantics.patterns import Iterate, ToGlobal
+from relift.semantics.patterns.repeated import repeats_kernels
+from relift.semantics.syntax.binding import canonical, map_children, substitute
+from relift.semantics.syntax.terms import Input, Lambda, MakeTuple, Term, subterms
+
+
+def launched(t: Term, environment: Environment, device: DeviceDescription) -> list[Kernel]:
+    """What all kernels of a low-level term come to; raises `Unsupported` for a term that computes where it cannot.
+
+    >>> from relift import f32, iterate, map_glb
+    >>> from relift.device import preset
+    >>> from relift.egraph.cost.repeated import launched
+    >>> from relift.semantics.indices.stored import inputs
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32[8])
+    >>> len(launched(iterate(5, map_glb(0)(lambda v: v + v), x), inputs(x), preset("cpu")))
+    5
+    """
+    found: list[Kernel] = []
+    known: dict[Term, Input] = {}
+
+    def read(u: Term) -> Term:
+        if not repeats_kernels(u):
+            return map_children(u, read, lambda f: Lambda(f.parameters, read(f.body)))
+        if (key := canonical(u)) not in known:
+            known[key] = Input(f"iterated {len(environment.inputs)} {len(known)}", u.type)
+            found.extend(_of_iteration(u, known[key], environment, device))
+        return known[key]
+
+    rest = read(t)
+    if rest not in known.values():
+        views = {**environment.inputs, **inputs(*known.values()).inputs}
+        found += Walk(device, replace(environment, inputs=views)).kernels(
+            [rest], replace(environment, inputs=views)
+        )
+    return found
+
+
+def _of_iteration(
+    t: Iterate, state: Input, environment: Environment, device: DeviceDescription
+) -> list[Kernel]:
+    """The kernels of an iteration: of its first value, and those of a step, again and again."""
+    first = [k for part in _parts(t.x) for k in launched(part, environment, device)]
+    views = {**environment.inputs, **inputs(state).inputs}
+    inner = replace(environment, inputs=views)
+    (x,) = t.f.parameters
+    parts = sorted(
+        _parts(substitute(t.f.body, {x.name: state})), key=lambda u: sum(1 for _ in subterms(u))
+    )
+    if any(repeats_kernels(u) for part in parts for u, _ in subterms(part)):
+        step = [k for part in parts for k in launched(part, inner, device)]
+    else:  # one part may be stored for another one
+        step = Walk(device, inner).kernels(parts, inner)
+    return first + step * (t.m.constant or 0)
+
+
+def _parts(t: Term) -> list[Term]:
+    """What has kernels of its own: views have none."""
+    parts = t.parts if isinstance(t, MakeTuple) else (t,)
+    without = [part.xs if isinstance(part, ToGlobal) else part for part in parts]
+    return [part for part in without if not is_layout(part)]

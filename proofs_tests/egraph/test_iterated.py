@@ -1,0 +1,117 @@
+"""Iterations that are searched for one step: what is found for it is done in each."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.program import compile_program, is_parallel, refusal
+from relift.device import GPU
+from relift.egraph.search.derived import with_copies_by_steps
+from relift.egraph.search.optimize import optimize
+from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.proposals import Proposals
+from relift.egraph.search.starts.iterated import iterated, refused_in_parts
+from relift.rewrites.library import RULES
+from relift.semantics.language.coercion import as_term
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import f32
+
+N = 8
+
+
+def dot(x: Any, y: Any) -> Any:
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+
+@rl.program
+def power(a: rl.f32[N, N], x: rl.f32[N]) -> Any:
+    """A product, its norm, a scaling; the step calls its array as functions in it call theirs."""
+
+    def step(x: Any) -> Any:
+        y = rl.map(lambda row: dot(row, x), a)
+        norm = rl.sqrt(dot(y, y))
+        return rl.map(lambda x: x / norm, y)
+
+    return rl.map(lambda v: v * 2.0, rl.iterate(17, step, rl.map(lambda v: v + 1.0, x)))
+
+
+@rl.program
+def wave(x: rl.f32[N], y: rl.f32[N]) -> Any:
+    """A step hands on one of its arrays; both are results."""
+
+    def step(s: Any) -> Any:
+        return s[1], rl.map(lambda t: 0.5 * t[0] - 0.25 * t[1], rl.zip(s[1], s[0]))
+
+    return rl.iterate(20, step, (x, y))
+
+
+@rl.program
+def descent(b: rl.f32[N]) -> Any:
+    """A state of two arrays and a number, of which one array is asked for."""
+
+    def step(s: Any) -> Any:
+        x, r, rr = s[0], s[1], s[2]
+        new = rl.map(lambda v: v - 0.5 / (rr + 1.0) * v, r)
+        return rl.map(lambda t: t[0] + rr * t[1], rl.zip(x, r)), new, dot(new, new)
+
+    return rl.iterate(5, step, (rl.map(lambda v: v * 0.0, b), b, dot(b, b)))[0]
+
+
+@pytest.mark.parametrize("program", [power, wave, descent], ids=lambda p: p.name)
+def test_what_is_found_for_a_step_is_done_in_each(program: Program) -> None:
+    """The derivation of the whole replays to the program that runs, whose kernels are launched again, and is right."""
+    given = with_copies_by_steps(Proposals(program, {}, GPU).prepared())
+    cut = iterated(replace(program, body=given.result))
+    assert cut is not None
+    chosen = [_by_many(each) for each in cut.programs]
+
+    low = replace(program, body=cut.low([each.low.body for each in chosen]))
+    derivation = cut.derivation(given, [each.derive() for each in chosen])
+
+    assert canonical(derivation.replay(RULES)[-1]) == canonical(low.body)
+    launched = compile_program(low).plan
+    assert len(launched.kernels) > len(launched.different)
+    rng = np.random.default_rng(1)
+    shapes = [[N] * (len(str(p.type).split(","))) for p in program.parameters]
+    arguments = [rng.random(shape, dtype=np.float32) for shape in shapes]
+    got, wanted = rl.compile(low)(*arguments), program(*arguments)
+    np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-4)
+
+
+def _by_many(program: Program) -> Proposal:
+    """A program as it is written, by as many work-items as may do it."""
+    found = Proposals(program, {}, GPU).floor()
+    right = [each for each in found if refused_in_parts(refusal, each.low) is None]
+    return next((each for each in right if is_parallel(each.low)), right[0])
+
+
+def test_an_iteration_of_kernels_is_found() -> None:
+    """Fifty steps over an array that is long enough that one work-item should not do them."""
+    n = 4096
+    x = Input("x", f32[n])
+    program = Program(
+        "halved", (x,), as_term(rl.iterate(50, lambda y: rl.map(lambda v: v * 0.5, y), x))
+    )
+
+    found = optimize(program, {}, GPU, refused=refusal)
+
+    assert len(compile_program(found.term).plan.kernels) == 50
+    assert found.derivation.replay(RULES)[-1] == found.derivation.result
+
+
+def test_few_steps_on_little_are_those_of_one_work_item() -> None:
+    """What a kernel takes to be launched is more than all that it would do."""
+    x = Input("x", f32[2])
+    program = Program(
+        "halved", (x,), as_term(rl.iterate(50, lambda y: rl.map(lambda v: v * 0.5, y), x))
+    )
+    found = optimize(program, {}, GPU, refused=refusal)
+    assert len(compile_program(found.term).plan.kernels) == 1
