@@ -8,7 +8,7 @@ numbers      whole numbers that are not known, and symbols at such numbers
 programs     what a term is at an index
 kernels      a kernel's text, run on them: a work-group, or one work-item
 judge        what is written against the program, case by case, by `equality`; `witness` finds numbers at which they differ,
-             and `computed` has the values of symbols at numbers
+             and `computed` has the values of symbols at numbers, those of folds by `folds_in_python`
 evidence     all kernels of a program, with their certificates; `indexed` finds what must be in range
 subjects     what is validated, by name; `shown` is values as people read them
 """

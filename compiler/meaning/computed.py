@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.meaning.folds_in_python import FoldInPython, NotMade
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.validation.arithmetic import quotient
 from relift.compiler.validation.bits import ARGUMENTS, in_bits
@@ -20,6 +21,9 @@ from relift.semantics.syntax.types import SCALARS, boolean
 
 EFFORT = 300_000
 """Operations that may be computed for one choice of numbers."""
+
+AS_FAST = 12
+"""So many of those that are made for a fold count for one."""
 
 
 class GivenUp(Exception):
@@ -89,10 +93,13 @@ class Machine:
     """Values of symbols, at numbers for their atoms."""
 
     def __init__(self, numbers: Mapping[Atom, int], effort: int) -> None:
-        self.numbers, self.left = numbers, effort
+        self.numbers = numbers
+        self.left: float = effort
         self.cells: Mapping[str, Whole] = {}
         self.bound: dict[str, int] = {}
         self.accumulators: dict[tuple[int, int], Any] = {}
+        self.made: dict[Symbol, FoldInPython | None] = {}
+        """Folds as Python, for all who compute the same values."""
 
     def whole(self, x: Whole) -> int:
         """A number of indices."""
@@ -155,10 +162,7 @@ class Machine:
             case "open":
                 raise GivenUp
             case "cell":
-                name, place = x.args[0], self.whole(x.args[1])
-                if name in self.cells and not 0 <= place < self.whole(self.cells[name]):
-                    raise GivenUp
-                return number(self.drawn(name, place, kind))
+                return number(self._drawn_within(x.args[0], self.whole(x.args[1]), kind))
             case "real" | "whole":
                 return number(value_of(x))
             case "index":
@@ -197,7 +201,42 @@ class Machine:
             raise GivenUp
         return SCALAR_FUNCTIONS[name].meaning(*values)
 
+    def _drawn_within(self, name: str, place: int, kind: str) -> Any:
+        if name in self.cells and not 0 <= place < self.whole(self.cells[name]):
+            raise GivenUp
+        return self.drawn(name, place, kind)
+
     def _fold(self, x: Symbol) -> Any:
+        if x not in self.made:
+            try:
+                self.made[x] = FoldInPython(x)
+            except NotMade:
+                self.made[x] = None
+        made = self.made[x]
+        if made is None or self.accumulators:
+            return self._turn_by_turn(x)
+        begun = self.left
+        try:
+            return made.run(self, self._drawn_within, self._alone, self._atom, self._spend)
+        except (GivenUp, ZeroDivisionError) as error:
+            if isinstance(error, Exhausted):
+                raise
+            self.left = begun
+            return self._turn_by_turn(x)
+
+    def _spend(self, operations: int) -> None:
+        """So many operations, of those that are made for a fold."""
+        self.left -= operations / AS_FAST
+        if self.left < 0:
+            raise Exhausted
+
+    def _alone(self, x: Symbol, values: Sequence[Any]) -> Any:
+        """An operation on values; of a constant, itself."""
+        kind = "boolean" if x.type == "bool" else x.type
+        number = DTYPES[kind].type
+        return number(value_of(x)) if not values else self._applied(x, list(values), number)
+
+    def _turn_by_turn(self, x: Symbol) -> Any:
         trip, height, count = self.whole(x.args[0]), x.args[1], x.args[2]
         values = [self._value(v, {}) for v in x.args[3 : 3 + count]]
         nexts = x.args[3 + count :]

@@ -13,7 +13,7 @@ from relift.compiler.validation.symbols import COMMUTING, Symbol
 Question: TypeAlias = Generator[tuple[Any, Any], bool, bool]
 """What asks whether pairs are equal, and says whether its own is."""
 
-UNFOLDED = 64
+UNFOLDED = 256
 """A fold of so many turns is written out where it stands against something else."""
 
 _LOGIC = {"nonneg", "bitwise_and", "bitwise_or", "invert", "whole"}

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from relift.compiler.meaning.equality import Same
 from relift.compiler.meaning.kernels.group import Group, Way, needs_group, prepared
 from relift.compiler.meaning.kernels.memory import NotWrittenOut, Result, Write
+from relift.compiler.meaning.kernels.tables import AsTable
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
 from relift.compiler.meaning.numbers.domain import Values
@@ -106,6 +107,7 @@ class Judge:
     def _all_cases(self, unroll: int, way: Way, *, splits: bool = True) -> Finding:
         """What is found in all cases; before there are several, both sides may have what splits them as a condition."""
         written_out: frozenset[int] = frozenset()
+        tables: frozenset[str] = frozenset()
         waiting: list[tuple[tuple[Any, int], ...]] = [()]
         cells = cases = questions = symbols = 0
         strays: list[str] = []
@@ -114,7 +116,7 @@ class Judge:
             facts = waiting.pop()
             case: _Case | None = None
             try:
-                case = _Case(self, unroll, way, written_out, facts, splits=splits)
+                case = _Case(self, unroll, way, written_out, tables, facts, splits=splits)
                 case.run()
             except Split as split:
                 if splits and not facts and not cases:
@@ -125,6 +127,12 @@ class Judge:
                     return Finding("unknown", f"more than {MOST_CASES} cases: {split}")
                 number = _portable(split.number)
                 waiting += [(*facts, (number, 1)), (*facts, (number, -1))]
+                continue
+            except AsTable as error:
+                if error.name in tables:
+                    return Finding("unknown", str(error))
+                tables, written_out = tables | {error.name}, frozenset()
+                waiting, cells, cases = [()], 0, 0
                 continue
             except NotWrittenOut as error:
                 assert case is not None, "cannot happen: nothing was run"
@@ -173,6 +181,7 @@ class _Case:
         unroll: int,
         way: Way,
         written_out: frozenset[int],
+        tables: frozenset[str],
         facts: Sequence[Any],
         *,
         splits: bool,
@@ -192,7 +201,7 @@ class _Case:
         judge.notes += notes
         self.group = Group(
             self.algebra, self.arithmetic, judge.source, judge.launch, judge.stage.kernel,
-            self.sizes, unroll, written_out, way, opaque,
+            self.sizes, unroll, written_out, way, tables, opaque,
         )  # fmt: skip
         for _ in range(2):  # the second time with all ranges that facts narrow
             self.group.grid()
@@ -220,7 +229,7 @@ class _Case:
         for name, (t, names) in self.judge.inputs.items():
             inputs[name] = self._given(t, list(names), 0, buffers, name)
         outputs = {
-            name: Result(name, self.algebra, self.group.loops.inside)
+            name: Result(name, self.algebra, self.group.loops.inside, self.group.loops.table)
             for name in self.judge.stage.outputs
         }
 
@@ -235,7 +244,7 @@ class _Case:
         self.written = {name for name, result in outputs.items() if result.writes}
         for component, name in enumerate(self.judge.stage.outputs):
             shape, scalar, look = _component(self.judge.stage.body.type, component, term)
-            for w in outputs[name].writes:
+            for w in outputs[name].last():
                 wanted = look(meaning, self._unflattened(w.place, shape))
                 self._compare(f"{name}[{w.place}]", wanted, w, scalar)
                 self.cells += 1

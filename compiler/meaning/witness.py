@@ -27,6 +27,7 @@ from relift.compiler.meaning.computed import (
     Rough,
     Zeros,
 )
+from relift.compiler.meaning.folds_in_python import FoldInPython
 from relift.compiler.meaning.kernels.memory import Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
@@ -36,6 +37,9 @@ from relift.compiler.validation.validate import Apart, Report
 
 CHOICES = 12
 """Choices of numbers of groups, turns and sizes that are tried."""
+
+ALL_EFFORT = 4 * EFFORT
+"""Operations for all choices of numbers together."""
 
 MOST_EXHAUSTED = 2
 """So many choices may take more than that; where two do, folds are too long at all of them."""
@@ -59,11 +63,16 @@ def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str
     """
     generator, exhausted = random.Random(0), 0
     kinds = (Machine, Falling, Rising, Few, Edges, Rare, Zeros, Above, Below)
+    made: dict[Symbol, FoldInPython | None] = {}
+    left: float = ALL_EFFORT
     for attempt, kind in itertools.product(range(CHOICES), kinds):
         numbers = _numbers(algebra, found, attempt, generator)
         if numbers is None:
             continue
+        if left < 0:
+            return None
         machine = kind(numbers, EFFORT)
+        machine.made = made
         try:
             if not _in_case(algebra, machine):
                 continue
@@ -80,6 +89,8 @@ def witness(algebra: Folding, found: Differs, cells: Mapping[str, Whole]) -> str
             continue
         except (GivenUp, RecursionError):
             continue
+        finally:
+            left -= EFFORT - machine.left
         if value is None or not same_number(wanted, value):
             while len(item) > 1 and item[-1] == 0:
                 item.pop()

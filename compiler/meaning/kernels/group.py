@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.certificates.given import Misfit, given
-from relift.compiler.meaning.kernels.loops import Folded, Loops, waits
+from relift.compiler.meaning.kernels.loops import Folded, Loops, kind_of, waits
 from relift.compiler.meaning.kernels.memory import Array, Ghost, Given, InVectors, Own, Result
 from relift.compiler.meaning.kernels.shared import Slice, numbered
 from relift.compiler.meaning.numbers.algebra import Folding
@@ -61,6 +61,7 @@ class Group:
     unroll: int
     written_out: frozenset[int]
     way: Way
+    tables: frozenset[str] = frozenset()
     opaque: Mapping[str, Opaque] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,7 +69,10 @@ class Group:
         if self.kernel.name not in texts:
             raise Fault("launch", f"the source has no kernel {self.kernel.name}")
         self.text: KernelText = turned_back(texts[self.kernel.name])
-        self.loops = Loops(self.algebra, self.arithmetic, self.unroll, self.written_out, BUDGET)
+        self.loops = Loops(
+            self.algebra, self.arithmetic, self.unroll, self.written_out, BUDGET,
+            tables=self.tables,
+        )  # fmt: skip
         self.strays: list[str] = []
 
     def size(self, n: Size) -> Whole:
@@ -192,7 +196,15 @@ class Group:
             text = part.kernel()
             rest = translated(text, part.numbers)
         tiles = [
-            Own(a.name, self.algebra, [_open(a.type)] * a.cells, aligned=a.aligned, shared=True)
+            Own(
+                a.name,
+                self.algebra,
+                [_open(a.type)] * a.cells,
+                aligned=a.aligned,
+                shared=True,
+                kind=kind_of(a.type.scalar) if a.type.width == 1 else "",
+                table=self.loops.table,
+            )
             for a in kernel.local
         ]
         runs = [
@@ -204,7 +216,7 @@ class Group:
                 items[0].phase += 1
 
     def _private(self, name: str, cells: Sequence[Any], aligned: bool = True) -> Own:
-        return Own(name, self.algebra, cells, aligned=aligned)
+        return Own(name, self.algebra, cells, aligned=aligned, table=self.loops.table)
 
     def _arguments(
         self, at: Callable[[str], Callable[[Whole], Any]], outputs: Mapping[str, Result]
@@ -228,6 +240,10 @@ class Group:
                 value = at(b.name)(0)
                 found.append(self.arithmetic.held(value) if value.type == "bool" else value)
             elif b.name in outputs:
+                if outputs[b.name].table is not None and (
+                    waits(self.text.body) or q.type.width > 1
+                ):
+                    raise Undecided(f"{b.name}, which is written, is read")
                 if q.type.constant:
                     raise Undecided(f"{b.name} is read by the kernel that writes it")
                 found.append(_seen(outputs[b.name], q.type.width))

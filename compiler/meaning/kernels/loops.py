@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.meaning.kernels.memory import STALE, Own, Write
+from relift.compiler.meaning.kernels.memory import STALE, Ghost, Own, Result, Write
+from relift.compiler.meaning.kernels.tables import Table
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
-from relift.compiler.meaning.numbers.polynomials import Index
+from relift.compiler.meaning.numbers.lookups import Lookups
+from relift.compiler.meaning.numbers.polynomials import Atom, Index
 from relift.compiler.meaning.numbers.polynomials import Whole as Int
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS, INT, RANGES, common, plain
@@ -46,6 +48,17 @@ class Loops:
     progress: dict[int, Progress] = field(default_factory=dict)
     stale: set[Any] = field(default_factory=set)
     by_atom: dict[Any, int] = field(default_factory=dict)
+    tables: frozenset[str] = frozenset()
+    """Arrays that are updated where data say, by name."""
+
+    def __post_init__(self) -> None:
+        self.lookups = Lookups(self.algebra)
+
+    def table(self, name: str, base: Callable[[Int], Any]) -> Table | None:
+        """What has the cells of an array that is kept as a table; `base` are those that it began with."""
+        if name not in self.tables:
+            return None
+        return Table(name, self.lookups, self.arithmetic, base)
 
     def of(self, it: Item) -> Progress:
         """What a work-item is in the middle of."""
@@ -62,11 +75,12 @@ class Loops:
         start: Any,
         end: Any,
         step: Any,
-        local: Sequence[Any],
+        arrays: Sequence[tuple[Any, str]],
         moves: bool,
+        waits: bool,
     ) -> Turns:
-        """The turns of a loop of a work-item; one that moves pointers is written out."""
-        return Turns(self, it, loop, start, end, step, local, moves=moves)
+        """The turns of a loop of a work-item, which writes arrays; one that moves pointers is written out."""
+        return Turns(self, it, loop, start, end, step, arrays, moves=moves, waits=waits)
 
 
 class Turns:
@@ -80,9 +94,10 @@ class Turns:
         start: Any,
         end: Any,
         step: Any,
-        local: Sequence[Any],
+        arrays: Sequence[tuple[Any, str]],
         *,
         moves: bool,
+        waits: bool,
     ) -> None:
         self.loops, self.it, self.number = loops, it, number
         a, r = loops.algebra, loops.algebra.ranges
@@ -104,6 +119,10 @@ class Turns:
         self.written_out = moves or number in loops.written_out
         self.symbolic = self._is_symbolic()
         self.pending: list[Write] = []
+        self.inner: set[Atom] = set()
+        self.cells: dict[int, Callable[[], Symbol]] = {}
+        self.kept: list[Table] = []
+        self.local: list[Own] = []
         if not self.symbolic:
             return
         progress = loops.of(it)
@@ -111,13 +130,30 @@ class Turns:
         progress.entered[number] = nth + 1
         self.loop = self._opened(f"t{number}_{nth}")
         loops.by_atom[self.loop.atom] = number
+        for around in progress.loops:
+            around.inner.add(self.loop.atom)
+        for array, kind in arrays:
+            self._entered(array, kind, waits=waits)
         key = (number, nth)
         if key not in loops.stale:
             loops.stale.add(key)
-            for tile in local:
+            for tile in self.local:
                 _forget(tile)
-        self.local = local
-        self.key = key
+
+    def _entered(self, array: Any, kind: str, *, waits: bool) -> None:
+        """An array that is written in the loop, of the group or of the device."""
+        if isinstance(array, Own) and (array.table is None or waits):
+            self.local.append(array)
+        elif isinstance(array, Own) and isinstance(self.it, Ghost):
+            array.touched = self.it.phase
+        elif isinstance(array, Own | Result) and array.table is not None:
+            if waits:
+                raise Undecided(f"{array.name} is updated in a loop with a barrier")
+            self._keep(array.table, kind)
+
+    def _keep(self, table: Table, kind: str) -> None:
+        table.enter(self, kind)
+        self.kept.append(table)
 
     def _is_symbolic(self) -> bool:
         count = self.count
@@ -159,7 +195,10 @@ class Turns:
 
     def _held(self, value: Any, kind: str) -> Any:
         if isinstance(value, Own):
-            value.become([self._one(v, kind) for v in value.cells])
+            if value.table is not None:
+                self._keep(value.table, kind)
+            else:
+                value.become([self._one(v, kind) for v in value.cells])
             return value
         return self._one(value, kind)
 
@@ -178,14 +217,16 @@ class Turns:
         """The values of variables after all turns, where these are those after one."""
         flat: list[Any] = []
         for v, kind in zip(values, self.kinds, strict=True):
-            for cell in v.cells if isinstance(v, Own) else [v]:
+            for cell in _cells(v):
                 lanes = cell if isinstance(cell, tuple) else (cell,)
                 flat += [self._lifted(x, kind) for x in lanes]
         if self.joint is not None and any(
-            v is not held for v, held in zip(flat, self.loop.accumulators, strict=True)
+            v is not held for v, held in zip(flat, self.loop.accumulators, strict=False)
         ):
             raise Undecided("a loop in which work-items take turns carries a value")
-        self.loop.next = flat.__getitem__
+        self.loop.next = lambda k: flat[k] if k < len(flat) else self.cells[k]()
+        for table in self.kept:
+            table.leave()
         self._settle(flat)
         places = iter(range(len(flat)))
 
@@ -197,7 +238,8 @@ class Turns:
         found: list[Any] = []
         for v in values:
             if isinstance(v, Own):
-                v.become([after(cell) for cell in v.cells])
+                if v.table is None:
+                    v.become([after(cell) for cell in v.cells])
                 found.append(v)
             else:
                 found.append(after(v))
@@ -214,6 +256,13 @@ class Turns:
             if inner:
                 now = {s: self.loop.after(held[s], self.loop.turn) for s in inner}
                 w.value = a.substituted(w.value, {}, now, {})
+
+
+def _cells(v: Any) -> Sequence[Any]:
+    """What a loop carries of a variable from turn to turn; of a table, its cells are made when they are looked at."""
+    if not isinstance(v, Own):
+        return [v]
+    return v.cells if v.table is None else ()
 
 
 def _forget(tile: Own) -> None:
@@ -257,15 +306,17 @@ class Folded(Translator):
         carried = [w.find(name) for name in sorted(_assigned(loop.body)) if w.known(name)]
         private = [v for v in carried if v.kind == "value" or v.type.space.of_item]
         moves = any(v.kind == "pointer" for v in carried)
-        local = "".join(
-            v.python + ", " for v in carried if v.kind == "array" and v.type.space.of_group
+        arrays = "".join(
+            f"({v.python}, {kind_of(v.type.scalar)!r}), "
+            for v in carried
+            if v.kind == "array" and not v.type.space.of_item
         )
         names = "".join(v.python + ", " for v in private)
-        kinds = tuple(_kind(v.type.scalar) for v in private)
+        kinds = tuple(kind_of(v.type.scalar) for v in private)
         turns = w.fresh("turns")
         w.emit(
             depth,
-            f"{turns} = loops.turns(it, {number}, {start.text}, {end.text}, {step.text}, ({local}), {moves})",
+            f"{turns} = loops.turns(it, {number}, {start.text}, {end.text}, {step.text}, ({arrays}), {moves}, {waits(loop.body)})",
         )
         w.scopes.append({})
         name = w.fresh(loop.counter)
@@ -310,7 +361,7 @@ def _assigned(body: Sequence[tree.Statement]) -> set[str]:
     return found
 
 
-def _kind(scalar: str) -> str:
+def kind_of(scalar: str) -> str:
     """The type of symbols that a variable of C holds."""
     return FLOATS.get(scalar, "i64" if "long" in scalar else "i32")
 

@@ -13,8 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relift.compiler.meaning.kernels.tables import AsTable, Table
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole, linear_in, within
+from relift.compiler.meaning.numbers.ranges import Split
 from relift.compiler.validation.machine import Fault, Item, Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
 
@@ -136,24 +138,55 @@ class Write:
 
 
 class Result(Array):
-    """A buffer that the kernel writes, and does not read."""
+    """A buffer that the kernel writes; a work-item may read what it has written there itself, of a table."""
 
-    def __init__(self, name: str, algebra: Folding, loops: Callable[[Item], list[Any]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        algebra: Folding,
+        loops: Callable[[Item], list[Any]],
+        table: Callable[[str, Callable[[Whole], Any]], Table | None],
+    ) -> None:
         super().__init__(name, algebra, aligned=True)
         self.loops = loops
         self.writes: list[Write] = []
+        self.table = table(name, lambda i: OPEN)
 
     def load(self, it: Item, i: Any) -> Any:
-        """What is written is not read again, or this is beyond the method."""
-        raise Undecided(f"{self.name}, which is written, is read")
+        """What this work-item has written: where no two write one cell, nobody else has."""
+        if self.table is None:
+            raise AsTable(f"{self.name}, which is written, is read", self.name)
+        place = self.place(it, i)
+        value = self.table.at(place)
+        if value is OPEN:
+            raise Undecided(f"{self.name}[{place}] is read, which {it} may not have written")
+        return value
 
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Note a write."""
         loops = self.loops(it)
         written = Write(self.place(it, i), value, it, tuple(loops))
+        if self.table is not None:
+            self.table.store(written.place, value)
         self.writes.append(written)
         for loop in loops:
             loop.pending.append(written)
+
+    def last(self) -> list[Write]:
+        """What every cell holds in the end, of a table by the writes whose places no data choose.
+
+        That these write all cells is what a certificate says.
+        """
+        if self.table is None:
+            return self.writes
+        for w in self.writes:
+            if not isinstance(w.place, Index) or all(a.kind != "data" for a in within(w.place)):
+                w.value = self.table.at(w.place)
+        return [
+            w
+            for w in self.writes
+            if not isinstance(w.place, Index) or all(a.kind != "data" for a in within(w.place))
+        ]
 
 
 class Ghost(Item):
@@ -177,32 +210,68 @@ class Own(Array):
         *,
         aligned: bool = True,
         shared: bool = False,
+        kind: str = "",
+        table: Callable[[str, Callable[[Whole], Any]], Table | None] = lambda name, base: None,
     ) -> None:
         super().__init__(name, algebra, aligned=aligned)
         self.cells = list(cells)
-        self.shared = shared
-        self.touched = -1
+        self.shared, self.kind = shared, kind
+        self.touched, self.unseen = -1, 0
         self._known: dict[Any, Any] = {}
+        self.table = table(name, self._at_first)
 
     def become(self, cells: Sequence[Any]) -> None:
         """All cells, anew."""
         self.cells = list(cells)
         self._known.clear()
+        if self.table is not None:
+            self.table.top = None
 
     def load(self, it: Item, i: Any) -> Any:
         """The value of a cell, or what all that may be meant have in common."""
         if isinstance(it, Ghost) and self.touched == it.phase:
-            raise Undecided(f"{self.name} is read where work-items have just written it")
+            return self._not_seen()
         if i.__class__ is not int:
             i = self.place(it, i)
-            if i.__class__ is not int:
-                return self._common(it, i)
+        if self.table is not None:
+            return self._of_table(self.table, it, i)
+        return self._plain(it, i)
+
+    def _plain(self, it: Item, i: Whole) -> Any:
+        if isinstance(i, Index):
+            return self._common(it, i)
         if not 0 <= i < len(self.cells):
             raise Fault("bounds", f"{it} reads {self.name}[{i}] of {len(self.cells)}")
         value = self.cells[i]
         if value is STALE:
-            raise Undecided(f"{self.name}[{i}] is read in another turn than it was written in")
+            detail = f"{self.name}[{i}] is read in another turn than it was written in"
+            raise AsTable(detail, self.name)
         return value
+
+    def _not_seen(self) -> Any:
+        """What all have just written together, of which nothing is known: nothing but what they do there may need it."""
+        if not self.kind:
+            raise Undecided(f"{self.name} is read where work-items have just written it")
+        self.unseen += 1
+        name = self.algebra.whole(self.unseen, "i64")
+        return self.algebra.made(f"just written of {self.name}", self.kind, name)
+
+    def _of_table(self, table: Table, it: Item, i: Whole) -> Any:
+        """A cell of a table; where it is not known which, what all that may be meant have in common."""
+        if not isinstance(i, Index):
+            return table.at(i)
+        try:
+            return table.at(i)
+        except (Undecided, Split):
+            return self._common(it, i)
+
+    def _at_first(self, i: Whole) -> Any:
+        """What a cell of a table held when the table began."""
+        if not isinstance(i, Index) and not 0 <= i < len(self.cells):
+            raise Undecided(f"{self.name}[{i}] of {len(self.cells)}")
+        if isinstance(i, Index) and all(cell is OPEN for cell in self.cells):
+            return OPEN
+        return self._plain(Item(), i)
 
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell."""
@@ -210,7 +279,13 @@ class Own(Array):
             self.touched = it.phase
             return
         i = self.place(it, i)
+        if self.table is not None:
+            self.table.store(i, value)
+            self._known.clear()
+            return
         if i.__class__ is not int:
+            if any(a.kind == "data" for a in within(i)):
+                raise AsTable(f"{self.name} is written at {i}", self.name)
             raise self._not_written_out(f"{self.name} is written at {i}", i)
         if not 0 <= i < len(self.cells):
             raise Fault("bounds", f"{it} writes {self.name}[{i}] of {len(self.cells)}")
@@ -236,8 +311,10 @@ class Own(Array):
             steps[parts[0]] = [x + y for x, y in zip(step, (here, low, high), strict=True)]
             rest = parts[1]
         spans = [range(low, high + 1) for _, low, high in steps.values()]
-        if isinstance(rest, Index) or math.prod(map(len, spans)) > MOST_READ:
+        if isinstance(rest, Index):
             raise Undecided(f"{self.name} is read at {i}")
+        if math.prod(map(len, spans)) > MOST_READ:
+            raise self._not_written_out(f"{self.name} is read at {i}", i)
         points = list(itertools.product(*spans))
         values = [
             self.load(it, rest + sum(c * x for c, x in zip(steps, at, strict=True)))

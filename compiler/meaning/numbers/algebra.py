@@ -45,6 +45,10 @@ class Open(Algebra):
         key = ("cell", name, place, type_)
         return self._once(key, "cell", type_, (name, place))
 
+    def looked(self, name: str, path: Sequence[Whole], type_: str) -> Symbol:
+        """A cell of an array that a loop carries, at a place that turns differ in."""
+        return self._once(("looked", name, *path, type_), "looked", type_, (name, *path))
+
     def data_of(self, value: Index) -> Symbol | None:
         """The symbol that a number is, where it is that alone."""
         [(m, c), *more] = value.terms.items()
@@ -83,6 +87,27 @@ class Open(Algebra):
         """That a number is at least 0, not known."""
         return self._once(("nonneg", number), "nonneg", "bool", (number,))
 
+    def lt(self, x: Symbol, y: Symbol) -> Symbol:
+        """Whether x < y; of whole numbers with signs, that their difference is at least 1."""
+        found = self._ordered(x, y, 1)
+        return super().lt(x, y) if found is None else found
+
+    def le(self, x: Symbol, y: Symbol) -> Symbol:
+        """Whether x <= y."""
+        found = self._ordered(x, y, 0)
+        return super().le(x, y) if found is None else found
+
+    def _ordered(self, x: Symbol, y: Symbol, apart: int) -> Symbol | None:
+        if x is OPEN or y is OPEN or x.type not in BITS or y.type not in BITS:
+            return None
+        way = self.number(y) - self.number(x) - apart
+        if isinstance(way, Index):
+            if self.ranges.nonnegative(way):
+                way = 0
+            elif self.ranges.nonnegative(-1 - way):
+                way = -1
+        return self.condition(way) if isinstance(way, Index) else self.whole(way >= 0, "bool")
+
     def invert(self, x: Symbol) -> Symbol:
         """Not x; of a condition, the other."""
         if x.op == "nonneg":
@@ -107,6 +132,9 @@ class Open(Algebra):
             for y in self._below(x, known):
                 if y.op == "accumulator":
                     known[y] = frozenset([y])
+                    continue
+                if y.op == "looked":
+                    known[y] = frozenset([y]).union(*map(self.free, y.args[1:]))
                     continue
                 parts = [p for v in y.args if (p := self._free_of(v))]
                 known[y] = (
@@ -231,8 +259,10 @@ class Folding(Open):
         match y.op:
             case "cell":
                 return self.cell_at(args[0], args[1], y.type)
-            case "index":
+            case "index" | "whole":
                 return self.whole(args[0], y.type)
+            case "looked":
+                return self.looked(args[0], args[1:], y.type)
             case "nonneg":
                 low, high = self.ranges.interval(args[0])
                 if (low is not None and low >= 0) or (high is not None and high < 0):
@@ -382,11 +412,11 @@ class Loop:
         self.next: Callable[[int], Symbol] = lambda k: self.accumulators[k]
         self._shared: dict[Any, Any] = {}
 
-    def carried(self, first: Symbol, type_: str) -> Symbol:
-        """A value that a turn hands to the next; what stands for it in a turn."""
-        k = len(self.accumulators)
-        key = ("accumulator", self.name, k, type_)
-        found = self.algebra.accumulator(key, type_, (self.name, k))
+    def carried(self, first: Symbol, type_: str, of: str = "") -> Symbol:
+        """A value that a turn hands to the next; what stands for it in a turn, also as a cell `of` an array."""
+        k, name = len(self.accumulators), of or self.name
+        key = ("accumulator", name, k, type_)
+        found = self.algebra.accumulator(key, type_, (name, k))
         self.accumulators.append(found)
         self.firsts.append(first)
         self.places[found] = k

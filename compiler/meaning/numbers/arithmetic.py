@@ -16,7 +16,7 @@ from relift.compiler.meaning.numbers.ranges import Split, is_free
 from relift.compiler.text.c_types import FLOATS, RANGES
 from relift.compiler.validation.arithmetic import Arithmetic, Function, fitted, quotient, wrapped
 from relift.compiler.validation.machine import Fault, Item, Undecided
-from relift.compiler.validation.symbols import OPEN, Scalar, Symbol
+from relift.compiler.validation.symbols import BITS, OPEN, Scalar, Symbol
 
 
 def split_by(truth: Symbol) -> None:
@@ -37,6 +37,11 @@ class Indices(Arithmetic):
         """Whether a number surely lies in a type."""
         r = self.algebra.ranges
         low, high = RANGES[scalar]
+        data = self.algebra.data_of(x)
+        if data is not None and data.type in BITS:
+            half = 1 << (BITS[data.type] - 1)
+            if low <= -half and half - 1 <= high:
+                return True
         below, above = r.interval(x)
         bounds = r.below if high >= RANGES["int"][1] else ()
         if (below is None or below < low) and not (
@@ -111,14 +116,16 @@ class Indices(Arithmetic):
             return d == 0
         if r.nonnegative(d - 1) or r.nonnegative(-1 - d):
             return False
-        first, second = r.decided(d), r.decided(-d)
-        if first is True and second is True:
-            return True
+        return self.neither_below(d, -d)
+
+    def neither_below(self, x: Whole, y: Whole) -> Any:
+        """Whether neither of two numbers is below 0: a truth value, or a condition."""
+        first, second = map(self.algebra.ranges.decided, (x, y))
         if first is False or second is False:
             return False
-        a = self.algebra
-        held = [a.whole(1, "bool") if c is True else c for c in (first, second)]
-        return a.bits("and", held[0], held[1])
+        if first is True or second is True:
+            return second if first is True else first
+        return self.algebra.bits("and", first, second)
 
     def _of_wholes(self, operator: str, scalar: str) -> Function:
         plain = super()._of_wholes(operator, scalar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from relift.compiler.meaning.numbers.polynomials import Whole
+from relift.compiler.meaning.numbers.polynomials import Whole, linear_in
 from relift.compiler.text.c_types import RANGES
 
 if TYPE_CHECKING:
@@ -76,6 +76,15 @@ def _said_of(algebra: Open, x: Symbol, condition: Symbol, depth: int) -> Iterato
     if condition.op == "bitwise_and":
         for part in condition.args:
             yield from _said_of(algebra, x, part, depth)
+    if condition.op == "nonneg":
+        atom = algebra.ranges.atom("data", "", (x,))
+        parts = linear_in(condition.args[0], atom)
+        if parts is not None and parts[0] in (1, -1):
+            low, high = algebra.ranges.interval(parts[1])
+            if parts[0] == 1 and high is not None:
+                yield -high, None
+            if parts[0] == -1 and high is not None:
+                yield None, high
     if condition.op in ("le", "lt"):
         less, more = condition.args
         apart = 1 if condition.op == "lt" else 0

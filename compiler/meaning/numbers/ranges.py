@@ -223,8 +223,31 @@ class Proofs(Bounds):
             return number >= 0
         if self._by_ends(number, 12):
             return True
+        if not self.facts and self._is_below_somewhere(number):
+            return False
         high = self.interval(number)[1]
         return (high is None or high >= 0) and self._by_z3(number)
+
+    def _is_below_somewhere(self, number: Index) -> bool:
+        """Whether it is below 0 at some ends of its atoms, each of which may be any number between its own."""
+        total = 0
+        for m, c in number.terms.items():
+            if not m:
+                total += c
+                continue
+            [atom, *more] = m
+            if more or atom.kind in ("div", "mod", "min", "max"):
+                return False
+            low, high = self.low.get(atom), self.high.get(atom)
+            if isinstance(low, Index) or isinstance(high, Index):
+                return False
+            end = low if c > 0 else high
+            if end is None:
+                return True
+            if low is not None and high is not None and low > high:
+                return False
+            total += c * end
+        return total < 0
 
     def _by_z3(self, number: Index) -> bool:
         import z3

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relift.compiler.meaning.numbers.algebra import Loop
+from relift.compiler.meaning.numbers.lookups import Lookups
 from relift.compiler.meaning.numbers.polynomials import Index, Whole
 from relift.compiler.meaning.programs.indexing import Cells, Indexing
 from relift.compiler.validation.machine import Undecided
@@ -19,13 +21,21 @@ MOST_CARRIED = 40_000
 MOST_WRITTEN_OUT = 256
 """Turns of a fold that is written out because the program says so."""
 
+MOST_UPDATED = 64
+"""Indices that are data at which an array is updated at once."""
+
 MOST_STORED = 4096
 """Turns of a scan that are written out where it is looked at after a known number of them."""
+
+_APART = "a fold whose turns look at different cells of what it carries"
 
 
 @dataclass
 class Carrying(Indexing):
     """Reductions as folds."""
+
+    def __post_init__(self) -> None:
+        self.lookups = Lookups(self.algebra)
 
     def fold(
         self,
@@ -65,6 +75,30 @@ class Carrying(Indexing):
 
         return after
 
+    def updated(self, into: Any, ids: Any, xs: Any, m: Whole) -> Cells:
+        """An array with other cells at a few indices that are data: each is chosen where its index is the one asked for."""
+        if isinstance(m, Index) or m > MOST_UPDATED:
+            raise Undecided(f"scatter_indices of {m} elements, more than {MOST_UPDATED}")
+
+        def at(i: Whole) -> Any:
+            found = into(i)
+            for j in range(m):
+                place = self.within(ids(j), into.length)
+                here = self.values.arithmetic.order("==", place, i)
+                yes = partial(self._where_same, xs(j), place, i)
+                found = self.either(here, yes, lambda now=found: now)
+            return found
+
+        return Cells(into.length, at)
+
+    def _where_same(self, value: Any, x: Whole, y: Whole) -> Any:
+        """A value of any type where two numbers are equal."""
+        if isinstance(value, tuple):
+            return tuple([self._where_same(v, x, y) for v in value])
+        if isinstance(value, Cells):
+            return Cells(value.length, lambda i: self._where_same(value(i), x, y))
+        return self.lookups.where_same(value, x, y)
+
     def lazily(self, t: Type, path: tuple[Any, ...], at: Callable[[Any], Any]) -> Any:
         """A value of a type, whose scalars are what is at their places."""
         match t:
@@ -100,17 +134,20 @@ class _Carried:
         self.made: list[Any] = []
         self.following: dict[int, Symbol] = {}
         loop.next = self.next
+        self.name = term.lookups.named("fold", self.at)
 
     def at(self, path: tuple[Any, ...]) -> Symbol:
-        """A cell before a turn."""
+        """A cell before a turn; one that turns differ in is known where a condition says which it is."""
         if path not in self.cells:
+            kind = _kind(self.type, path)
+            if any(self._changes(a) for i in path for a in self.term.algebra.free(i)):
+                return self.term.algebra.looked(self.name, path, kind)
             if len(self.cells) >= MOST_CARRIED:
                 raise Undecided(f"a fold that carries more than {MOST_CARRIED} cells")
-            if any(self._changes(a) for i in path for a in self.term.algebra.free(i)):
-                raise Undecided("a fold whose turns look at different cells of what it carries")
-            first = self.term.lifted(_look(self.first, path), _kind(self.type, path))
+            first = self.term.lifted(_look(self.first, path), kind)
             self.paths.append(path)
-            self.cells[path] = self.loop.carried(first, _kind(self.type, path))
+            self.cells[path] = self.loop.carried(first, kind, self.name)
+            self.term.lookups.places[self.cells[path]] = (self.name, path)
         return self.cells[path]
 
     def _changes(self, part: Any) -> bool:
@@ -127,12 +164,18 @@ class _Carried:
                 self.made.append(self.f(held, self.xs(self.loop.turn)))
             path = self.paths[k]
             value = _look(self.made[0], path)
-            self.following[k] = self.term.lifted(value, _kind(self.type, path))
+            made = self.term.lifted(value, _kind(self.type, path))
+            if self.name in self.term.lookups.left_in(made):
+                raise Undecided(_APART)
+            self.following[k] = made
         return self.following[k]
 
     def after(self, path: tuple[Any, ...], turns: Whole) -> Symbol:
         """A cell after some turns."""
-        return self.loop.after(self.loop.places[self.at(path)], turns)
+        held = self.at(path)
+        if held not in self.loop.places:
+            raise Undecided(_APART)
+        return self.loop.after(self.loop.places[held], turns)
 
 
 def _holds_cells(t: Type) -> bool:

@@ -229,14 +229,13 @@ class Denotation(Carrying):
             case p.AtRuntime():
                 xs, n, i = data(t.xs), size("n"), self.algebra.number(plain(data(t.index)))
                 other = data(t.default)
-                return self.chosen(
-                    i,
-                    lambda: self.chosen(n - 1 - i, lambda: xs(i), lambda: other),
-                    lambda: other,
-                )
+                inside = self.values.arithmetic.neither_below(i, n - 1 - i)
+                return self.either(inside, lambda: xs(i), lambda: other)
             case p.GatherIndices():
                 xs, ids, n = data(t.xs), data(t.ids), size("n")
                 return Cells(ids.length, lambda i: xs(self.within(ids(i), n)))
+            case p.ScatterIndices():
+                return self.updated(data(t.into), data(t.ids), data(t.xs), size("m"))
             case p.ToGlobal() | p.ToLocal() | p.ToPrivate():
                 return data(t.xs)
             case _:

@@ -95,7 +95,10 @@ class Indexing:
 
     def chosen(self, number: Whole, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """One of two values of a type, by whether a number is at least 0."""
-        c = self.algebra.ranges.decided(number)
+        return self.either(self.algebra.ranges.decided(number), yes, no)
+
+    def either(self, c: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """One of two values of a type, by a truth value or a condition."""
         if c is True or c is False:
             return yes() if c else no()
         return self._either(c, yes, no)
