@@ -128,19 +128,12 @@ class Judge:
                 number = _portable(split.number)
                 waiting += [(*facts, (number, 1)), (*facts, (number, -1))]
                 continue
-            except AsTable as error:
-                if error.name in tables:
-                    return Finding("unknown", str(error))
-                tables, written_out = tables | {error.name}, frozenset()
-                waiting, cells, cases = [()], 0, 0
-                continue
-            except NotWrittenOut as error:
+            except (AsTable, NotWrittenOut) as error:
                 assert case is not None, "cannot happen: nothing was run"
-                loops = map(case.loops_of, error.atoms)
-                more = {number for number in loops if number is not None} - written_out
-                if not more:
+                found = case.otherwise(error, tables, written_out)
+                if found is None:
                     return Finding("unknown", str(error))
-                written_out |= more
+                tables, written_out = found
                 waiting, cells, cases = [()], 0, 0
                 continue
             except Differs as error:
@@ -211,9 +204,15 @@ class _Case:
                 if isinstance(n, Index) and not self.ranges.nonnegative(n):
                     self.ranges.assume(n)
 
-    def loops_of(self, atom: Any) -> int | None:
-        """The number of the loop whose turns an atom counts."""
-        return self.group.loops.by_atom.get(atom)
+    def otherwise(
+        self, error: AsTable | NotWrittenOut, tables: frozenset[str], written_out: frozenset[int]
+    ) -> tuple[frozenset[str], frozenset[int]] | None:
+        """The arrays to be kept as tables and the loops to be written out, where it is to be run again."""
+        if isinstance(error, AsTable):
+            return None if error.name in tables else (tables | {error.name}, frozenset())
+        loops = map(self.group.loops.by_atom.get, error.atoms)
+        more = {number for number in loops if number is not None} - written_out
+        return (tables, written_out | more) if more else None
 
     def lengths(self) -> dict[str, Whole]:
         """How many cells every array has that the kernel may read."""

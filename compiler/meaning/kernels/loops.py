@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +16,12 @@ from relift.compiler.meaning.numbers.polynomials import Atom, Index
 from relift.compiler.meaning.numbers.polynomials import Whole as Int
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS, INT, RANGES, common, plain
-from relift.compiler.validation.machine import Item, Undecided
+from relift.compiler.text.expressions import in_c
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.validation.machine import Fault, Item, Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol, TooLarge
 from relift.compiler.validation.translation.expressions import Expressions
-from relift.compiler.validation.translation.operators import as_type
+from relift.compiler.validation.translation.operators import as_int, as_type
 from relift.compiler.validation.translation.python import Code
 from relift.compiler.validation.translation.statements import Translator
 
@@ -298,6 +301,55 @@ class Folded(Translator):
         super().__post_init__()
         self.values = Comparisons(self.w, self.functions, self.opaque, self.limits, self.defined)
 
+    def _statement(self, statement: tree.Statement, depth: int) -> None:
+        if isinstance(statement, tree.Guard):
+            names = sorted(_assigned(statement.body))
+            if not waits(statement.body) and all(self._is_value(name) for name in names):
+                self._guarded(statement, names, depth)
+                return
+        super()._statement(statement, depth)
+
+    def _is_value(self, name: str) -> bool:
+        return bool(self.w.known(name)) and self.w.find(name).kind == "value"
+
+    def _guarded(self, guard: tree.Guard, names: Sequence[str], depth: int) -> None:
+        """Statements that only set variables: where data decide, these are chosen from what they are both ways."""
+        w = self.w
+        condition = self.values.value(guard.condition)
+        if condition.type.width > 1:
+            raise NotUnderstood(f"the condition {in_c(guard.condition)}")
+        asked, held = w.fresh("asked"), w.fresh("held")
+        values = "".join(w.find(name).python + ", " for name in names)
+        kinds = tuple(kind_of(w.find(name).type.scalar) for name in names)
+        w.environment |= {"maybe": _maybe, "merged": self._merged}
+        text = condition.text if condition.known else as_int(w, condition).text
+        w.emit(depth, f"{asked} = asked(it, {text})")
+        w.emit(depth, f"{held} = ({values})")
+        w.emit(depth, f"if {asked} is not False:")
+        w.emit(depth + 1, f"with maybe({asked}):")
+        self._block(guard.body, depth + 2)
+        if names:
+            w.emit(depth + 1, f"if {asked} is not True:")
+            w.emit(depth + 2, f"{values} = merged({asked}, ({values}), {held}, {kinds!r})")
+
+    def _merged(
+        self, c: Symbol, yes: Sequence[Any], no: Sequence[Any], kinds: Sequence[str]
+    ) -> tuple[Any, ...]:
+        """Values of variables after statements that may not be run."""
+        return tuple(
+            [self._either(c, x, y, kind) for x, y, kind in zip(yes, no, kinds, strict=True)]
+        )
+
+    def _either(self, c: Symbol, x: Any, y: Any, kind: str) -> Any:
+        if isinstance(x, tuple):
+            return tuple([self._either(c, p, q, kind) for p, q in zip(x, y, strict=True)])
+        if x is y:
+            return x
+        if x is OPEN or y is OPEN:
+            raise Undecided(f"a variable that is set where {c}")
+        a = self.arithmetic.algebra
+        return a.select(c, a.lift(x, kind), a.lift(y, kind))
+
     def _loop(self, loop: tree.Loop, depth: int) -> None:
         w, t = self.w, plain(loop.type)
         start = as_type(w, self.values.value(loop.start), t)
@@ -340,6 +392,17 @@ class Folded(Translator):
         else:
             w.emit(depth + 1, f"if {turns}.symbolic: {turns}.left(())")
         w.scopes.pop()
+
+
+@contextmanager
+def _maybe(asked: bool | Symbol) -> Generator[None, None, None]:
+    """Statements that may not be run: what they do wrong is known only where they are."""
+    try:
+        yield
+    except Fault as fault:
+        if asked is True:
+            raise
+        raise Undecided(f"where {asked}, {fault.detail}") from None
 
 
 def _assigned(body: Sequence[tree.Statement]) -> set[str]:

@@ -109,7 +109,7 @@ class Table:
         while layer is not None:
             match layer:
                 case Numbers(before, cells):
-                    if place.__class__ is int and place in cells:
+                    if not isinstance(place, Index) and place in cells:
                         return cells[place]
                     if isinstance(place, Index) and not all(self.apart(k, place) for k in cells):
                         raise Undecided(f"whether {self.name}[{place}] was written")
@@ -194,9 +194,11 @@ class Table:
         """The turn in which a write is at a place, or never; None where that is not known."""
         r, inside = self.algebra.ranges, loop.turns.loop
         parts = linear_in(w.place, inside.atom) if isinstance(w.place, Index) else None
-        if parts is None or not isinstance(parts[0], int) or parts[0] == 0:
+        if parts is None:
             return None
         step, rest = parts
+        if not isinstance(step, int) or step == 0:
+            return None
         way = place - rest if step > 0 else rest - place
         if loop.changes(rest) or loop.changes(place, but=inside.atom):
             return None

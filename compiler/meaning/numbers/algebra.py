@@ -97,6 +97,26 @@ class Open(Algebra):
         found = self._ordered(x, y, 0)
         return super().le(x, y) if found is None else found
 
+    def select(self, condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
+        """x where the condition holds, else y; one of two is asked as whether both others hold, and none twice.
+
+        >>> from relift.compiler.meaning.numbers.algebra import Folding
+        >>> from relift.compiler.meaning.numbers.ranges import Ranges
+        >>> a = Folding(Ranges(), 1000)
+        >>> p, q, x, y, z = (a.cell_at(name, 0, "bool") for name in "pqxyz")
+        >>> one, both = a.bits("or", a.invert(p), a.invert(q)), a.bits("and", p, q)
+        >>> a.select(one, x, a.select(both, y, z)) is a.select(both, y, x)
+        True
+        """
+        if condition.op == "bitwise_or" and condition.type == "bool":
+            neither = self.bits("and", *(self.invert(c) for c in condition.args))
+            return self.select(neither, y, x)
+        if x.op == "select" and x.args[0] is condition:
+            x = x.args[1]
+        if y.op == "select" and y.args[0] is condition:
+            y = y.args[2]
+        return super().select(condition, x, y)
+
     def _ordered(self, x: Symbol, y: Symbol, apart: int) -> Symbol | None:
         if x is OPEN or y is OPEN or x.type not in BITS or y.type not in BITS:
             return None

@@ -254,17 +254,24 @@ class Indices(Arithmetic):
 
     def decided(self, it: Item, c: Scalar) -> bool:
         """A condition of control flow, which must be known, or split into cases."""
+        found = self.asked(it, c)
+        if isinstance(found, Symbol):
+            raise Undecided(f"a branch depends on {c}")
+        return found
+
+    def asked(self, it: Item, c: Scalar) -> bool | Symbol:
+        """A condition of control flow: known, split into cases, or left to data."""
         if isinstance(c, Index):
             c = self.compared("!=", c, 0)
-        if isinstance(c, Symbol):
-            if c is OPEN:
-                raise Fault("initialised", f"{it} branches on what nothing was written to")
-            truth = self.algebra.truth(c)
-            if truth.op == "whole":
-                return bool(truth.args[0])
-            split_by(truth)
-            raise Undecided(f"a branch depends on {c}")
-        return bool(c)
+        if not isinstance(c, Symbol):
+            return bool(c)
+        if c is OPEN:
+            raise Fault("initialised", f"{it} branches on what nothing was written to")
+        truth = self.algebra.truth(c)
+        if truth.op == "whole":
+            return bool(truth.args[0])
+        split_by(truth)
+        return truth
 
     def moved(self, place: Any, by: Any) -> Any:
         """A place in an array, moved."""
@@ -277,7 +284,7 @@ class Indices(Arithmetic):
         """What the code of a kernel calls."""
         return {
             **super().environment,
-            "moved": self.moved, "moved_back": lambda p, by: self.moved(p, -self.algebra.number(by)),
+            "asked": self.asked, "moved": self.moved, "moved_back": lambda p, by: self.moved(p, -self.algebra.number(by)),
             "fitted": self.fitted, "wrapped": self.wrapped,
             "quotient": self.quotient, "compared": self.compared,
             "smallest": lambda x, y: self.algebra.ranges.extreme("min", x, y),

@@ -80,11 +80,9 @@ def _said_of(algebra: Open, x: Symbol, condition: Symbol, depth: int) -> Iterato
         atom = algebra.ranges.atom("data", "", (x,))
         parts = linear_in(condition.args[0], atom)
         if parts is not None and parts[0] in (1, -1):
-            low, high = algebra.ranges.interval(parts[1])
-            if parts[0] == 1 and high is not None:
-                yield -high, None
-            if parts[0] == -1 and high is not None:
-                yield None, high
+            most = algebra.ranges.interval(parts[1])[1]
+            if most is not None:
+                yield (-most, None) if parts[0] == 1 else (None, most)
     if condition.op in ("le", "lt"):
         less, more = condition.args
         apart = 1 if condition.op == "lt" else 0

@@ -10,7 +10,7 @@ from typing import Any
 from relift.compiler.meaning.numbers.algebra import Loop
 from relift.compiler.meaning.numbers.lookups import Lookups
 from relift.compiler.meaning.numbers.polynomials import Index, Whole
-from relift.compiler.meaning.programs.indexing import Cells, Indexing
+from relift.compiler.meaning.programs.indexing import Cells, Indexing, itself
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
@@ -86,7 +86,7 @@ class Carrying(Indexing):
                 place = self.within(ids(j), into.length)
                 here = self.values.arithmetic.order("==", place, i)
                 yes = partial(self._where_same, xs(j), place, i)
-                found = self.either(here, yes, lambda now=found: now)
+                found = self.either(here, yes, partial(itself, found))
             return found
 
         return Cells(into.length, at)

@@ -74,7 +74,7 @@ class Indexing:
             return row[i]
         found = row[-1]
         for k in range(len(row) - 2, -1, -1):
-            found = self.chosen(k - i, partial(row.__getitem__, k), partial(_itself, found))
+            found = self.chosen(k - i, partial(row.__getitem__, k), partial(itself, found))
         return found
 
     def windows(self, xs: Any, size: Whole, step: Whole, k: Whole) -> Cells:
@@ -107,7 +107,7 @@ class Indexing:
         x, y = yes(), no()
         if isinstance(x, tuple):
             return tuple(
-                self._either(c, partial(_itself, a), partial(_itself, b))
+                self._either(c, partial(itself, a), partial(itself, b))
                 for a, b in zip(x, y, strict=True)
             )
         if isinstance(x, Cells):
@@ -174,7 +174,8 @@ class Indexing:
         return found
 
 
-def _itself(x: Any) -> Any:
+def itself(x: Any) -> Any:
+    """What it is given."""
     return x
 
 

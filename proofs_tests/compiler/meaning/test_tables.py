@@ -64,11 +64,25 @@ def of_rows(m: int, n: int, bins: int) -> Program:
     return of_rows
 
 
+def of_labels(n: int, labels: int) -> Program:
+    """How often each label is there: labels that have no cell of a table are counted under a condition of data."""
+
+    @program
+    def of_labels(labels: i32[labels], keys: i32[n]):
+        def of(label):
+            return rl.reduce(rl.add, 0, rl.map(lambda k: rl.select(rl.equal(k, label), 1, 0), keys))
+
+        return rl.map(of, labels)
+
+    return of_labels
+
+
 CASES: dict[str, tuple[Program, Tactic]] = {
     "counts of work-items": (counts(1 << 20, 256), in_bins(16)),
     "sums of work-items": (sums(1 << 16, 100), in_bins(16)),
     "counts of groups": (counts(1 << 22, 64), in_bins(64, ROOM)),
     "an odd number": (counts(70_001, 300), in_bins(16, ROOM)),
+    "labels": (of_labels(1 << 16, 100), in_bins(16)),
     "rows": (of_rows(100, 1 << 12, 64), bins_of_each()),
 }
 
@@ -95,6 +109,7 @@ FAULTS = {
     "another condition": ("counts of work-items", "== v)", "!= v)"),
     "another beginning": ("counts of work-items", "] = 0;", "] = 1;"),
     "another condition of a group": ("an odd number", "== v)", "!= v)"),
+    "another way": ("labels", "found = acc;", "found = 0;"),
     "another sum": ("sums of work-items", "] + ", "] - "),
 }
 
