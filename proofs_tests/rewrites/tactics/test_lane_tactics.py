@@ -4,6 +4,7 @@
 # (the annotations of a program are sizes and types of the object language, not Python types)
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -92,6 +93,21 @@ def test_stencils_in_lanes_compute_the_same(
     """With any border, in two and three dimensions, also where no vector divides the columns."""
     program, sizes = stencil(axes, radius, border), {"n": 5, "m": columns}
     same(program, lowered(program, rows_in_lanes(WIDTH), sizes), sizes)
+
+
+@pytest.mark.parametrize("border", [rl.clamp, 0.5])
+def test_folded_windows_of_three_dimensions_are_read_as_vectors(border: Any) -> None:
+    """The rows of a plane are bordered below a transposition: their ends are apart from what needs no border all the same."""
+
+    @rl.program
+    def sums(grid: rl.f32[n, n, m]):
+        windows = rl.slide_nd((3, 3, 3), (1, 1, 1), rl.pad_nd((1, 1, 1), (1, 1, 1), border, grid))
+        return rl.map_nd(3, lambda w: rl.reduce(rl.add, 0.0, rl.join(rl.join(w))), windows)
+
+    sizes = {"n": 4, "m": 2 + 2 * WIDTH}
+    low = lowered(sums, strips_in_lanes(WIDTH, 2), sizes)
+    assert not re.search(r"\(float4\)\([^;]*grid\[", compile_program(low).source)
+    same(sums, low, sizes)
 
 
 @rl.program
@@ -200,6 +216,19 @@ def test_maps_in_lanes_compute_the_same(
 ) -> None:
     """Rows in the lanes of chunks, their columns copied before or not, tiles of a transposed array, and folds with rests."""
     same(program, lowered(program, tactic, sizes), sizes)
+
+
+@pytest.mark.parametrize(("steps", "written_out"), [(8, True), (16, False)])
+def test_strips_write_out_folds_that_keep_their_rows_in_registers(
+    steps: int, written_out: bool
+) -> None:
+    """Eight rows of sixteen numbers would be 128 values that every vector of columns reads again from the stack."""
+    found = derive(
+        load_program(str(ROOT / "examples/matmul.py")),
+        folds_in_strips(8, 8),
+        {"n": 8, "m": 16, "k": steps},
+    )
+    assert ("reduce_seq_to_unroll" in [step.rule for step in found.steps]) == written_out
 
 
 def test_lanes_are_for_what_they_divide() -> None:

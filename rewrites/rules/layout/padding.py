@@ -3,6 +3,7 @@
 pad l r b . map f               =  map f . pad l r b                     (b: clamp, mirror, wrap)
 map f . pad l r c               =  pad l r (f c) . map f                 (a constant c)
 pad l r cs . map (pad l' r' c)  =  map (pad l' r' c) . pad l r cs        (cs: rows of c)
+pad l r css . map p              =  map p . pad l r css                  (css: planes of c; p borders rows and columns by c)
 pad l r b . pad l' r' b         =  pad (l + l') (r + r') b               (b: clamp, a constant, open)
 pad 0 0 b                       =  id
 take n . drop l . pad l r b     =  id
@@ -61,7 +62,7 @@ from relift.semantics.language.vocabulary import (
 from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.types import vec
 
-left2, right2 = naturals("left2 right2")
+left2, right2, left3, right3 = naturals("left2 right2 left3 right3")
 Inner = Border.without("mirror", "wrap")
 
 # ---- maps
@@ -86,6 +87,20 @@ def pad_constant_rows(c: A, xss: A[m, n]):
     return (
         pad(left, right, repeat(left2 + n + right2, c), rows),
         map(lambda xs: pad(left2, right2, c, xs), pad(left, right, repeat(n, c), xss)),
+    )
+
+
+@rule(source="RISE padEmptyBeforeMap, at the constant border of a volume")
+def pad_constant_planes(c: A, xsss: A[k, m, n]):
+    """Planes of a constant around planes whose rows and columns have a border of it are bordered as all others are."""
+
+    def plane(xss):
+        return map(lambda xs: pad(left3, right3, c, xs), pad(left2, right2, repeat(n, c), xss))
+
+    rows = repeat(left3 + n + right3, c)
+    return (
+        pad(left, right, repeat(left2 + m + right2, rows), map(plane, xsss)),
+        map(plane, pad(left, right, repeat(m, repeat(n, c)), xsss)),
     )
 
 

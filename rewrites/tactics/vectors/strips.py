@@ -33,7 +33,6 @@ from relift.rewrites.tactics.vectors import lanes
 from relift.semantics.patterns import Map, Slide
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import dimensions
 
 
 def strips_in_lanes(width: int, down: int) -> Tactic:
@@ -56,8 +55,8 @@ def strips_in_lanes(width: int, down: int) -> Tactic:
             raise NoMatch("rows are maps in maps")
         if not _overlap(term_at(t, ("f",) * (depth - 2))):
             raise NoMatch("no windows of neighbouring rows overlap")
-        at = lanes.borders_apart()(at, place)
-        return lanes.in_parts(_part(width, down))(at, place)
+        lines = lanes.around(depth - 2, _part(width, down))
+        return then(lanes.borders_apart(), lanes.in_parts(lines))(at, place)
 
     return tactic
 
@@ -65,7 +64,10 @@ def strips_in_lanes(width: int, down: int) -> Tactic:
 def folds_in_strips(width: int, down: int) -> Tactic:
     """Nested maps, the inner of which fold for each pair of a row and a column, by `down` rows: for nests that no blocks divide.
 
-    A work-item folds vectors of `width` columns, and narrower ones for the rest, each for all of its rows at once.
+    A work-item folds vectors of `width` columns, and narrower ones for the rest, each for all of its rows at once.  What it
+    reads of the rows is the same for each vector of columns: folds are written out that read no more than lies in registers.
+    A product of 777 x 64 x 777 by eight rows takes 2.3 ms with 64 steps written out, 512 numbers that come back from the
+    stack, and 0.7 in a loop.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.vectors.strips import folds_in_strips
@@ -79,7 +81,7 @@ def folds_in_strips(width: int, down: int) -> Tactic:
     def strips(rows: int) -> Tactic:
         one = then(inside("f")(fuse()), apply("map_to_seq"))
         folds = then(table_in_registers, copy(UNROLLED)) if rows > 1 else one
-        columns = then(inside("f")(folds), lanes.lanes(width))
+        columns = then(inside("f")(folds), lanes.lanes(width, lanes.SHORT // max(rows, 1)))
         strip = then(apply("map_interchange"), inside("xss")(columns))
         return then(
             apply("split_join", m=rows),
@@ -107,7 +109,7 @@ def _overlap(t: Term) -> bool:
 
 
 def _part(width: int, down: int) -> Tactic:
-    """Nested maps by strips, as many of the rows as fill one."""
+    """A map of rows by strips, as many of them as fill one."""
     strips = then(
         apply("split_join", m=down),
         inside("xss")(then(inside("f")(_strip(width)), apply("map_to_glb", d=0))),
@@ -115,24 +117,8 @@ def _part(width: int, down: int) -> Tactic:
     single = then(attempt(fuse()), lanes.rows(width))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        outer = lanes.depth_of(term_at(at.term, place)) - 2
-        line: Position = ("f",) * outer
-        lines = term_at(at.term, (*place, *line))
-        assert isinstance(lines, Map), "cannot happen: it is one of nested maps"
-        n = dimensions(lines.xs.type)[0][0].constant or 0
-        whole = n // down * down
-        if whole == 0:
-            return single(at, place)
-        cut = then(
-            inside("xs")(apply("concat_take_drop", "backward", m=whole)),
-            apply("map_concat"),
-            inside("xs")(strips),
-            inside("ys")(single),
-        )
-        at = inside(*line)(strips if whole == n else cut)(at, place)
-        for level in range(outer):
-            at = inside(*line[:level])(apply("map_to_glb", d=outer - level))(at, place)
-        return at
+        n = length_of(term_at(at.term, place))
+        return lanes.cut(n, down, strips, single)(at, place)
 
     return tactic
 
