@@ -51,7 +51,7 @@ from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
-from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, promising
+from relift.egraph.search.starts.forms import FORMS, Form, accepted, choices_of, is_near, promising
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import Kernel, kernels_of, lowered, shape_of
@@ -69,7 +69,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, canonical
-from relift.semantics.syntax.terms import Pattern, Term, subterms
+from relift.semantics.syntax.terms import MakeTuple, Pattern, Term, subterms
 from relift.semantics.syntax.types import Tuple, holds_array
 
 STAGES: tuple[Stage, ...] = (
@@ -111,6 +111,8 @@ class Proposals:
     refused: Callable[[Program], str | None] = lambda _: None
     admitted: Admitted = field(default_factory=Admitted)
     strategies: Sequence[tuple[str, Tactic]] = ()
+    apart: bool = False
+    """Whether each of several results has a kernel of its own."""
 
     @cached_property
     def source(self) -> Program:
@@ -139,10 +141,10 @@ class Proposals:
                 return replace(NOTHING, stopped=_AT_THE_LIMIT), _ranked(found)
         chains = [
             (form, kernels_of(replace(self.source, body=form.parted.result)))
-            for form in promising([self._accepted(form) for form in forms])
+            for form in promising([accepted(form, self.refused) for form in forms])
         ]
-        parts = [[self._kernel(kernel) for kernel in kernels] for _, kernels in chains]
-        whole = [self] if is_near(forms[0], forms) else []
+        parts = [[self._kernel(kernel.program) for kernel in kernels] for _, kernels in chains]
+        whole = [self] if is_near(forms[0], forms) and not self.apart else []
         tasks = [*whole, *itertools.chain(*parts)]
         alike = _alike(tasks, len(whole))
         jobs = [
@@ -172,7 +174,8 @@ class Proposals:
         grown, ranked = NOTHING, list[list[Proposal]]()
         for program in cut.programs:
             refused = cut.refused(program, self.refused)
-            task = replace(self, program=program, sizes={}, strategies=(), refused=refused)
+            apart = isinstance(program.body, MakeTuple) and program is cut.step
+            task = replace(self._kernel(program), refused=refused, apart=apart)
             more, proposals = task.all()
             grown = grown.and_then(more)
             ranked.append(best_of(proposals, refused))
@@ -185,14 +188,9 @@ class Proposals:
         ways = (self._by_tactic(tactic) for tactic in folded_rows(self.source, self.device))
         return best_of([each for _, found in ways for each in found], self.refused)
 
-    def _accepted(self, form: Form) -> Form:
-        """A form without those of its proposals that are refused: what cannot run promises nothing."""
-        kept = (each for each in form.proposals if self.refused(each.low) is None)
-        return replace(form, proposals=tuple(kept))
-
-    def _kernel(self, kernel: Kernel) -> Proposals:
-        """The same task for one kernel."""
-        return replace(self, program=kernel.program, sizes={}, strategies=())
+    def _kernel(self, program: Program) -> Proposals:
+        """The same task for one kernel, or another part of the program."""
+        return replace(self, program=program, sizes={}, strategies=(), apart=False)
 
     def _together(
         self, parted: Derivation, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
@@ -362,7 +360,7 @@ class Proposals:
             found += self.extracted(fused, {}, most=2)
         if apart:
             parts: list[list[Proposal]] = []
-            for task in map(self._kernel, kernels):
+            for task in (self._kernel(kernel.program) for kernel in kernels):
                 shape = shape_of(task.source)
                 if shape not in simple:
                     simple[shape] = task._simply()

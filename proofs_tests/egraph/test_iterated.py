@@ -65,7 +65,13 @@ def descent(b: rl.f32[N]) -> Any:
     return rl.iterate(5, step, (rl.map(lambda v: v * 0.0, b), b, dot(b, b)))[0]
 
 
-@pytest.mark.parametrize("program", [power, wave, descent], ids=lambda p: p.name)
+@rl.program
+def alone(x: rl.f32[N]) -> Any:
+    """Each step is one work-item's, and a kernel all the same: none may write what it still reads."""
+    return rl.iterate(9, lambda y: rl.scan_seq(rl.add, 0.0, rl.gather(rl.reverse, y)), x)
+
+
+@pytest.mark.parametrize("program", [power, wave, descent, alone], ids=lambda p: p.name)
 def test_what_is_found_for_a_step_is_done_in_each(program: Program) -> None:
     """The derivation of the whole replays to the program that runs, whose kernels are launched again, and is right."""
     given = with_copies_by_steps(Proposals(program, {}, GPU).prepared())

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
@@ -27,6 +27,7 @@ from relift.rewrites.tactics.sharing import (
 )
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import columns, rows_of_columns
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Array, Type
@@ -102,6 +103,12 @@ def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     counts = range(len(arrays) + 1)
     chosen = ((*numbers, *each) for k in counts for each in itertools.combinations(arrays, k))
     return list(dict.fromkeys([(), *chosen]))
+
+
+def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:
+    """A form without those of its proposals that are refused: what cannot run promises nothing."""
+    kept = (each for each in form.proposals if refused(each.low) is None)
+    return replace(form, proposals=tuple(kept))
 
 
 def promising(forms: Sequence[Form]) -> list[Form]:

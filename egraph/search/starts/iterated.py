@@ -12,16 +12,20 @@ from functools import partial
 from typing import TypeAlias
 
 from relift.egraph.search.starts.staged import done_again, filled
-from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.application.matching import apply_rule
+from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
+from relift.semantics.language.vocabulary import to_global
 from relift.semantics.patterns import Iterate
+from relift.semantics.patterns.repeated import repeats_kernels
 from relift.semantics.syntax.binding import (
     Position,
     canonical,
     map_children,
     places_of,
+    replace_at,
     substitute,
     term_at,
 )
@@ -87,6 +91,9 @@ class Iterated:
         for (place, _), low in zip(self.firsts, firsts, strict=True):
             first = _with_part(first, place, low)
         whole = replace(self.iteration, f=Lambda((x,), body), x=first)
+        if not repeats_kernels(whole):
+            stored = to_global(term_at(body, _stored_at(body)))
+            whole = replace(whole, f=Lambda((x,), replace_at(body, _stored_at(body), stored)))
         return whole if self.rest is None else filled(found[0], {self.result.name: whole})
 
     def derivation(self, start: Derivation, found: Sequence[Derivation]) -> Derivation:
@@ -105,6 +112,10 @@ class Iterated:
             at = (*place, "f", *below)
             more, t = done_again(step, step.replay(RULES), t, at, values, parts)
             steps += more
+            if not repeats_kernels(term_at(t, place)):
+                at = (*place, "f", *_stored_at(term_at(t, (*place, "f"))))
+                t, substitution = apply_rule(RULES["store_global"], t, at)
+                steps.append(Step("store_global", "forward", at, substitution))
             for (part, _), one in zip(self.firsts, firsts, strict=True):
                 more, t = done_again(one, one.replay(RULES), t, (*place, "x", *part), {})
                 steps += more
@@ -233,6 +244,11 @@ def _step(t: Iterate, taken: set[str]) -> tuple[tuple[Input, ...], Term]:
             return state, body
     one = Input(unused(x.name, taken), x.type)
     return (one,), substitute(t.f.body, {x.name: one})
+
+
+def _stored_at(body: Term) -> Position:
+    """What of a step that one work-item does is stored, so that it is a kernel, and no loop within one."""
+    return ("parts.0",) if isinstance(body, MakeTuple) else ()
 
 
 def _is_handed_on(part: Term, state: str) -> bool:
