@@ -59,6 +59,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     columns_in_lanes,
     depth_of,
     rows_in_lanes,
+    scans_in_lanes,
     tiles_in_lanes,
 )
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
@@ -409,6 +410,8 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
 def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics that scan long arrays in chunks: those of groups, or short ones, on a GPU, a few for each core on a CPU.
 
+    A CPU scans columns in the lanes of vectors, too.
+
     >>> import relift as rl
     >>> from relift.device import CPU, GPU
     >>> from relift.egraph.search.guidance.plans import chunked_scans
@@ -416,7 +419,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     ... def sums(x: rl.f32[65536]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
-    (9, 2)
+    (9, 3)
     """
     longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
     found: list[Tactic] = []
@@ -425,6 +428,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
         ways = (scans_in_groups, rows_scanned) if longest else ()
         found += [way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways]
     else:
+        found += [scans_in_lanes(device.vector_width)] if longest else []
         cores = max(1, device.compute_units)
         chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
     found += [in_chunks(elements, least) for elements, least in chunks if longest > least]

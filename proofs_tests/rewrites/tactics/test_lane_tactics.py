@@ -18,6 +18,7 @@ import relift as rl
 from proofs_tests.command_line import ROOT
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
+from relift.device import CPU
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
@@ -29,6 +30,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
     rows_in_lanes,
+    scans_in_lanes,
     tiles_in_lanes,
 )
 from relift.rewrites.tactics.vectors.strips import folds_in_strips, strips_in_lanes
@@ -216,6 +218,35 @@ def test_maps_in_lanes_compute_the_same(
 ) -> None:
     """Rows in the lanes of chunks, their columns copied before or not, tiles of a transposed array, and folds with rests."""
     same(program, lowered(program, tactic, sizes), sizes)
+
+
+@rl.program
+def running(a: rl.f32[n, m]):
+    """The running sums of the columns."""
+    return rl.transpose(rl.map(lambda c: rl.scan_seq(rl.add, 0.0, c), rl.transpose(a)))
+
+
+@rl.program
+def running_of_each(a: rl.f32[d, n, m]):
+    """Those of the columns of each table."""
+    return rl.map(
+        lambda t: rl.transpose(rl.map(lambda c: rl.scan_seq(rl.add, 0.0, c), rl.transpose(t))), a
+    )
+
+
+@pytest.mark.parametrize("columns", [2 * WIDTH, 2 * WIDTH + 3])
+def test_columns_are_scanned_in_lanes(columns: int) -> None:
+    """Also where they fill no vector, and those of several tables."""
+    sizes = {"n": 5, "m": columns}
+    same(running, lowered(running, combinators.inside("xss")(scans_in_lanes(WIDTH)), sizes), sizes)
+    sizes |= {"d": 3}
+    same(running_of_each, lowered(running_of_each, scans_in_lanes(WIDTH), sizes), sizes)
+
+
+def test_the_default_pick_for_scanned_columns_has_vectors() -> None:
+    """No driver is left to make vectors of work-items that have a loop."""
+    (found,) = optimize(running, {"n": 64, "m": 64}, CPU).candidates
+    assert any(isinstance(t, MapVec) for t, _ in subterms(found.term.body))
 
 
 @pytest.mark.parametrize(("steps", "written_out"), [(8, True), (16, False)])

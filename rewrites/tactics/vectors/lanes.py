@@ -26,7 +26,10 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import (
     Bordered,
@@ -36,6 +39,7 @@ from relift.semantics.patterns import (
     ReduceSeq,
     ReduceSeqUnroll,
     Reduction,
+    ScanSeq,
     Slide,
     Transpose,
     Zip,
@@ -195,6 +199,43 @@ def columns_in_lanes(width: int) -> Tactic:
         )(at, place)
 
     return tactic
+
+
+def scans_in_lanes(width: int) -> Tactic:
+    """A map of columns that each are gone through in order: a work-item has `width` of them, side by side, as a vector.
+
+    They may be those of each of several tables.  What fills no vector has a work-item for each column.  Raises `NoMatch` where nothing is scanned, or it does not lie side by side.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.vectors.lanes import scans_in_lanes
+    >>> from relift.rewrites.tactics.combinators import derive, inside
+    >>> n, m = rl.nat("n"), rl.nat("m")
+    >>> @rl.program
+    ... def sums(a: rl.f32[n, m]):
+    ...     columns = rl.map(lambda c: rl.scan_seq(rl.add, 0.0, c), rl.transpose(a))
+    ...     return rl.transpose(columns)
+    >>> found = derive(sums, inside("xss")(scans_in_lanes(4)), {"n": 5, "m": 10})
+    >>> [step.rule for step in found.steps][-3:]
+    ['vectorize_map', 'map_to_glb', 'map_to_glb']
+    """
+    items = apply("map_to_glb", d=0)
+    vectors = then(in_vectors(width), inside("vs")(items))
+
+    def columns(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not (isinstance(t, Map) and any(isinstance(u, ScanSeq) for u, _ in subterms(t.f.body))):
+            raise NoMatch("nothing is scanned")
+        if not lies_across(at.term, (*place, "xs")):
+            raise NoMatch("what is scanned does not lie side by side")
+        return cut(length_of(t), width, vectors, items)(at, place)
+
+    def of_tables(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not (isinstance(t, Map) and (below := written_place(t.f.body))):
+            raise NoMatch("no columns of several tables")
+        return then(inside("f", *below)(columns), apply("map_to_glb", d=1))(at, place)
+
+    return then(attempt(fuse()), first(of_tables, columns))
 
 
 def tiles_in_lanes(side: int) -> Tactic:
