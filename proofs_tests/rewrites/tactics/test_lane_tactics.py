@@ -112,6 +112,13 @@ def test_folded_windows_of_three_dimensions_are_read_as_vectors(border: Any) -> 
     same(sums, low, sizes)
 
 
+def test_windows_of_three_dimensions_that_are_not_folded_keep_their_rows_whole() -> None:
+    """Few of their cells need the border of a row: to put these together takes less than ends that are computed cell by cell."""
+    star = load_program(str(ROOT / "examples/j3d7pt.py"))
+    found = derive(star, strips_in_lanes(WIDTH, 2), {"n": 4, "m": 4, "k": 4 * WIDTH})
+    assert "slide_clamp_regions" not in {step.rule for step in found.steps}
+
+
 @rl.program
 def convolution(image: rl.f32[n, m], weights: rl.f32[2 * r + 1, 2 * r + 1]):
     """Weighted windows with a border of zeros."""
