@@ -51,7 +51,15 @@ from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
-from relift.egraph.search.starts.forms import FORMS, Form, accepted, choices_of, is_near, promising
+from relift.egraph.search.starts.forms import (
+    FORMS,
+    UNROLLED,
+    Form,
+    accepted,
+    choices_of,
+    is_near,
+    promising,
+)
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import Kernel, kernels_of, lowered, shape_of
@@ -60,7 +68,15 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    first,
+    fuse,
+    skip,
+)
 from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
@@ -132,7 +148,7 @@ class Proposals:
             written = self.as_written()
             if min(map(_rank, iterations)) <= min(map(_rank, written), default=(math.inf, 0)):
                 return grown, _ranked([*iterations, *written])
-        forms = self.forms()
+        forms = self.forms(without=(UNROLLED,) if iterations else ())
         found = [*iterations, *(each for form in forms for each in form.proposals)]
         if not is_near(forms[0], forms):
             rows = self._of_rows()
@@ -317,7 +333,7 @@ class Proposals:
         found = [each for form in self.forms() for each in form.proposals]
         return _ranked(found)
 
-    def forms(self) -> list[Form]:
+    def forms(self, without: Sequence[Tactic] = ()) -> list[Form]:
         """The program in the form of each of `FORMS`, with some of its values stored; first as it is written."""
         prepared = self.prepared()
         found: list[Form] = []
@@ -325,7 +341,7 @@ class Proposals:
         simple: dict[Term, list[Proposal]] = {}
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             with suppress(NoMatch), blamed_once():
-                shaped = after(self.source, prepared, tactic)
+                shaped = after(self.source, prepared, skip if tactic in without else tactic)
                 values = [each.value for each in storable(shaped.result)]
                 for chosen in choices_of(values, most):
                     parted = after(self.source, shaped, stored(chosen))

@@ -32,6 +32,9 @@ from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Array, Type
 
+UNROLLED: Tactic = unrolled()
+"""Iterations step by step, where none is launched step by step as it is."""
+
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
@@ -40,7 +43,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
     (in_one_pass(), 0),
-    (unrolled(), 0),
+    (UNROLLED, 0),
     (raised(), 2),
     (copied(), 0),
     (finished(), 0),
