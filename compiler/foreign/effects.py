@@ -100,6 +100,53 @@ def require_ordered(node: Any) -> None:
         raise refused(node, f"{_base(_target(node))}, which is changed twice in one expression,")
 
 
+def with_other(e: Any, part: Any, other: Any) -> Any:
+    """An expression with something else in place of a part."""
+    if e is part:
+        return other
+    if not any(n is part for n in within(e)):
+        return e
+    found = copy(e)
+    for name, inner in children(e):
+        attribute, bracket, index = name.partition("[")
+        if bracket:
+            whole = list(getattr(found, attribute))
+            whole[int(index[:-1])] = with_other(inner, part, other)
+            setattr(found, attribute, whole)
+        else:
+            setattr(found, attribute, with_other(inner, part, other))
+    return found
+
+
+def called_alone(e: Any, waits: Callable[[Any], bool]) -> Any:
+    """The call with barriers in an expression, beside which is nothing that it may change; None where there is none.
+
+    Raises `NotUnderstood` where it may not be made, or C does not say before or after what.
+    """
+    calls = [n for n in within(e) if n is not e and waits(n)]
+    if not calls:
+        return None
+    call, name = calls[0], calls[0].name.name
+    if len(calls) > 1 or has_effects(e):
+        others = "others" if len(calls) > 1 else "what changes something"
+        raise refused(e, f"{name}, which has barriers, beside {others},")
+    inside = [*within(call)]
+    pointed = {x for n in inside if getattr(n, "op", "") == "&" for x in used(n)}
+    for n in within(e):
+        kind, op = type(n).__name__, getattr(n, "op", "")
+        if any(n is m for m in inside):
+            continue
+        parts = [n.iftrue, n.iffalse] if kind == "TernaryOp" else []
+        parts += [n.right] if op in ("&&", "||") else []
+        if any(m is call for part in parts for m in within(part)):
+            raise refused(e, f"{name}, which has barriers, where it may not be called,")
+        if kind == "ArrayRef" or (kind == "UnaryOp" and op == "*"):
+            raise refused(e, f"{name}, which has barriers, beside what is read from memory,")
+        if kind == "ID" and n.name in pointed:
+            raise refused(e, f"{name}, which may change {n.name}, beside it,")
+    return call
+
+
 class WithEffects(Translator):
     """Translates expressions that change something, by statements before them."""
 
@@ -110,9 +157,12 @@ class WithEffects(Translator):
     held: Callable[..., tuple[str, str]]
     barriers: int
     sub_group: int
+    _waits: Callable[[Any], bool]
 
     def pure(self, e: Any, depth: int) -> Any:
         """An expression that changes nothing, once the statements before it have run."""
+        if (call := called_alone(e, self._waits)) is not None:
+            return with_other(e, call, self.pure(call, depth))
         if not has_effects(e):
             return e
         require_ordered(e)

@@ -20,7 +20,7 @@ from relift.compiler.foreign.atomics import (
     updated,
 )
 from relift.compiler.foreign.declarations import WithDeclarations
-from relift.compiler.foreign.effects import changed, has_effects
+from relift.compiler.foreign.effects import changed, has_effects, within
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
 from relift.compiler.foreign.groups.copies import Copies
@@ -221,7 +221,7 @@ class ByHand(WithDeclarations):
         self.step(s.expr, depth)
 
     def _assigned(self, s: Any, depth: int) -> None:
-        if self._waits(s.rvalue):
+        if any(map(self._waits, within(s.rvalue))):
             if s.op != "=" and type(s.lvalue).__name__ != "ID":
                 raise refused(s, "a cell that is changed by what has barriers")
             self._simple(s.lvalue, s.op, self.trees.of(self.pure(s.rvalue, depth)), depth)

@@ -2,7 +2,7 @@
 
 Read in this order:
 
-symbols      names of data, and what is known to be equal of what is computed with them
+symbols      names of data, and what is known to be equal of what is computed with them; `known` is what conditions say of each other
 domain       symbols as a domain of the interpreter; `cells` are values as rows
 machine      work-items and memory, and what no kernel may do; `arithmetic` is what it does to values
 translation  the text as Python that a work-item runs

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from relift.compiler.validation.known import decided_where
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.types import FLOATS, INTEGERS
 
@@ -245,6 +246,9 @@ class Algebra:
                 if op == "xor":
                     return self.invert(b) if known else b
                 return b if known == (op == "and") else other
+        for b, other in ((p, q), (q, p)) if op == "and" else ():
+            if (holds := decided_where(b, other)) is not None:
+                return other if holds else self.whole(0, "bool")
         return self.made(_BITWISE[op], "bool", p, q)
 
     def invert(self, x: Symbol) -> Symbol:

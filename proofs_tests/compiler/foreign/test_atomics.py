@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from proofs_tests.compiler.foreign.habits import bins, count, imax, isum, saxpy, totals
+from proofs_tests.compiler.foreign.kernels import program
 from relift.compiler.foreign.comparison import ByOthers, validate_foreign
 from relift.compiler.foreign.parameters import NotSaid
 from relift.compiler.validation.validate import Report
+from relift.semantics.language import functions as pat
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import i32
 
 COUNTED = """kernel void h(global const int *x, global int *out) {
   local int own[8];
@@ -46,6 +52,37 @@ def test_a_histogram_of_private_and_shared_bins_is_validated(before: str, after:
     """Whichever names its updates have."""
     found = counted(before, after)
     assert found.verdict == "shown", found.text()
+
+
+GUARDED = """kernel void h(global const int *x, global int *out) {
+  local uint own[16];
+  int l = get_local_id(0), v = x[get_global_id(0)];
+  if (l < 16) own[l] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (v >= 0 && v < 16) atomic_inc(&own[v]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (l < 16) out[l] = own[l];
+}"""
+
+
+def of_keys(x: Any) -> Any:
+    """How often each of sixteen numbers is there."""
+
+    def often(j: Any) -> Any:
+        return pat.reduce(rl.add, 0, pat.map(lambda v: rl.select(rl.equal(v, j), 1, 0), x))
+
+    return rl.generate(16, often)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("16", "shown"), ("15", "refuted")])
+def test_bins_whose_range_is_asked_for_are_validated_for_all_data(limit: str, verdict: str) -> None:
+    """Of 128 work-items: what is asked of a number is known where it is the number of a bin."""
+    text = GUARDED.replace("v < 16", f"v < {limit}")
+    sixteen = program("sixteen", of_keys, x=i32[128])
+    found = validate_foreign(ByOthers(text, "h", (128,), (128,), {}), sixteen())
+    assert found.verdict == verdict, found.text()
+    assert verdict == "refuted" or "all data: equal to the last bit" in found.text()
+    assert "drawn for" not in found.text()
 
 
 @pytest.mark.parametrize(

@@ -188,9 +188,15 @@ WAITS = (
     [
         ("int k = met(); y[i] = x[i] * k;", "shown"),
         ("int k; k = met(); k *= met(); y[i] = x[i] * k;", "refuted"),
-        ("int k = 0; while (met() == 2 && k == 0) k = 1; y[i] = x[i] * 2;", "unknown"),
+        ("int k = 0; while (met() == 2 && k == 0) k = 1; y[i] = x[i] * 2;", "shown"),
+        ("int k = 0; while (k + met() < 5) k++; y[i] = x[i] * (k - 1);", "shown"),
+        ("int k = 3 * met() - 4; y[i] = x[i] * k;", "shown"),
+        ("int k = 3 * met() - 3; y[i] = x[i] * k;", "refuted"),
+        ("int k = met() * met() / 2; y[i] = x[i] * k;", "unknown"),
+        ("int k = i > 8 ? 2 : met(); y[i] = x[i] * k;", "unknown"),
+        ("int k = i < 8 && met() == 2 ? 2 : 3; y[i] = x[i] * k;", "unknown"),
         ("if (met()) y[i] = x[i] * 2; else y[i] = 0;", "shown"),
-        ("y[i] = x[i] * met();", "unknown"),  # beside other parts of an expression
+        ("y[i] = x[i] * met();", "unknown"),  # beside what is read from memory
         ("y[i] = x[i]; y[i] *= met();", "unknown"),
         ("int k = went(); y[i] = x[i] * 2;", "unknown"),
         ("int k = 2; if (x[i] > 0) k = met(); y[i] = x[i] * k;", "refuted"),  # not met by all
@@ -202,7 +208,7 @@ WAITS = (
     ],
 )  # fmt: skip
 def test_what_a_function_with_barriers_gives(body: str, verdict: str) -> None:
-    """It is run to its end where its call stands alone, and refused beside anything whose order C leaves open."""
+    """It is run to its end before the expression, and refused beside anything whose order C leaves open."""
     found = doubled(body, before=WAITS)
     assert found.verdict == verdict, found.text()
 
