@@ -168,6 +168,18 @@ assert (related : forall i j, i < k -> j < m -> RB (fold f z (i * m + j) xs) (fo
 """
 """Before an element of a chunk both sides have the same accumulator."""
 
+_IN_ITS_CHUNK = """
+split; [tauto |].
+intros i I.
+assert (Q : i / m < k) by (apply Nat.div_lt_upper_bound; lia).
+assert (L : i mod m < m) by (apply Nat.mod_upper_bound; lia).
+assert (V : i = i / m * m + i mod m) by (pose proof (divided i m); lia).
+rewrite V.
+apply (Ef _ _ (related _ _ Q L) _ _ (X (i / m * m + i mod m) ltac:(lia))).
+exact (Kf (i / m) Q (i mod m) L).
+"""
+"""A step of the whole is one of its chunk, which is defined."""
+
 SCAN_SPLIT_DEFINED: dict[Direction, str] = {
     "forward": f"{_CHUNKS} Dz Dz' Dx Dx' Df Df' PA PB M F Z X Ez Ex Ef [K Kf]."
     + _EACH_CHUNK
@@ -183,16 +195,19 @@ split; [split; [tauto |] |].
 """,
     "backward": f"{_CHUNKS} Dz Dz' Dx Dx' Df Df' PA PB M F Z X Ez Ex Ef [[K Kf] _]."
     + _EACH_CHUNK
+    + _IN_ITS_CHUNK,
+}
+
+REDUCE_SEQ_CHUNKS_DEFINED: dict[Direction, str] = {
+    "forward": f"{_CHUNKS} Dz Dz' Dx Dx' Df Df' PA PB M F Z X Ez Ex Ef [K Kf]."
+    + _EACH_CHUNK
     + """
 split; [tauto |].
-intros i I.
-assert (Q : i / m < k) by (apply Nat.div_lt_upper_bound; lia).
-assert (L : i mod m < m) by (apply Nat.mod_upper_bound; lia).
-assert (V : i = i / m * m + i mod m) by (pose proof (divided i m); lia).
-rewrite V.
-apply (Ef _ _ (related _ _ Q L) _ _ (X (i / m * m + i mod m) ltac:(lia))).
-exact (Kf (i / m) Q (i mod m) L).
+intros i I j J. apply (Ef _ _ (related i j I J) _ _ (X (i * m + j) ltac:(nia))). apply Kf. nia.
 """,
+    "backward": f"{_CHUNKS} Dz Dz' Dx Dx' Df Df' PA PB M F Z X Ez Ex Ef [K Kf]."
+    + _EACH_CHUNK
+    + _IN_ITS_CHUNK,
 }
 
 SCAN_BLOCKED_APART = (

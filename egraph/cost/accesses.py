@@ -7,8 +7,8 @@ from itertools import pairwise, product
 from math import prod
 
 from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Begun, Moving, fetched_bytes, overlap
-from relift.egraph.cost.kernel import bytes_of
-from relift.egraph.cost.meter import ISSUE, Meter
+from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
+from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter
 from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked
 from relift.semantics.indices.atoms import (
     Index,
@@ -51,7 +51,7 @@ The columns of a matrix of 4096 x 4096 are summed in 5.4, 4.1, 3.3 and 2.9 ms in
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
 # answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
-_WAIT_MEMORY, _WAIT_CACHE, _WAIT_LOCAL = 150.0, 30.0, 8.0
+_WAIT_CACHE, _WAIT_LOCAL = 30.0, 8.0
 _CACHED_BYTES = 1 << 20  # a memory of this many bytes stays close to the work-items
 _LOOKED_UP_BYTES = 1 << 17
 """The same of cells at indices that are data: a work-group's neighbours look up anything, and only the nearest cache has it.
@@ -162,6 +162,8 @@ class Accesses:
         Of loops that move it alike, as those over the windows of a strip and over their cells, most turns do.
         """
         loops = self.meter.scope.unrolled
+        if any(isinstance(atom, Loaded) and atom.offset is None for atom in variables_of(offset)):
+            return 1.0  # a number in a register may be another one in each turn
         same = prod(n for i, n in loops if not depends_on(offset, i))
         if self._storing:
             return same
@@ -352,12 +354,13 @@ class Accesses:
                 case _:
                     accesses = scope.width
         if memory.space.distance == "near":
-            return accesses, _WAIT_LOCAL * accesses
+            waits = self.meter.counted.registers < ACCUMULATORS
+            return accesses, _WAIT_LOCAL * accesses if waits else 0.0
         stride = 0 if scope.thread is None else _stride_between(offset, scope.thread)
         close = _LOOKED_UP_BYTES if stride is None else _CACHED_BYTES
         near = stride == 0 or bytes_of(memory) <= close
         apart = _SECTOR if stride is None else min(abs(stride) / row, _SECTOR)
-        waits = (_WAIT_CACHE if near else _WAIT_MEMORY) * accesses
+        waits = (_WAIT_CACHE if near else WAIT_MEMORY) * accesses
         if self._storing:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
             lies_apart = not near and between > row

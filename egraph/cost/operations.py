@@ -59,11 +59,7 @@ class Operations:
             )
             self.meter.charge(cycles * self.meter.issue(t.type))
             return
-        name = operator.name
-        if self.meter.on_gpu:
-            cycles = _ON_GPU.get(name, 1.0)
-        else:
-            cycles = 0.0 if self._is_fused(name, (t.left, t.right)) else 1.0
+        cycles = self._cycles(operator.name, (t.left, t.right))
         self.meter.charge(cycles * self.meter.issue(t.type))
 
     def _cycles(self, function: str, arguments: tuple[Term, ...]) -> float:

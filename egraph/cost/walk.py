@@ -280,6 +280,8 @@ class Walk:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
                 counted.ahead += float(cells(t.type).constant or 0)
+            else:
+                self._meter.together(*waits)
             self._meter.wait(_BARRIER)
         elif t.space.of_item:
             self._meter.counted.registers += _held(xs) * self._meter.scope.width

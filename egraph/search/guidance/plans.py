@@ -376,13 +376,14 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import GPU
     >>> len(list(looked_up(load_program("examples/md.py"), GPU)))
-    5
+    9
     """
     found = any(isinstance(t, AtRuntimeUnsafe) for t, _ in subterms(program.body))
     if device.kind == "gpu" and found:
         each = then(fuse(), apply("map_to_glb", d=0))
         rows = (rows_in_groups(items, device.local_memory_bytes) for items in _ITEMS)
-        for tactic in (each, rows_in_vectors(WIDTH), *rows):
+        chunks = (rows_in_chunks(*chunk) for chunk in _CHUNKS)
+        for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks):
             yield then(tactic, tuples_side_by_side())
 
 

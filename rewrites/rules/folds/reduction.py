@@ -26,7 +26,12 @@ from relift.rewrites.notation import (
     n,
     q,
 )
-from relift.rewrites.proof_scripts import PARTIAL_REDUCE_REORDER, REDUCE_ITERATE, REDUCE_TWICE
+from relift.rewrites.proof_scripts import (
+    PARTIAL_REDUCE_REORDER,
+    REDUCE_ITERATE,
+    REDUCE_SEQ_CHUNKS_DEFINED,
+    REDUCE_TWICE,
+)
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse
 from relift.semantics.language.vocabulary import (
@@ -98,7 +103,7 @@ def blocked_reduce(op: Op[A], z: A, xs: A[k * m]):
     )
 
 
-@rule(source="RISE reduceSeq over split, as in blockedReduce")
+@rule(source="RISE reduceSeq over split, as in blockedReduce", defined=REDUCE_SEQ_CHUNKS_DEFINED)
 def reduce_seq_chunks(f: Fun[B, A, B], z: B, xs: A[k * m]):
     """A fold goes through chunk after chunk."""
     return (
