@@ -18,7 +18,7 @@ from relift.semantics.indices.atoms import (
     linear_in,
     variables_of,
 )
-from relift.semantics.indices.expressions import evaluate, substitute
+from relift.semantics.indices.expressions import evaluate, modulo, substitute
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
@@ -134,6 +134,9 @@ class Accesses:
                 self.meter.wait(waits / again)
                 if self.meter.on_gpu and not self._storing and memory.space.of_device:
                     _load(self.meter, memory, offset, again)
+                if self.meter.on_gpu and not self._storing and memory.space.of_group:
+                    many = self.meter.counted.registers >= ACCUMULATORS
+                    self.meter.load(self.meter.scope.width / again if many else 0.0, 0.0)
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
@@ -167,15 +170,7 @@ class Accesses:
         same = prod(n for i, n in loops if not depends_on(offset, i))
         if self._storing:
             return same
-        return same * prod(prod(ns) / _places(ns) for ns in self._moving_alike(offset).values())
-
-    def _moving_alike(self, offset: Index) -> dict[int, list[float]]:
-        """The turns of the loops that are written out, by how far each moves an access."""
-        alike: dict[int, list[float]] = {}
-        for i, n in self.meter.scope.unrolled:
-            if (stride := _stride(offset, i)) and n > 1:
-                alike.setdefault(abs(stride), []).append(n)
-        return alike
+        return same * prod(prod(ns) / _places(ns) for ns in _moving_alike(loops, offset).values())
 
     def _guard(self, condition: Condition) -> float:
         """Instructions of a condition on what is read; where lanes differ in it, a CPU asks for each that may be outside, and
@@ -351,11 +346,13 @@ class Accesses:
                 case 1:
                     row = scope.width
                     accesses = max(1.0, scope.width / self.meter.device.vector_width)
+                    if memory.space.of_device and not _in_vectors(offset, scope.lane):
+                        accesses = scope.width
                 case _:
                     accesses = scope.width
         if memory.space.distance == "near":
-            waits = self.meter.counted.registers < ACCUMULATORS
-            return accesses, _WAIT_LOCAL * accesses if waits else 0.0
+            few = self.meter.counted.registers < ACCUMULATORS
+            return accesses, _WAIT_LOCAL * accesses if few else 0.0
         stride = 0 if scope.thread is None else _stride_between(offset, scope.thread)
         close = _LOOKED_UP_BYTES if stride is None else _CACHED_BYTES
         near = stride == 0 or bytes_of(memory) <= close
@@ -367,6 +364,21 @@ class Accesses:
             return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
         far = not near and apart > 1.0
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+
+
+def _moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[int, list[float]]:
+    """The turns of the loops that are written out, by how far each moves an access."""
+    alike: dict[int, list[float]] = {}
+    for i, n in loops:
+        if (stride := _stride(offset, i)) and n > 1:
+            alike.setdefault(abs(stride), []).append(n)
+    return alike
+
+
+def _in_vectors(offset: Index, lane: Index) -> bool:
+    """Whether the lanes of an access are a vector: begin where one does, and have no bound of their own."""
+    linear = linear_in(offset, lane)
+    return linear is not None and modulo(linear[1], _length(lane)) == 0
 
 
 def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:

@@ -25,7 +25,12 @@ Every second element of 2^24 takes Intel's 6 ms on two cores, in vectors of whic
 _WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
 ACCUMULATORS = 16.0
 """Registers of private arrays from which a work-item has so much to compute that no result waits for another."""
-_RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; registers of 32 bits
+_RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS, _IN_EIGHTS = (
+    2048,
+    65_536,
+    32,
+    8,
+)  # of a unit; registers of 32 bits
 _GROUPS = 32  # of a unit
 _LOADED, _FETCHED_BYTES = 4.0, 21.0
 """A unit of a GPU starts a multiply-add for each of 128 lanes in a cycle, and loads 32 numbers; an H200's second cache sends
@@ -55,6 +60,10 @@ _FETCHED_AHEAD, _MOVED_ABOUT, _BESIDE = 28.0, 70.0, 4.0
 """Numbers that a work-item fetches ahead without a loss, how many more of them double what it takes, and beside how many other groups.
 
 Sixteen products of 500^2 take an H100 138 us in groups of 64 that fetch 41 numbers each ahead, and 110 without."""
+_DRAINED = 200.0
+"""Cycles that a unit of a GPU loses at a barrier of the only group that it has: until work-items have again what they multiply.
+
+A product of 300 x 5000 x 300 by a group for each unit takes an H100 59 us with 16 steps between two barriers, and 49 with 24."""
 SCHEDULERS = 4
 """Of a unit of a GPU, each of which has its own of the work-items that run as one."""
 
@@ -83,7 +92,7 @@ class Kernel:
     `streamed` are the cycles in which a CPU's cores get parts of rows from memory, or rows again from the second cache;
     `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
-    the private arrays of one, `ahead` the numbers that a group fetches for its next turn; `counts` are the work-items of each
+    the private arrays of one, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
     dimension, which a kernel in parts asks for their number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
     order in which work-items go through it: how far these are apart.  `loaded` are the numbers that the work-items of a GPU
     load, `fetched` the bytes that its groups get from the second cache, of each memory at the `places` where an access begins.
@@ -104,6 +113,7 @@ class Kernel:
     waited: float = 0.0
     registers: float = 0.0
     ahead: float = 0.0
+    barriers: float = 0.0
     apart: float = 0.0
     gathered: float = 0.0
     loaded: float = 0.0
@@ -164,9 +174,8 @@ class Kernel:
             resident = self._resident()
             busy /= self.filled
             if self.group:
-                fetched = self.ahead / self.group
-                busy /= balance(self.group, self.registers + fetched + _OTHER_REGISTERS)
-                busy *= 1.0 + self._crowding(fetched, device)
+                busy /= balance(self.group, self._held)
+                busy *= 1.0 + self._crowding(device)
             apart = 1.0 if self.registers >= ACCUMULATORS else _WAIT_RESULT
             together = (self.issued * apart + self.waited) / (units * resident)
             longest = max(longest * apart + self.waits, together)
@@ -177,6 +186,8 @@ class Kernel:
                     1.0, self._at_once(device) / 2.0
                 )  # while one of a pair fetches, the other computes
                 busy += (_FILLING_AHEAD if self.ahead else _FILLING / pairs) * sent
+            if self.group and self.registers >= ACCUMULATORS:
+                busy += self._drained(device)
             return max(busy, sent, longest) / (device.clock_ghz * 1e9)
         if self._is_packed(device):
             lanes = max(1.0, min(device.vector_width, self.items) * PACKED)
@@ -191,18 +202,36 @@ class Kernel:
         groups = max(1.0, self.started / (self.group or WARP))
         return groups / math.ceil(groups / device.compute_units)
 
+    @property
+    def _held(self) -> float:
+        """The registers of a work-item, which come in eights: a compiler makes do with a few less."""
+        fetched = self.ahead / self.group if self.group else 0.0
+        return (self.registers + fetched + _OTHER_REGISTERS) // _IN_EIGHTS * _IN_EIGHTS
+
     def _resident(self) -> float:
-        """The work-items that a unit of a GPU has at a time."""
-        resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
+        """The work-items that a unit of a GPU has at a time: of groups, whole ones for whose local memory it has room."""
+        resident = self._with_registers()
+        if not self.group:
+            return resident
+        return self.group * max(1.0, min(resident // self.group, self._groups_with_room()))
+
+    def _with_registers(self) -> float:
+        """The work-items for which a unit of a GPU has registers, in as many groups as it has at most."""
+        resident = min(_RESIDENT, _REGISTER_FILE / self._held)
         return min(resident, _GROUPS * self.group) if self.group else resident
 
     def _at_once(self, device: DeviceDescription) -> float:
         """The groups that a unit of a GPU has at a time, of those that there are."""
         return min(self._resident(), self.started / device.compute_units) / self.group
 
-    def _crowding(self, fetched: float, device: DeviceDescription) -> float:
-        """What a group takes longer whose work-items fetch so many numbers ahead each, beside others for whom registers are left."""
-        more = max(0.0, fetched - _FETCHED_AHEAD) / _MOVED_ABOUT
+    def _drained(self, device: DeviceDescription) -> float:
+        """Cycles of a unit of a GPU in which a group waits for all of its work-items, and few others compute."""
+        groups = max(1.0, self.started / self.group / device.compute_units)
+        return _DRAINED * self.barriers * groups / max(1.0, self._at_once(device))
+
+    def _crowding(self, device: DeviceDescription) -> float:
+        """What a group takes longer whose work-items fetch many numbers ahead each, beside others for whom registers are left."""
+        more = max(0.0, self.ahead / self.group - _FETCHED_AHEAD) / _MOVED_ABOUT
         return more * min(1.0, max(0.0, self._at_once(device) - 1.0) / _BESIDE)
 
     @property
@@ -217,7 +246,7 @@ class Kernel:
     @property
     def is_short_of_local_memory(self) -> bool:
         """Whether a unit of a GPU has fewer groups than its registers allow: while one computes, few others load."""
-        resident = min(self._resident(), self.started)
+        resident = min(self._with_registers(), self.started)
         return self._groups_with_room() < resident / (self.group or GROUP)
 
     def _read_again(self, device: DeviceDescription) -> tuple[float, float]:
@@ -225,7 +254,7 @@ class Kernel:
         held = sum(before for before, _ in self.read_again.values())
         again = sum(more for _, more in self.read_again.values())
         group = self.group or GROUP
-        at_once = max(1.0, min(self._resident() / group, self._groups_with_room()))
+        at_once = max(1.0, self._resident() / group)
         if held * at_once <= _NEAREST:
             return 0.0, 0.0
         running = held * min(at_once * device.compute_units, max(1.0, self.started / group))

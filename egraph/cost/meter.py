@@ -23,6 +23,7 @@ _LOOP_STEP = 0.5
 _LATENCY = 4.0  # until a sum can be added to
 WAIT_MEMORY = 150.0
 """Cycles that a work-item of a GPU waits for a load: in four turns of a loop, which are loaded together, four times as long."""
+_BARRIER = 30.0  # cycles that a work-item waits
 _UNROLLED, _AT_ONCE = 4.0, 16.0
 """Loads of a loop that a compiler puts together, and those of a copy that do not wait for one another.
 
@@ -126,6 +127,11 @@ class Meter:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
         self.counted.waits += cycles * self.scope.trips * self.scope.turns
         self.counted.waited += cycles * self.scope.trips * self.scope.items
+
+    def barrier(self) -> None:
+        """What a group of a GPU has stored is there for all of its work-items."""
+        self.wait(_BARRIER)
+        self.counted.barriers += self.scope.trips * self.scope.turns
 
     def together(self, waits: float, waited: float) -> None:
         """What was waited for since there were so many waits, is of loads that do not wait for one another: a copy's."""

@@ -74,8 +74,6 @@ from relift.semantics.syntax.types import (
     holds_array,
 )
 
-_BARRIER = 30.0  # cycles that a work-item waits
-
 
 class Walk:
     """Follows the parts of a program, one kernel after the other."""
@@ -282,7 +280,7 @@ class Walk:
                 counted.ahead += float(cells(t.type).constant or 0)
             else:
                 self._meter.together(*waits)
-            self._meter.wait(_BARRIER)
+            self._meter.barrier()
         elif t.space.of_item:
             self._meter.counted.registers += _held(xs) * self._meter.scope.width
         return target

@@ -3,7 +3,10 @@
 An index is a sum of terms, large strides first.  Those of its terms that are known where a block starts, the
 numbers of the work-item and the counters of the loops around, make a sum that the block can compute at its
 start; the outermost such block does.  Of all sums that occur twice or more, the one that saves the most
-characters goes first, and then the indices are looked at again.
+characters goes first, and then the indices are looked at again.  A sum with a bound in it, `min(i, 7)`, which a loop
+would compute in each turn, goes before all: not every compiler takes it out of the loop. That of one lane of a vector stays:
+each lane would need a register. An H100 multiplies matrices of 4000^2 in 2.81 ms so, and in 3.01 without; of 4097^2 in 3.71 with
+one for each lane, and in 3.33 without.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ Sum: TypeAlias = tuple[str, ...]
 """Terms as they are printed: what a name stands for."""
 
 _NAME = "at"
+_BOUNDS = frozenset(("min", "max"))
+"""Functions in whose arguments a name means what it does outside of them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,14 @@ class Term:
     def mentioned(self) -> set[str]:
         """The names in it; none of a term that is read from memory."""
         read = any(isinstance(e, tree.Element) for e in tree.within(self.code))
-        return set() if read else tree.words(self.code)
+        return set() if read else tree.words(self.code) - _BOUNDS
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether a bound of an index is computed in it."""
+        return any(
+            isinstance(e, tree.Invocation) and e.function in _BOUNDS for e in tree.within(self.code)
+        )
 
 
 Terms: TypeAlias = list[Term]
@@ -68,9 +80,10 @@ def share_indices(
     """
     kernel = _Kernel(body, known)
     while True:
-        found = kernel.candidates()
-        best = max(found, key=lambda s: _saved(s, found[s], number), default=())
-        if not best or _saved(best, found[best], number) <= 0:
+        repeated = kernel.repeated()
+        worth = {s: (s in repeated, _saved(s, n, number)) for s, n in kernel.candidates().items()}
+        best = max(worth, key=lambda s: worth[s], default=())
+        if not best or worth[best] <= (False, 0):
             return kernel.written()
         kernel.name(best, fresh(_NAME), number)
 
@@ -83,10 +96,11 @@ def _saved(s: Sum, times: int, number: tree.CType) -> int:
 
 @dataclass
 class _Line:
-    """A statement without statements inside, and the sums of its indices that could have a name."""
+    """A statement without statements inside, the sums of its indices that could have a name, and the block of the loop around it."""
 
     statement: tree.Statement
     sums: list[Sum]
+    loop: int
 
 
 @dataclass
@@ -97,6 +111,11 @@ class _Block:
     items: list[_Line | _Inner] = field(default_factory=list)
     declared: list[tree.Declaration] = field(default_factory=list)
 
+    def insert(self, declaration: tree.Declaration, lines: Sequence[_Line]) -> None:
+        """Put a declaration before the first of some lines: what is needed late takes no register before."""
+        first = next(at for at, item in enumerate(self.items) if _holds(item, lines))
+        self.items.insert(first, _Line(declaration, [], 0))
+
 
 @dataclass
 class _Inner:
@@ -104,6 +123,13 @@ class _Inner:
 
     around: tree.Loop | tree.Guard
     block: _Block
+
+
+def _holds(item: _Line | _Inner, lines: Sequence[_Line]) -> bool:
+    """Whether an item is one of some lines, or has one inside."""
+    if isinstance(item, _Line):
+        return any(item is line for line in lines)
+    return any(_holds(each, lines) for each in item.block.items)
 
 
 class _Kernel:
@@ -122,48 +148,64 @@ class _Kernel:
         self._numbers = itertools.count()
         self._blocks: list[_Block] = []
         self._lines: list[_Line] = []
-        self._whole = self._block(body)
+        self._bounded: dict[Sum, int] = {}
+        self._whole = self._block(body, 0)
 
-    def _block(self, body: Body) -> _Block:
+    def _block(self, body: Body, loop: int) -> _Block:
         block = _Block(next(self._numbers))
         self._blocks.append(block)
         for s in body:
             if isinstance(s, tree.Loop | tree.Guard):
+                within = loop
                 if isinstance(s, tree.Loop):
-                    self.homes[s.counter] = len(self._blocks)
-                block.items.append(_Inner(s, self._block(s.body)))
+                    within = self.homes[s.counter] = len(self._blocks)
+                block.items.append(_Inner(s, self._block(s.body, within)))
             else:
-                line = _Line(s, self.sums_in(s))
+                line = _Line(s, self.sums_in(s), loop)
                 self._lines.append(line)
                 block.items.append(line)
         return block
 
     def sums_in(self, s: tree.Statement) -> list[Sum]:
         """Those of every index in a statement: first of arrays, then of what pointers are moved by."""
-        found: list[tuple[int, int, Terms]] = []
+        found: list[tuple[int, int, list[Sum]]] = []
 
         def met(kind: int, at: int, terms: Terms) -> None:
-            found.append((kind, at, terms))
+            found.append((kind, at, list(self.sums(terms, indices.of_a_lane))))
 
-        _Indices(self.private, met).statement(s)
-        in_order = sorted(found, key=lambda item: item[:2])
-        return [s for _, _, terms in in_order for s in self.sums(terms)]
+        indices = _Indices(self.private, met)
+        indices.statement(s)
+        return [s for _, _, sums in sorted(found, key=lambda item: item[:2]) for s in sums]
 
     def candidates(self) -> dict[Sum, int]:
-        """The sums that could have a name, and how many indices have all of their terms."""
-        return Counter(s for line in self._lines for s in line.sums)
+        """The sums that could have a name, and how many indices have all of their terms; with a bound, those of `repeated`."""
+        met = Counter(s for line in self._lines for s in line.sums if s)
+        repeated = self.repeated()
+        return {s: n for s, n in met.items() if s in repeated or s not in self._bounded}
 
-    def sums(self, terms: Terms) -> Iterator[Sum]:
-        """The sums of an index that some block can compute."""
+    def repeated(self) -> set[Sum]:
+        """Those with a bound in them that each turn of a loop computes, and a block around it could."""
+        return {
+            s
+            for line in self._lines
+            for s in line.sums
+            if (home := self._bounded.get(s)) is not None and home < line.loop
+        }
+
+    def sums(self, terms: Terms, of_a_lane: bool) -> Iterator[Sum]:
+        """The sums of an index that some block can compute; none with a bound of one lane, which others have beside it."""
         homes = {
             term.text: home
             for term in terms
             if term.added and (home := self.home(term)) is not None
         }
         for home in sorted(set(homes.values())):
-            yield tuple(
-                term.text for term in terms if term.added and homes.get(term.text, home + 1) <= home
-            )
+            of = [term for term in terms if term.added and homes.get(term.text, home + 1) <= home]
+            yield tuple(term.text for term in of if not term.bounded)
+            if any(term.bounded and homes[term.text] == home for term in of) and not of_a_lane:
+                bounded = tuple(term.text for term in of)
+                self._bounded[bounded] = home
+                yield bounded
 
     def home(self, term: Term) -> int | None:
         """The outermost block where a term is known, if there is one."""
@@ -176,7 +218,7 @@ class _Kernel:
         code: dict[str, Term] = {}
 
         def named(kind: int, at: int, terms: Terms) -> Terms | None:
-            if s not in self.sums(terms):
+            if s not in self.sums(terms, indices.of_a_lane):
                 return None
             code.update((term.text, term) for term in terms if term.added)
             left = list(terms)
@@ -184,16 +226,21 @@ class _Kernel:
                 left.remove(next(t for t in left if t.added and t.text == text))
             return [Term(True, name, tree.Name(name)), *left]
 
+        indices = _Indices(self.private, named)
         changed = [line for line in self._lines if s in line.sums]
         for line in changed:
             while s in line.sums:
-                line.statement = _Indices(self.private, named).statement(line.statement)
+                line.statement = indices.statement(line.statement)
                 line.sums = self.sums_in(line.statement)
         home = max(self.homes[word] for text in s for word in code[text].mentioned)
         value = _total([code[text] for text in s])
         t = replace(number, constant=True)
-        self._blocks[home].declared.append(tree.Declaration(t, name, None, value))
-        self.homes[name] = home
+        declaration = tree.Declaration(t, name, None, value)
+        if s in self._bounded:
+            self._blocks[home].insert(declaration, changed)
+        else:
+            self._blocks[home].declared.append(declaration)
+            self.homes[name] = home
         for line in changed:
             line.sums = self.sums_in(line.statement)
 
@@ -212,7 +259,8 @@ class _Kernel:
 class _Indices:
     """A walk over the indices of a statement, which may change them; those inside others go first.
 
-    `met` is told of each index: its kind, when its array was met, its terms; it gives new terms, or None.
+    `met` is told of each index: its kind, when its array was met, its terms; it gives new terms, or None.  An index may be
+    `of_a_lane`, of a vector whose lanes are read one by one.
     """
 
     def __init__(
@@ -220,6 +268,7 @@ class _Indices:
     ) -> None:
         self.private = private
         self.met = met
+        self.of_a_lane = False
         self._order = itertools.count()
 
     def statement(self, s: tree.Statement) -> tree.Statement:
@@ -243,6 +292,11 @@ class _Indices:
                 return replace(e, operand=replace(cast, arguments=(self.moved(pointer, 1),)))
             case tree.Invocation(name, (zero, pointer)) if name.startswith("vload"):
                 return replace(e, arguments=(zero, self.moved(pointer, 1)))
+            case tree.Cast(_, lanes) if len(lanes) > 1 and not self.of_a_lane:
+                self.of_a_lane = True
+                vector = tree.mapped_expression(e, self.expression)
+                self.of_a_lane = False
+                return vector
             case (
                 tree.Whole() | tree.Real() | tree.Name() | tree.Element()
                 | tree.Member() | tree.Prefix() | tree.Binary() | tree.Conditional()

@@ -90,6 +90,19 @@ def test_registers_have_no_addresses() -> None:
     assert shared(*lines, "  }", "  }", "  }")[:8] == [line.strip() for line in lines]
 
 
+def test_a_bound_that_no_turn_changes_is_computed_before_the_loop() -> None:
+    """Though it is used once, and where it is needed first; one that changes with the turn stays."""
+    loop, bound = "for (int i = 0; i < 8; ++i) {", "64*min(4*wrg_0 + lcl_0, 99)"
+    found = shared("  x[lcl_0] = 0.0f;", f"  {loop}", f"  x[i] = y[{bound} + i];", "  }")
+    assert found == [
+        "x[lcl_0] = 0.0f;", f"const int at = {bound};", loop, "x[i] = y[at + i];", "}"
+    ]  # fmt: skip
+    turning = [loop, "x[i] = y[min(4*wrg_0 + i, 99) + i];", "}"]
+    assert shared(*(f"  {line}" for line in turning)) == turning
+    outside = [f"x[lcl_0] = y[{bound}];", f"x[lcl_1] = y[{bound}];"]
+    assert shared(*(f"  {line}" for line in outside)) == outside
+
+
 def test_names_do_not_clash() -> None:
     """An array may be called like the sum."""
     found = shared(*(f"  at[{SUM} + {k}] = x[{SUM}];" for k in range(4)))

@@ -19,6 +19,7 @@ from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
+from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -104,9 +105,34 @@ def test_what_no_chunks_divide_or_lies_across_is_left_to_others() -> None:
         derive(of_columns, rows_in_chunks(8, 10), {"n": 40, "m": 24})
 
 
+def test_a_function_that_may_be_undefined_is_folded_in_chunks() -> None:
+    """What is looked up at an index that is data has no value where that is out of range: in a chunk as in the whole."""
+
+    @rl.program
+    def looked_up(a: rl.i32[n, m], x: rl.f32[n]):
+        return rl.map(
+            lambda row: rl.reduce_seq(lambda acc, i: acc + rl.at_runtime_unsafe(i, x), 0.0, row), a
+        )
+
+    derivation = derive(looked_up, rows_in_chunks(8, 10), {"n": 24, "m": 40})
+    require_standing(derivation, RULES)
+    assert "reduce_seq_chunks" in [step.rule for step in derivation.steps]
+
+
 def test_a_fold_without_laws_reads_rows_along_memory() -> None:
     """On a GPU within eight times of reading all once; a work-item for each row takes sixty times that."""
     sizes = {"n": 4096, "m": 4096}
     found = rl.optimize(largest, sizes, "gpu").candidates[0]
     assert found.cost.seconds < 12 * least_seconds(largest.at(sizes), GPU)
     assert "local" in rl.compile(found.term).source
+
+
+@pytest.mark.parametrize(("length", "cells"), [(34, 34), (36, 37), (35, 37), (33, 35)])
+def test_rows_in_local_memory_are_apart_where_many_would_read_one_bank(
+    length: int, cells: int
+) -> None:
+    """A row of 34 numbers begins in a bank that one other row of 32 begins in: it stays as it is."""
+    sizes = {"n": 64, "m": length}
+    derivation = derive(largest, rows_in_groups(32, 48 * 1024), sizes)
+    low = Program("low", largest.at(sizes).parameters, derivation.result)
+    assert f"local float tile[{32 * cells}]" in rl.compile(low).source

@@ -122,6 +122,12 @@ def map_reordered_with_stride(f: Fun[A, B], xs: A[m * (k + 1)]):
     return map(f, xs), scatter(s, map(f, gather(s, xs)))
 
 
+@rule(source="LIFT reorderBothSidesWithStride, for the order backwards")
+def map_reversed(f: Fun[A, B], xs: A[n]):
+    """A map may begin with the last element."""
+    return map(f, xs), scatter(reverse, map(f, gather(reverse, xs)))
+
+
 @rule(source="LIFT reorderTranspose, transposeMapTransposeReorder, read side")
 def gather_transpose(p: Index[n], xss: A[m, n]):
     """Reordering columns reorders each row before the transpose."""

@@ -28,8 +28,10 @@ kernel void iterated_in_local_memory_1(global const float* restrict x, global fl
   barrier(CLK_LOCAL_MEM_FENCE);
   local float* old = tile;
   local float* new = tile_2;
+  const int at = max(lcl_0 - 1, 0);
+  const int at_2 = min(lcl_0 + 1, 63);
   for (int i = 0; i < 3; ++i) {
-    new[lcl_0] = (old[max(lcl_0 - 1, 0)] + old[lcl_0]) + old[min(lcl_0 + 1, 63)];
+    new[lcl_0] = (old[at] + old[lcl_0]) + old[at_2];
     local float* const held = old;
     old = new;
     new = held;

@@ -1,0 +1,98 @@
+"""The cost model on groups of a GPU: how many there are, what they wait for, what leaves them no registers; times of an H100."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+import relift as rl
+from relift.device import GPU
+from relift.egraph.cost.model import Cost, estimate
+from relift.rewrites.loading import load_program
+from relift.rewrites.tactics.combinators import Tactic, derive, then
+from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
+from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
+from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.looked_up import tuples_side_by_side
+from relift.semantics.language.programs import Program
+
+n = rl.nat("n")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MATMUL = load_program(str(EXAMPLES / "matmul.py"))
+
+
+def cost(program: Program, tactic: Tactic) -> Cost:
+    found = derive(program, tactic)
+    return estimate(dataclasses.replace(program, body=found.result), GPU)
+
+
+def product(n: int, k: int, tiles: Tiles) -> float:
+    """Seconds of a product of n x k and k x n numbers."""
+    return cost(MATMUL.at({"n": n, "m": n, "k": k}), tile_for_groups(tiles)).seconds
+
+
+@rl.program
+def second(a: rl.f32[n, n]):
+    def step(best, x):
+        return rl.maximum(best[0], x), rl.maximum(best[1], rl.minimum(best[0], x))
+
+    return rl.map(lambda row: rl.reduce_seq(step, (0.0, 0.0), row)[1], a)
+
+
+@pytest.mark.parametrize("chunk", [(128, 16), (64, 32)])
+def test_groups_that_occupy_few_units_take_longer(chunk: tuple[int, int]) -> None:
+    """Rows that are folded in order: 92 us in groups of 32, which are 128, and 206 and 172 in larger ones."""
+    assert cost(second.at({"n": 4096}), rows_in_chunks(*chunk)).seconds > 1.005 * (
+        cost(second.at({"n": 4096}), rows_in_chunks(32, 128)).seconds
+    )
+
+
+def test_a_group_alone_loses_time_at_each_barrier() -> None:
+    """Of 24 steps between barriers fewer are lost than of 8: with one group for each unit, not with several."""
+    few, many = (Tiles(128, 128, depth, 2, 2, ahead=True) for depth in (24, 8))
+    assert product(1408, 4800, many) > 1.1 * product(1408, 4800, few)
+
+
+def test_numbers_fetched_ahead_leave_small_groups_no_registers() -> None:
+    """A group of 64 that fetches 40 numbers for each work-item beside others is slower than one that does not."""
+    ahead, not_ahead = (Tiles(64, 64, 20, 2, 2, ahead=each) for each in (True, False))
+    assert product(4160, 500, ahead) > product(4160, 500, not_ahead)
+    small, small_not_ahead = (Tiles(128, 128, 16, 2, 2, ahead=each) for each in (True, False))
+    assert product(4096, 512, small) < product(4096, 512, small_not_ahead)
+
+
+def test_groups_that_leave_no_local_memory_hide_little() -> None:
+    """Whole rows of 128 in local memory leave a unit six groups of 64: chunks of 32 columns take 101 us instead of 120."""
+    md = load_program(str(EXAMPLES / "md.py")).at({"n": 73728, "k": 128})
+    whole = then(rows_in_groups(64, GPU.local_memory_bytes), tuples_side_by_side())
+    in_chunks = then(rows_in_chunks(64, 32), tuples_side_by_side())
+    assert cost(md, whole).seconds > cost(md, in_chunks).seconds
+
+
+def test_small_tiles_wait_for_local_memory() -> None:
+    """Sixteen results of a work-item need eight numbers of local memory in each step, 64 need sixteen."""
+    assert product(4096, 512, Tiles(64, 64, 16, 1, 1, ahead=False)) > 1.3 * (
+        product(4096, 512, Tiles(128, 128, 16, 2, 2, ahead=False))
+    )
+
+
+def test_a_product_and_its_sum_are_one_instruction() -> None:
+    """As they are where a program writes them without an operator."""
+
+    @rl.program
+    def by_operator(x: rl.f32[n]):
+        return rl.map_glb(0)(lambda v: rl.add(v, v * v), x)
+
+    @rl.program
+    def sums(x: rl.f32[n]):
+        return rl.map_glb(0)(lambda v: v + v * v, x)
+
+    assert (
+        estimate(by_operator.at({"n": 1 << 20}), GPU).compute
+        == estimate(sums.at({"n": 1 << 20}), GPU).compute
+    )
