@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.meaning.folds_in_python import FoldInPython, NotMade
+from relift.compiler.meaning.folds_in_python import ALONE, FoldInPython, NotMade
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.validation.arithmetic import quotient
 from relift.compiler.validation.bits import ARGUMENTS, in_bits
@@ -159,7 +159,7 @@ class Machine:
         kind = "boolean" if x.type == "bool" else x.type
         number = DTYPES[kind].type if kind in DTYPES else float
         match x.op:
-            case "open":
+            case "open" | "looked":
                 raise GivenUp
             case "cell":
                 return number(self._drawn_within(x.args[0], self.whole(x.args[1]), kind))
@@ -263,13 +263,9 @@ class Machine:
         return n % 8 if kind.startswith("i") else (n % 2**16 - 2**15) / 2**13
 
 
-_ALONE = frozenset(["open", "cell", "real", "whole", "index", "nonneg", "accumulator", "fold"])
-"""Operations whose arguments are no values, or are computed turn by turn."""
-
-
 def _needed(x: Symbol, memo: Mapping[Symbol, Any]) -> Sequence[Any]:
     """The values that an operation is computed from; of a selection the one that is chosen."""
-    if x.op in _ALONE:
+    if x.op in ALONE:
         return ()
     if x.op == "select":
         c, yes, no = x.args

@@ -155,9 +155,12 @@ class FoldInPython:
         return self.atoms.setdefault(a, f"n{len(self.atoms)}")
 
 
-_ALONE = frozenset(["open", "cell", "real", "whole", "index", "nonneg", "accumulator", "fold"])
+ALONE = frozenset(
+    ["open", "looked", "cell", "real", "whole", "index", "nonneg", "accumulator", "fold"]
+)
+"""Operations whose arguments are no values, or are computed turn by turn."""
 
 
 def _parts(x: Symbol) -> Sequence[Symbol]:
     """The values that an operation is computed from, where these are not looked at one by one."""
-    return () if x.op in _ALONE else x.args
+    return () if x.op in ALONE else x.args
