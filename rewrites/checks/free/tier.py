@@ -185,6 +185,9 @@ def undecided(rule: Rule) -> list[str]:
 WORK = 2_000_000
 """How many symbols a rule is given: some seconds, but as many on every machine."""
 
+EACH = 200
+"""For how many symbols an instance stands that makes few: a rule of nine sizes has 3^9 of them."""
+
 
 def check_free(
     rule: Rule, *, bound: int = 3, work: int = WORK, largest: int = LARGEST
@@ -259,7 +262,7 @@ class Run:
                 self.without += 1
                 continue
             finally:
-                self.used += algebra.work + self.instances.largest(sizes) + 1
+                self.used += algebra.work + self.instances.largest(sizes) + EACH
             self.tried += 1
             if difference is not None:
                 return self._different(difference, sizes, data)
