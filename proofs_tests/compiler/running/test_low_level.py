@@ -149,10 +149,11 @@ def test_no_race(b: Benchmark) -> None:
 
 
 @benchmarks
-def test_meaning_does_not_depend_on_analyses(b: Benchmark) -> None:
-    """With any analysis switched off the kernel computes the same."""
+def test_meaning_does_not_depend_on_analyses(b: Benchmark, request: pytest.FixtureRequest) -> None:
+    """With any analysis switched off the kernel computes the same; on a second device with all of them, whose text differs most."""
     small = shrunk(b, b.small[1])
-    for analyses in ABLATION.values():
+    second = request.config.getoption("--device") is not None
+    for analyses in [ABLATION["none"]] if second else ABLATION.values():
         compiled, inputs = compiled_with_inputs(small, analyses)
         assert error(compiled(*inputs), b.gold(*inputs)) <= b.tolerance, analyses
 
