@@ -46,6 +46,9 @@ CLOSE = 1e-3
 UNWRITTEN = {"f": np.nan, "i": -77, "b": True}
 """What cells of a result hold before the kernel runs, by the kind of their type."""
 
+BEYOND = 4096
+"""Bytes behind an array, all of whose bits are set: no numbers, and whole numbers of -1."""
+
 _NUMPY = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
     "ulong": "u8", "size_t": "u8", "half": "f2", "float": "f4", "double": "f8",
@@ -201,6 +204,11 @@ UNKNOWN = 3
 """The status of a process that found no such device."""
 
 
+def _followed(row: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of an array, and behind them what no kernel may read."""
+    return np.concatenate([np.frombuffer(row.tobytes(), np.uint8), np.full(BEYOND, 0xFF, np.uint8)])
+
+
 def _run(folder: Path, target: str) -> None:
     """The other process."""
     from relift.compiler.devices.survey import find_device
@@ -227,11 +235,8 @@ def _run(folder: Path, target: str) -> None:
         said = said_of(error).splitlines()
         wrong = next((line for line in said if "error:" in line), said[0])
         sys.exit(f"its compiler says {wrong.strip()}")
-    flags = cl.mem_flags
-    held = {
-        name: cl.Buffer(context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=row)
-        for name, row in rows.items()
-    }
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    held = {name: cl.Buffer(context, flags, hostbuf=_followed(row)) for name, row in rows.items()}
 
     def argument(said: Mapping[str, Any]) -> Any:
         if "local" in said:
