@@ -25,12 +25,8 @@ Every second element of 2^24 takes Intel's 6 ms on two cores, in vectors of whic
 _WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
 ACCUMULATORS = 16.0
 """Registers of private arrays from which a work-item has so much to compute that no result waits for another."""
-_RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS, _IN_EIGHTS = (
-    2048,
-    65_536,
-    32,
-    8,
-)  # of a unit; registers of 32 bits
+_RESIDENT, _REGISTER_FILE = 2048, 65_536  # of a unit; registers of 32 bits
+_OTHER_REGISTERS, _IN_EIGHTS = 32, 8  # of a work-item
 _GROUPS = 32  # of a unit
 _LOADED, _FETCHED_BYTES = 4.0, 21.0
 """A unit of a GPU starts a multiply-add for each of 128 lanes in a cycle, and loads 32 numbers; an H200's second cache sends
@@ -182,9 +178,8 @@ class Kernel:
             sent = (self.fetched + self._read_again(device)[0]) / (_FETCHED_BYTES * units)
             busy = max(busy, _LOADED * self.loaded) / slots
             if self.registers and self._local_bytes:
-                pairs = max(
-                    1.0, self._at_once(device) / 2.0
-                )  # while one of a pair fetches, the other computes
+                # while one of two groups fetches, the other computes
+                pairs = max(1.0, self._at_once(device) / 2.0)
                 busy += (_FILLING_AHEAD if self.ahead else _FILLING / pairs) * sent
             if self.group and self.registers >= ACCUMULATORS:
                 busy += self._drained(device)
