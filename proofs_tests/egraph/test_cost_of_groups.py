@@ -52,6 +52,12 @@ def test_groups_that_occupy_few_units_take_longer(chunk: tuple[int, int]) -> Non
     )
 
 
+def test_what_few_units_compute_takes_as_long_as_they_are_busy() -> None:
+    """Sixteen groups of 256 keep sixteen units busy twice as long as 64 groups of 64 keep theirs."""
+    few, many = (Tiles(side, side, 16, 2, 2, ahead=True) for side in (128, 64))
+    assert product(512, 4096, few) > 1.5 * product(512, 4096, many)
+
+
 def test_a_group_alone_loses_time_at_each_barrier() -> None:
     """Of 24 steps between barriers fewer are lost than of 8: with one group for each unit, not with several."""
     few, many = (Tiles(128, 128, depth, 2, 2, ahead=True) for depth in (24, 8))
