@@ -217,7 +217,7 @@ class Machine:
             return self._turn_by_turn(x)
         begun = self.left
         try:
-            return made.run(self, self._drawn_within, self._alone, self._atom, self._spend)
+            return made.run(self._drawn_within, self._alone, self._atom, self._spend)
         except (GivenUp, ZeroDivisionError) as error:
             if isinstance(error, Exhausted):
                 raise

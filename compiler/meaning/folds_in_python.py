@@ -36,9 +36,9 @@ class FoldInPython:
         self.names: dict[str, Any] = {}
         self.atoms: dict[Atom, str] = {}
         self.known: list[dict[Symbol, str]] = [{}]
-        self.operations, self.loops = 0, 0
+        self.operations = 0
         found = self._value(fold, 1)
-        head = ["def run(machine, drawn, applied, numbers, spend):"]
+        head = ["def run(drawn, applied, numbers, spend):"]
         head += [f"    {name} = numbers({name}_)" for name in self.atoms.values()]
         self.names |= {f"{name}_": a for a, name in self.atoms.items()}
         text = "\n".join([*head, *self.lines, f"    return {found}", ""])
@@ -116,7 +116,6 @@ class FoldInPython:
 
     def _loop(self, x: Symbol, depth: int) -> None:
         trip, height, count = x.args[:3]
-        self.loops += 1
         if depth > MOST_LOOPS:
             raise NotMade
         firsts, nexts = x.args[3 : 3 + count], x.args[3 + count :]

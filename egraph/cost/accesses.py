@@ -132,16 +132,21 @@ class Accesses:
                     self.meter.counted.streamed += _rows_again(self.meter, memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
-                if self.meter.on_gpu and not self._storing and memory.space.of_device:
-                    _load(self.meter, memory, offset, again)
-                if self.meter.on_gpu and not self._storing and memory.space.of_group:
-                    many = self.meter.counted.registers >= ACCUMULATORS
-                    self.meter.load(self.meter.scope.width / again if many else 0.0, 0.0)
+                if self.meter.on_gpu and not self._storing:
+                    if memory.space.of_device:
+                        _load(self.meter, memory, offset, again)
+                    elif memory.space.of_group and self._has_accumulators:
+                        self.meter.load(self.meter.scope.width / again, 0.0)
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
+
+    @property
+    def _has_accumulators(self) -> bool:
+        """Whether a work-item has so much to compute that it does not wait for local memory, but for its turn there."""
+        return self.meter.counted.registers >= ACCUMULATORS
 
     def _reach(self, memory: Memory, offset: Index) -> None:
         """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others.
@@ -351,8 +356,7 @@ class Accesses:
                 case _:
                     accesses = scope.width
         if memory.space.distance == "near":
-            few = self.meter.counted.registers < ACCUMULATORS
-            return accesses, _WAIT_LOCAL * accesses if few else 0.0
+            return accesses, 0.0 if self._has_accumulators else _WAIT_LOCAL * accesses
         stride = 0 if scope.thread is None else _stride_between(offset, scope.thread)
         close = _LOOKED_UP_BYTES if stride is None else _CACHED_BYTES
         near = stride == 0 or bytes_of(memory) <= close

@@ -41,9 +41,8 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
     rest = read(t)
     if rest not in known.values():
         views = {**environment.inputs, **inputs(*known.values()).inputs}
-        found += Walk(device, replace(environment, inputs=views)).kernels(
-            [rest], replace(environment, inputs=views)
-        )
+        inner = replace(environment, inputs=views)
+        found += Walk(device, inner).kernels([rest], inner)
     return found
 
 

@@ -81,7 +81,8 @@ def share_indices(
     kernel = _Kernel(body, known)
     while True:
         repeated = kernel.repeated()
-        worth = {s: (s in repeated, _saved(s, n, number)) for s, n in kernel.candidates().items()}
+        found = kernel.candidates(repeated)
+        worth = {s: (s in repeated, _saved(s, n, number)) for s, n in found.items()}
         best = max(worth, key=lambda s: worth[s], default=())
         if not best or worth[best] <= (False, 0):
             return kernel.written()
@@ -177,10 +178,9 @@ class _Kernel:
         indices.statement(s)
         return [s for _, _, sums in sorted(found, key=lambda item: item[:2]) for s in sums]
 
-    def candidates(self) -> dict[Sum, int]:
-        """The sums that could have a name, and how many indices have all of their terms; with a bound, those of `repeated`."""
+    def candidates(self, repeated: Collection[Sum]) -> dict[Sum, int]:
+        """The sums that could have a name, and how many indices have all of their terms; with a bound, those that are `repeated`."""
         met = Counter(s for line in self._lines for s in line.sums if s)
-        repeated = self.repeated()
         return {s: n for s, n in met.items() if s in repeated or s not in self._bounded}
 
     def repeated(self) -> set[Sum]:
