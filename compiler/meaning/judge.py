@@ -43,6 +43,9 @@ MOST_CASES = 96
 _SHARING: tuple[Way, ...] = ("one and all", "all")
 _APART: tuple[Way, ...] = ("one", "all")
 
+_OPEN = (Undecided, TooLarge, DependsOnData, Undefined, TooManyQuestions, NotConcrete)
+"""What leaves a case unknown."""
+
 UNROLLS = (4, 40, 600)
 """Loops of so many turns are written out, on both sides: one after the other until the two sides meet."""
 
@@ -112,6 +115,7 @@ class Judge:
         cells = cases = questions = symbols = 0
         strays: list[str] = []
         written: set[str] = set()
+        tried = False
         while waiting:
             facts = waiting.pop()
             case: _Case | None = None
@@ -119,7 +123,8 @@ class Judge:
                 case = _Case(self, unroll, way, written_out, tables, facts, splits=splits)
                 case.run()
             except Split as split:
-                if splits and not facts and not cases:
+                if splits and not facts and not tried:
+                    tried = True
                     kept = self._all_cases(unroll, way, splits=False)
                     if kept.verdict == "validated":
                         return kept
@@ -144,9 +149,7 @@ class Judge:
                 return Finding("unknown", str(error))
             except Fault as fault:
                 return Finding("refuted", fault.detail)
-            except (Undecided, TooLarge, DependsOnData, Undefined, TooManyQuestions) as error:
-                return Finding("unknown", str(error))
-            except NotConcrete as error:
+            except _OPEN as error:
                 return Finding("unknown", str(error))
             except NotUnderstood as error:
                 return Finding("unknown", f"the text has {error}, which is not understood")
@@ -271,14 +274,11 @@ class _Case:
                 own = "bool" if kind == "boolean" else kind
                 name = names[0]
                 bound = self.judge.indices.get(of)
+                if bound is not None and own.startswith("i"):
+                    self.algebra.ends[name] = (0, self.group.size(bound) - 1)
 
                 def at_place(i: Whole) -> Any:
-                    cell = self.algebra.cell_at(name, i, own)
-                    if bound is not None and own.startswith("i"):
-                        atom = self.ranges.atom("data", "", (cell,))
-                        self.ranges.low.setdefault(atom, 0)
-                        self.ranges.high.setdefault(atom, self.group.size(bound) - 1)
-                    return cell
+                    return self.algebra.cell_at(name, i, own)
 
                 buffers[name] = at_place
                 return at_place(place)

@@ -1,8 +1,7 @@
 """Arrays at indices that are not known: what a kernel is given, what it writes, and its own.
 
 A cell of a buffer is a symbol with a polynomial as its place.  Local and private arrays have a cell for each
-number; a read at an index that is not known is the one value that all cells it may mean have in common: the same
-symbol, in which the places are linear in the index.
+number; a read at an index that is not known is the one value that all cells it may mean have in common (`alike`).
 """
 
 from __future__ import annotations
@@ -13,15 +12,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relift.compiler.meaning.kernels.alike import Alike
 from relift.compiler.meaning.kernels.tables import AsTable, Table
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole, linear_in, within
 from relift.compiler.meaning.numbers.ranges import Split
 from relift.compiler.validation.machine import Fault, Item, Undecided
-from relift.compiler.validation.symbols import OPEN, Symbol
+from relift.compiler.validation.symbols import OPEN
 
-MOST_READ = 4096
+MOST_READ = 1 << 14
 """Cells that one read at an index that is not known may mean."""
+
+MOST_OF_TABLE = 1 << 12
+"""The same of a table, where every cell is made when it is looked at."""
 
 
 class NotWrittenOut(Undecided):
@@ -313,14 +316,15 @@ class Own(Array):
         spans = [range(low, high + 1) for _, low, high in steps.values()]
         if isinstance(rest, Index):
             raise Undecided(f"{self.name} is read at {i}")
-        if math.prod(map(len, spans)) > MOST_READ:
+        if math.prod(map(len, spans)) > (MOST_READ if self.table is None else MOST_OF_TABLE):
             raise self._not_written_out(f"{self.name} is read at {i}", i)
         points = list(itertools.product(*spans))
         values = [
             self.load(it, rest + sum(c * x for c, x in zip(steps, at, strict=True)))
             for at in points
         ]
-        found = Common(self.algebra, points, [of for of, _, _ in steps.values()]).of(values)
+        atoms = tuple([of for of, _, _ in steps.values()])
+        found = Alike(self.algebra, points, atoms, list(steps)).of(values)
         if found is None:
             detail = f"{self.name} is read at {i}, where its cells have no common form"
             raise self._not_written_out(detail, i)
@@ -336,63 +340,3 @@ class Stale:
 
 
 STALE: Any = Stale()
-
-
-class Common:
-    """The value that is each of some values, where atoms have each of some values."""
-
-    def __init__(
-        self, algebra: Folding, points: Sequence[tuple[int, ...]], atoms: Sequence[Index]
-    ) -> None:
-        self.algebra, self.points, self.atoms = algebra, points, atoms
-        self.known: dict[tuple[int, ...], Symbol | None] = {}
-        self.place = {point: k for k, point in enumerate(points)}
-
-    def of(self, values: Sequence[Any]) -> Any:
-        """That value, or None."""
-        first = values[0]
-        if all(v is first for v in values):
-            return first
-        if isinstance(first, tuple):
-            lanes = [self.of(column) for column in zip(*values, strict=True)]
-            return None if None in lanes else tuple(lanes)
-        if isinstance(first, Symbol):
-            if any(not isinstance(v, Symbol) for v in values):
-                return None
-            same = tuple(v.number for v in values)
-            if same not in self.known:
-                self.known[same] = self._operation(values)
-            return self.known[same]
-        if first.__class__ in (int, Index):
-            return self._linear(values)
-        return first if all(v == first for v in values) else None
-
-    def _operation(self, values: Sequence[Symbol]) -> Symbol | None:
-        """An operation that all of them are, of what their arguments have in common."""
-        first = values[0]
-        head = first.op, first.type, len(first.args)
-        if any((v.op, v.type, len(v.args)) != head for v in values):
-            return None
-        args = []
-        for column in zip(*(v.args for v in values), strict=True):
-            found = self.of(column)
-            if found is None:
-                return None
-            args.append(found)
-        return self.algebra.again(first, args)
-
-    def _linear(self, values: Sequence[Any]) -> Any:
-        """A number that is linear in the atoms."""
-        if any(v.__class__ not in (int, Index) for v in values):
-            return None
-        base = self.points[0]
-        slopes: list[Whole] = []
-        for d in range(len(base)):
-            after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
-            slopes.append(0 if after is None else values[after] - values[0])
-        for point, v in zip(self.points, values, strict=True):
-            moved = sum(c * (x - y) for c, x, y in zip(slopes, point, base, strict=True))
-            if values[0] + moved != v:
-                return None
-        moved = sum(c * (a - y) for c, a, y in zip(slopes, self.atoms, base, strict=True))
-        return values[0] + moved

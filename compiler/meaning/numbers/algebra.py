@@ -29,6 +29,8 @@ class Open(Algebra):
         self._heights: dict[Symbol, int] = {}
         self._numbers: dict[Symbol, Whole] = {}
         self.loops = 0
+        self.ends: dict[str, tuple[Whole, Whole]] = {}
+        """Arrays whose numbers lie between two, both within."""
 
     # ---- whole numbers
 

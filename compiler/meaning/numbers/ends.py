@@ -41,7 +41,8 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
             return x.args[0], x.args[0]
         case "cell":
             atom, r = algebra.ranges.atom("data", "", (x,)), algebra.ranges
-            return r.low.get(atom), r.high.get(atom)
+            low, high = algebra.ends.get(x.args[0], (None, None))
+            return r.low.get(atom, low), r.high.get(atom, high)
         case "minimum" | "maximum":
             return _of_two(algebra, x, depth)
         case "select":
