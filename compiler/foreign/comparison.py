@@ -127,8 +127,6 @@ class Taken(Enum):
     NUMBERS = "numbers"
 
 
-WAYS = tuple(Taken)
-
 MOST_SOLVED = 8
 """So many cells are handed to a solver for numbers at which they differ."""
 
@@ -153,7 +151,7 @@ class _Asked:
     def in_all_ways(self, drawn: frozenset[str], *, reassociate: bool) -> Report:
         """What is said, to the last bit first."""
         strict = Report("unknown", "", "nothing was tried")
-        for taken in WAYS if reassociate else WAYS[:1]:
+        for taken in Taken if reassociate else [Taken.EXACTLY]:
             report = self._judged(taken, drawn)
             if report.verdict == "shown" or (
                 report.verdict == "refuted" and report.fault != "values"
@@ -213,7 +211,7 @@ class _Asked:
 
 
 def _inputs_within(symbols: Iterable[Symbol]) -> set[str]:
-    return {n.split(".")[0] for s in symbols for n in inputs_within(s)}
+    return {n.split(".")[0] for n in inputs_within(*symbols)}
 
 
 def interface(program: Program) -> tuple[tuple[Parameter, ...], Parameter, tuple[Buffer, ...]]:
@@ -240,10 +238,13 @@ class _Foreign(Comparison):
     doubts: Sequence[Symbol] = ()
     """Conditions on data under which something may be wrong."""
     asks: bool = False
+    shows: Sequence[Apart] = ()
+    """A cell that is known to differ on some inputs."""
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
-        report = on_inputs(self.report(reassociate=reassociate), self.apart, regrouped=reassociate)
+        report = self.report(reassociate=reassociate)
+        report = on_inputs(report, self.shows, regrouped=reassociate)
         if report.verdict == "unknown" and self.taken is Taken.NUMBERS:
             report = self._by_solving() or report
         return replace(report, sizes="these sizes")
@@ -271,9 +272,8 @@ class _Foreign(Comparison):
     def _is_shown(self, found: Apart, *, reassociate: bool) -> bool:
         """Numbers at which a cell differs are enough: to compare ten thousand others takes most of the time."""
         told = on_inputs(Report("refuted", "", "", "values"), [found], regrouped=reassociate)
-        if told.verdict == "refuted":
-            self.apart = [found]
-        return told.verdict == "refuted"
+        self.shows = [found] if told.verdict == "refuted" else []
+        return bool(self.shows)
 
     def on(self, called: str, machine: type[Machine]) -> Report | None:
         """What one choice of inputs shows to be wrong; None where it shows nothing."""
@@ -338,7 +338,10 @@ class _Foreign(Comparison):
             x, y = self._lifted(wanted, value)
             if self.taken is Taken.EXACTLY and x.type in FLOATING:
                 return False
-            return self.bits.same(normal(x), normal(y))
+            if self.bits.same(normal(x), normal(y)):
+                return True
+            self.notes += [law] if (law := normal.law_of(x, y)) else []
+            return bool(law)
         except TooLarge:
             return False  # numbers will tell
 

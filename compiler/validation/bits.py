@@ -153,6 +153,8 @@ class Bits:
             return self.z3.Const(f"value{x.number}", self._sort(x.type))
         kinds = {v.type for v in x.args[1:] or x.args}
         found = None
+        if x.op.startswith("first_") and (self.ordered or x.args[0].type in BITS):
+            return self._first(x.op.removeprefix("first_"), values)
         if x.op == "select" or kinds <= BITS.keys() | {"bool"}:
             found = self._meant(x, values)
         elif self.ordered:
@@ -163,11 +165,28 @@ class Bits:
         name = f"{x.op} of {', '.join(v.type for v in x.args)}"
         return self.z3.Function(name, *sorts, self._sort(x.type))(*values)
 
+    def _first(self, extreme: str, values: list[Any]) -> Any:
+        """What belongs to the first of some values than which no other one is smaller, or larger (`without_nan`)."""
+        before = self._comparison(extreme)
+        best, found = values[:2]
+        for value, one in zip(values[2::2], values[3::2], strict=True):
+            here = before(value, best)
+            best, found = self.z3.If(here, value, best), self.z3.If(here, one, found)
+        return found
+
+    def _comparison(self, extreme: str) -> Callable[[Any, Any], Any]:
+        """When one value is taken instead of another."""
+        z3 = self.z3
+        known: dict[str, Callable[[Any, Any], Any]] = {
+            "<": operator.lt, ">": operator.gt, "u<": z3.ULT, "u>": z3.UGT,
+        }  # fmt: skip
+        return known[_ENDS[extreme]]
+
     def _by_order(self, x: Symbol, values: list[Any]) -> Any:
         """What the order of floats means; sums and products are functions of which nothing is known."""
         z3, op = self.z3, x.op.removeprefix("any_")
         if op in ("minimum", "maximum"):
-            before = operator.lt if op == "minimum" else operator.gt
+            before = self._comparison(op)
             return reduce(lambda a, b: z3.If(before(a, b), a, b), values)
         if op == "mul" and len(values) == 2:
             for factor, other in (x.args, x.args[::-1]):
@@ -194,7 +213,7 @@ class Bits:
         if op in ("mask", *BITS) or op == "extended":
             return self._converted(x, values[0])
         if op in _ENDS:
-            before = {"<": operator.lt, ">": operator.gt, "u<": z3.ULT, "u>": z3.UGT}[_ENDS[op]]
+            before = self._comparison(op)
             return reduce(lambda a, b: z3.If(before(a, b), a, b), values)
         if op.removesuffix("_unsigned") in _KNOWN:
             return self._of_function(op, BITS[x.type], values)

@@ -82,6 +82,10 @@ class Reassociation:
                 todo.pop()
         return self.known[x]
 
+    def law_of(self, x: Symbol, y: Symbol) -> str:
+        """By what two values are equal that have other normal forms, for a note; nothing where they are not known to be."""
+        return ""
+
     def _has_no_order(self, x: Symbol) -> bool:
         """Whether a value is a chain that may be regrouped."""
         whole = x.type not in FLOATING

@@ -423,11 +423,11 @@ def shown(x: Any, depth: int = 3) -> str:
             return f"{op}({', '.join(shown(v, depth - 1) for v in x.args)})"
 
 
-def inputs_within(x: Symbol) -> set[str]:
-    """The inputs that a symbol is made from."""
+def inputs_within(*symbols: Symbol) -> set[str]:
+    """The inputs that some symbols are made from."""
     found: set[str] = set()
     seen: set[Symbol] = set()
-    todo = [x]
+    todo = list(symbols)
     while todo:
         y = todo.pop()
         if y in seen:

@@ -1,12 +1,14 @@
-"""Values that are equal where nothing is NaN: maxima and minima, however they are written."""
+"""Values that are equal where nothing is NaN: maxima and minima, where these stand, however they are written."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from relift.compiler.validation.regrouping import Reassociation, in_both, parts_beside
-from relift.compiler.validation.symbols import BITS, Symbol, value_of
+from relift.compiler.validation.symbols import BITS, Algebra, Symbol, value_of
 
 NOTE = "where nothing that is compared is NaN, and 0 and -0 are one"
 """What is assumed of such values."""
@@ -29,10 +31,34 @@ class WithoutNaN(Reassociation):
     True
     """
 
+    def __init__(self, algebra: Algebra, *, floats: bool = True) -> None:
+        super().__init__(algebra, floats=floats)
+        self.places = Places(algebra, self._end)
+
+    def law_of(self, x: Symbol, y: Symbol) -> str:
+        """That of exponentials, where both values have some."""
+        if not (self._has_exponentials(x) and self._has_exponentials(y)):
+            return ""
+        return NOTE_OF_EXPONENTIALS if self.by_law(x) is self.by_law(y) else ""
+
+    @cached_property
+    def by_law(self) -> WithExponentials:
+        """The normal form by the law of exponentials."""
+        return WithExponentials(self.algebra)
+
+    def _has_exponentials(self, x: Symbol) -> bool:
+        """Whether a value, or its parts up to some depth, are exponentials."""
+        level = {x}
+        for _ in range(EXPONENTIALS_WITHIN):
+            if any(v.op == "exp" for v in level):
+                return True
+            level = {u for v in level for u in v.args if isinstance(u, Symbol)}
+        return False
+
     def _made(self, x: Symbol, inner: Any) -> Symbol:
         made = super()._made(x, inner)
         if made.type in BITS:
-            return made
+            return self._whole_made(made)
         match made.op, made.args:
             case "not_equal" | "equal" as op, (a, b) if a is b:
                 return self.algebra.whole(int(op == "equal"), "bool")
@@ -50,6 +76,23 @@ class WithoutNaN(Reassociation):
             case _:
                 return made
 
+    def _whole_made(self, x: Symbol) -> Symbol:
+        """A whole number: one that is chosen by what is smallest, and what is computed of it."""
+        if x.op == "select":
+            return self._selected(*x.args)
+        if x.op == "any_add" and len(x.args) == 2 and x.args[1].op == "whole":
+            held, number = x.args
+            return self.places.each(
+                x, held, lambda p: self._multiples(x.type, [(1, p), (1, number)])
+            )
+        if x.op in (*BITS, "in_range"):
+            return self.places.each(x, x.args[0], lambda p: self._number_as(p, x.type))
+        return x
+
+    def _number_as(self, p: Symbol, type_: str) -> Symbol:
+        """A number in a type of whole numbers: one with a fraction without it."""
+        return self.algebra.whole(int(value_of(p)), type_)
+
     def _without_opposites(self, x: Symbol, word: tuple[Symbol, ...]) -> Symbol:
         """A sum without what is added and taken away again."""
         counts = Counter(word)
@@ -62,12 +105,31 @@ class WithoutNaN(Reassociation):
         return x if len(kept) == len(word) else self._sum(x.type, kept)
 
     def _selected(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol:
-        if c.op in ("lt", "le") and {*c.args} == {a, b}:
-            return self._extreme("maximum" if c.args[0] is b else "minimum", a, b)
+        choices = list(self._one_choice(c, a, b))
+        for choice in choices:
+            if (found := self.places.extreme_of(*choice)) is not None:
+                return found
         if common := in_both(a, b):
             rest = [self._sum(a.type, parts_beside(v, common)) for v in (a, b)]
             return self._sum(a.type, [*common.elements(), self._selected(c, *rest)])
+        for choice in choices:
+            if (found := self.places.chosen(*choice)) is not None:
+                return found
         return self.algebra.select(c, a, b)
+
+    def _one_choice(
+        self, c: Symbol, a: Symbol, b: Symbol
+    ) -> Iterator[tuple[Symbol, Symbol, Symbol]]:
+        """Two conditions that choose between the same two values, one after the other or within it, as one; a choice itself."""
+        if b.op == "select" and b.args[1] is a:
+            yield self._set_of("bitwise_or", "bool", [c, b.args[0]]), a, b.args[2]
+        if a.op == "select" and a.args[2] is b:
+            yield self._set_of("bitwise_and", "bool", [c, a.args[0]]), a.args[1], b
+        yield c, a, b
+
+    def _end(self, op: str, a: Symbol, b: Symbol) -> Symbol:
+        """The smaller or the larger of two values."""
+        return self._set_of(op, a.type, [a, b]) if a.type in BITS else self._extreme(op, a, b)
 
     def _extreme(self, op: str, a: Symbol, b: Symbol) -> Symbol:
         """The largest or the smallest of several, of which each counts once."""
@@ -88,6 +150,280 @@ class WithoutNaN(Reassociation):
         if not type_.startswith("f"):
             return None
         return self.algebra.real(float("-inf" if op == "maximum" else "inf"), type_)
+
+
+LARGEST_PLACE = 2**24
+"""Up to here all whole numbers are floats."""
+
+
+class WithExponentials(WithoutNaN):
+    """The normal form of `WithoutNaN`, in which a product of exponentials is the exponential of a sum.
+
+    A product of one with a sum is a sum of products, and a quotient a product: so a sum that is rescaled by
+    each new maximum is that by the last one.
+
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> from relift.compiler.validation.without_nan import WithExponentials
+    >>> a = Algebra()
+    >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
+    >>> def exp(u, v):
+    ...     return a.made("exp", "f32", a.sub(u, v))
+    >>> normal = WithExponentials(a)
+    >>> normal(a.mul(a.add(exp(x, y), exp(y, z)), exp(z, x))) is normal(a.add(exp(z, y), exp(y, x)))
+    True
+    """
+
+    def _made(self, x: Symbol, inner: Any) -> Symbol:
+        made = super()._made(x, inner)
+        if made.op == "exp":
+            return self._exponential(made)
+        if made.op == "div" and made.args[0].op != "real":
+            over, under = made.args
+            one = self.algebra.real(1.0, made.type)
+            return self._product(made.type, [over, self.algebra.made("div", made.type, one, under)])
+        return made
+
+    def _exponential(self, x: Symbol) -> Symbol:
+        """exp(x), where that is a number."""
+        parts = x.args[0].args if x.args[0].op == "any_add" else x.args
+        numbers = [value_of(v) for v in parts if v.op == "real"]
+        if float("-inf") in numbers or (len(parts) == 1 and numbers == [0.0]):
+            return self.algebra.real(0.0 if float("-inf") in numbers else 1.0, x.type)
+        return x
+
+    def _product(self, type_: str, parts: list[Symbol]) -> Symbol:
+        found = super()._product(type_, parts)
+        word = found.args if found.op == "any_mul" else (found,)
+        powers = [v for v in word if v.op == "exp"]
+        if any(v.op == "real" and value_of(v) == 0 for v in word):
+            return self.algebra.real(0.0, type_)
+        if not powers or len(word) == 1:
+            return found
+        rest = [v for v in word if v.op != "exp"]
+        if len(powers) > 1:
+            exponent = self._without_opposites_in(self._sum(type_, [v.args[0] for v in powers]))
+            power = self._exponential(self.algebra.made("exp", type_, exponent))
+            return self._product(type_, [power, *rest])
+        for v in rest:
+            if v.op == "any_add":
+                others = [u for u in word if u is not v]
+                return self._sum(type_, [self._product(type_, [u, *others]) for u in v.args])
+        return found
+
+    def _without_opposites_in(self, x: Symbol) -> Symbol:
+        return self._without_opposites(x, x.args) if x.op == "any_add" else x
+
+
+EXPONENTIALS_WITHIN = 8
+"""So many operations at most are done with exponentials before a value is compared by their law."""
+
+NOTE_OF_EXPONENTIALS = (
+    "where exp(a) * exp(b) is exp(a + b), and products of sums are sums of products"
+)
+"""What is assumed of values that are equal by `WithExponentials`."""
+
+
+class Before(NamedTuple):
+    """What a condition says of two values: that `low < high`, or that both are equal and something else holds.
+
+    `tie` is this, or whether equal values are enough.
+    """
+
+    low: Symbol
+    high: Symbol
+    tie: Symbol | bool
+    sign: str = ""
+    """What the names of the smaller and the larger of them end with."""
+
+
+class Places:
+    """What belongs to the smallest, or largest, of several values: where it stands, or what lies beside it.
+
+    `first_minimum(v0, p0, v1, p1, ...)` is the p of the first v than which no other is smaller.  A choice between two
+    such values puts their pairs one behind the other, or, if of equal values that with the smaller p is taken, in the order
+    of the p, as far as these are numbers: so a loop and a tree give one form where they take the same of equal values.
+
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> from relift.compiler.validation.without_nan import WithoutNaN
+    >>> a = Algebra()
+    >>> x, at = [a.cell("x", i, "f32") for i in range(4)], [a.whole(i, "i32") for i in range(4)]
+    >>> def smaller(p, q):  # of two equal ones that which stands before the other
+    ...     tie = a.bits("and", a.equal(q[0], p[0]), a.lt(q[1], p[1]))
+    ...     return tuple(a.select(a.bits("or", a.lt(q[0], p[0]), tie), v, u) for u, v in zip(p, q))
+    >>> tree = smaller(smaller((x[0], at[0]), (x[2], at[2])), smaller((x[1], at[1]), (x[3], at[3])))
+    >>> loop = (x[0], at[0])
+    >>> for v, i in zip(x, at):
+    ...     loop = tuple(a.select(a.lt(v, loop[0]), new, old) for new, old in zip((v, i), loop))
+    >>> normal = WithoutNaN(a)
+    >>> [normal(u) is normal(v) for u, v in zip(tree, loop)]
+    [True, True]
+    """
+
+    def __init__(self, algebra: Algebra, extreme: Callable[[str, Symbol, Symbol], Symbol]) -> None:
+        self.algebra, self.extreme = algebra, extreme
+        self.ends: dict[Symbol, Symbol] = {}
+        """Of each such value the smallest or largest itself."""
+
+    def extreme_of(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol | None:
+        """`c ? a : b`, where c compares a with b; None where it does not."""
+        said = before(c)
+        if said is None or {a, b} != {said.low, said.high}:
+            return None
+        return self.extreme(("minimum" if a is said.low else "maximum") + said.sign, a, b)
+
+    def chosen(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol | None:
+        """`c ? a : b`, where c compares what a and b belong to; None where it is nothing of this kind."""
+        said = before(c)
+        if said is None or a.type == "bool":
+            return None
+        low, high = said.low, said.high
+        least, most = (f"{end}imum{said.sign}" for end in ("min", "max"))
+        ways = [
+            (op, self._pairs(op, a, u), self._pairs(op, b, v), u, v)
+            for op, u, v in ((least, low, high), (most, high, low))
+        ]
+        # two pairs are the smallest of some as well as the largest of others: what they were made of tells
+        op, one, other, u, v = max(ways, key=lambda w: len(w[1]) + len(w[2]))
+        pairs = self._in_order(said, a, b, one, other)
+        return None if pairs is None else self._made(op, pairs, self.extreme(op, u, v))
+
+    def each(self, x: Symbol, held: Symbol, of: Callable[[Symbol], Symbol]) -> Symbol:
+        """x, which is a function of such a value: the value of the function of each, where all are numbers."""
+        pairs = _pairs_of(held)
+        if not pairs or any(not _is_number(p) for _, p in pairs):
+            return x
+        found = [(v, of(p)) for v, p in pairs]
+        return self._made(held.op.removeprefix("first_"), found, self.ends[held])
+
+    def _pairs(self, op: str, p: Symbol, v: Symbol) -> list[tuple[Symbol, Symbol]]:
+        """The pairs that a value is chosen from, which belongs to v."""
+        found = _pairs_of(p)
+        if p.op == f"first_{op}" and self.ends[p] is v:
+            return found
+        if found and p.op != f"first_{op}" and len(found) == 2:
+            (u, _), (w, _) = found
+            if self.extreme(op, u, w) is v:
+                return _exchanged(found)
+        return [(v, p)]
+
+    def _in_order(
+        self,
+        said: Before,
+        a: Symbol,
+        b: Symbol,
+        one: list[tuple[Symbol, Symbol]],
+        other: list[tuple[Symbol, Symbol]],
+    ) -> list[tuple[Symbol, Symbol]] | None:
+        """The pairs of both: those first that are taken of equal values; None where that is not known."""
+        if isinstance(said.tie, bool):
+            return one + other if said.tie else other + one
+        if said.tie.op not in ("lt", "le", "below", "at_most") or {*said.tie.args} != {a, b}:
+            return None
+        numbers = [[p.args[0] for _, p in pairs if p.op == "whole"] for pairs in (one, other)]
+        if [len(one), len(other)] != [len(n) for n in numbers]:
+            return None
+        if said.tie.op in ("below", "at_most") and min(map(min, numbers)) < 0:
+            return None
+        falls = said.tie.args[0] is b
+        if any(n != sorted(n, reverse=falls) for n in numbers):
+            return None
+        return sorted(one + other, key=lambda pair: pair[1].args[0], reverse=falls)
+
+    def _made(self, op: str, pairs: Iterable[tuple[Symbol, Symbol]], end: Symbol) -> Symbol:
+        """The value of some pairs: each v once, neighbours with one p as one."""
+        kept: list[tuple[Symbol, Symbol]] = []
+        for v, p in _once(pairs):
+            if kept and kept[-1][1] is p:
+                kept[-1] = (self.extreme(op, kept[-1][0], v), p)
+            else:
+                kept.append((v, p))
+        if len(kept) == 1:
+            return kept[0][1]
+        if len(kept) == 2 and op.startswith("max"):
+            op, kept = op.replace("max", "min"), _exchanged(kept)
+            end = self.extreme(op, kept[0][0], kept[1][0])
+        found = self.algebra.made(
+            f"first_{op}", kept[0][1].type, *(s for pair in kept for s in pair)
+        )
+        self.ends[found] = end
+        return found
+
+
+def _exchanged(pairs: list[tuple[Symbol, Symbol]]) -> list[tuple[Symbol, Symbol]]:
+    """Of two pairs, those of which the largest has what the smallest has of these."""
+    (u, first), (w, second) = pairs
+    return [(w, first), (u, second)]
+
+
+def _once(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[tuple[Symbol, Symbol]]:
+    """Pairs without those whose value stands before already: they are never the first."""
+    found: dict[Symbol, Symbol] = {}
+    for v, p in pairs:
+        found.setdefault(v, p)
+    return list(found.items())
+
+
+def _is_number(p: Symbol) -> bool:
+    return p.op == "whole" or (p.op == "real" and abs(value_of(p)) <= LARGEST_PLACE)
+
+
+def _pairs_of(x: Symbol) -> list[tuple[Symbol, Symbol]]:
+    return list(zip(x.args[::2], x.args[1::2], strict=True)) if x.op.startswith("first_") else []
+
+
+def before(c: Symbol) -> Before | None:
+    """What a condition says of the order of two values; None where it says something else.
+
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> from relift.compiler.validation.without_nan import before
+    >>> a = Algebra()
+    >>> x, y, t = a.cell("x", 0, "f32"), a.cell("x", 1, "f32"), a.cell("t", 0, "bool")
+    >>> c = a.made("any_bitwise_or", "bool", a.lt(x, y), a.made("any_bitwise_and", "bool", a.equal(y, x), t))
+    >>> before(c)
+    Before(low=x[0], high=x[1], tie=t[0], sign='')
+    """
+    if (plain := _compared(c)) is not None:
+        return plain
+    if c.op not in ("any_bitwise_or", "any_bitwise_and"):
+        return None
+    # low < high or (low == high and tie); low <= high and (low < high or tie)
+    for part, other in (c.args, c.args[::-1]) if len(c.args) == 2 else ():
+        said, outer = _compared(part), c.op == "any_bitwise_or"
+        if said is None or said.tie is outer:
+            continue
+        if outer and _are_equal(other, said):
+            return said._replace(tie=True)
+        if other.op != ("any_bitwise_and" if outer else "any_bitwise_or") or len(other.args) != 2:
+            continue
+        for same, tie in (other.args, other.args[::-1]):
+            strictly = _compared(same)
+            if (outer and _are_equal(same, said)) or strictly == said._replace(tie=outer):
+                return said._replace(tie=tie)
+    return None
+
+
+_COMPARED = {
+    "lt": (False, ""),
+    "le": (True, ""),
+    "below": (False, "_unsigned"),
+    "at_most": (True, "_unsigned"),
+}
+"""Comparisons: whether equal values are enough, and what extremes are called by them."""
+
+
+def _compared(c: Symbol) -> Before | None:
+    """A comparison of two values, or that it does not hold."""
+    negated = c.op == "invert" and c.args[0].op in _COMPARED
+    plain = c.args[0] if negated else c
+    if plain.op not in _COMPARED:
+        return None
+    (x, y), (tie, sign) = plain.args, _COMPARED[plain.op]
+    return Before(y, x, not tie, sign) if negated else Before(x, y, tie, sign)
+
+
+def _are_equal(c: Symbol, said: Before) -> bool:
+    """Whether a condition says that both values are equal."""
+    return c.op == "equal" and {*c.args} == {said.low, said.high}
 
 
 def _is_negative(v: Symbol) -> bool:

@@ -16,6 +16,7 @@ from relift.compiler.foreign.parameters import is_kernel
 from relift.compiler.foreign.reading.members import (
     RESULT,
     Held,
+    Member,
     Members,
     Source,
     cell_of,
@@ -139,6 +140,32 @@ class _Function(Members):
             raise refused(q.node, f"a pointer to a struct with the array {q.name}")
         own = f"{name}·{q.name}"
         return variable(own, c_ast.PtrDecl([], renamed(q.node, own, quals)), coord)
+
+    # ---- expressions
+
+    def _struct(self, e: Any) -> tuple[Record, Member] | None:
+        return self._one_of(e) if type(e).__name__ == "TernaryOp" else super()._struct(e)
+
+    def _one_of(self, e: Any) -> tuple[Record, Member] | None:
+        """One struct or another, in a variable of its own before the statement; None where neither is one."""
+        from pycparser import c_ast
+
+        outer, ways = self.before, list[tuple[tuple[Record, Member], list[Any]]]()
+        for part in (e.iftrue, e.iffalse):
+            self.before = None if outer is None else []
+            of = self._struct(part)
+            if of is None:
+                self.before = outer
+                return None
+            ways.append((of, self.before or []))
+        self.before = outer
+        held, before = self._new("one", ways[0][0][0], e)
+        to = self._held(held.name, e)
+        yes, no = (
+            c_ast.Compound([*first, *self._copied(to, of, e)], e.coord) for of, first in ways
+        )
+        before.append(c_ast.If(self._expression(e.cond), yes, no, e.coord))
+        return to
 
     # ---- statements
 

@@ -21,6 +21,12 @@ from relift.compiler.validation.symbols import BITS, Algebra, Symbol
 MOST = 256
 """A number is one of so many at most, or is not known at all."""
 
+PAIRS = 64
+"""Of two numbers that data choose so many pairs are compared, to see that one is always the smaller.
+
+What decides otherwise which of them is smaller is not written out: trees of pairs would double it with each level.
+"""
+
 SPLITS = 64
 """Cases that are told apart to see that a condition always holds."""
 
@@ -152,6 +158,9 @@ class Choices:
         one, other = (self.of(v) for v in b.args)
         if one is None or other is None or len(one) * len(other) > MOST * 4:
             return b
+        several = len(one) > 1 < len(other)
+        if several and len(one) * len(other) > PAIRS:
+            return b
         above = 1 << BITS[b.args[0].type] if b.op in _COMPARED_UNSIGNED else 0
         holds = self.false
         fails = self.false
@@ -163,7 +172,9 @@ class Choices:
                     holds = a.bits("or", holds, both)
                 else:
                     fails = a.bits("or", fails, both)
-        return self.true if fails is self.false else holds
+        if fails is self.false or holds is self.false:
+            return self.true if fails is self.false else self.false
+        return b if several else holds
 
     def _of_parts(self, op: str, parts: list[Symbol]) -> Symbol:
         if op == "invert":

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import INT, LONG, RANGES, ULONG, plain
+from relift.compiler.text.c_types import INT, LONG, RANGES, ULONG, UNSIGNED, plain
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.validation.translation.functions import called
@@ -30,15 +33,38 @@ _NUMBERS = {
     "get_global_id": ("gid", 0), "get_local_id": ("lid", 0), "get_group_id": ("grp", 0),
     "get_num_groups": ("ng", 1), "get_global_size": ("gs", 1), "get_local_size": ("ls", 1),
 }  # fmt: skip
-_CONSTANTS = {
-    "INFINITY": ("float", float("inf")), "NAN": ("float", float("nan")),
-    "M_PI_F": ("float", 3.1415927410125732), "M_PI": ("double", 3.141592653589793),
+_MATHEMATICAL = {
+    "E": math.e, "LOG2E": 1 / math.log(2), "LOG10E": 0.4342944819032518, "LN2": math.log(2), "LN10": math.log(10),
+    "PI": math.pi, "PI_2": math.pi / 2, "PI_4": math.pi / 4, "1_PI": 1 / math.pi, "2_PI": 2 / math.pi,
+    "2_SQRTPI": 2 / math.sqrt(math.pi), "SQRT2": math.sqrt(2), "SQRT1_2": math.sqrt(0.5),
 }  # fmt: skip
+_FLOATING = {"float": ("FLT", "f4", "_F"), "double": ("DBL", "f8", "")}
+"""How the names of constants of a type begin or end, and NumPy's name of it."""
+
+_CONSTANTS = {
+    "INFINITY": ("float", math.inf), "NAN": ("float", math.nan), "HUGE_VALF": ("float", math.inf),
+    "HUGE_VAL": ("double", math.inf), "MAXFLOAT": ("float", float(np.finfo("f4").max)),
+    **{
+        f"{start}_{name}": (t, float(value))
+        for t, (start, kind, _) in _FLOATING.items()
+        for name, value in (("MAX", np.finfo(kind).max), ("MIN", np.finfo(kind).tiny), ("EPSILON", np.finfo(kind).eps))
+    },
+    **{
+        f"M_{name}{end}": (t, value)
+        for t, (_, _, end) in _FLOATING.items()
+        for name, value in _MATHEMATICAL.items()
+    },
+}  # fmt: skip
+"""The constants of OpenCL C (6.15.2, mathematical and floating-point macros)."""
+
 _LIMITS = {
-    f"{name}_{end}": (t, RANGES[t][end == "MAX"])
-    for name, t in (("INT", "int"), ("LONG", "long"))
-    for end in ("MIN", "MAX")
-}
+    f"{name}_{end}": (t if t in ("int", "uint", "long", "ulong") else "int", RANGES[t][end == "MAX"])
+    for name, t in (
+        ("CHAR", "char"), ("SCHAR", "char"), ("UCHAR", "uchar"), ("SHRT", "short"), ("USHRT", "ushort"),
+        ("INT", "int"), ("UINT", "uint"), ("LONG", "long"), ("ULONG", "ulong"),
+    )
+    for end in (("MAX",) if t in UNSIGNED else ("MIN", "MAX"))
+}  # fmt: skip
 
 
 @dataclass

@@ -37,6 +37,16 @@ def place_of_negative(r: Any) -> Any:
     return pat.reduce(rl.minimum, 8, pat.map(lambda p: rl.select(p[0] < 0.0, p[1], 8), numbered))
 
 
+def place_of_smallest(r: Any) -> Any:
+    """Where the smallest of 16 numbers is; of equal ones the first."""
+
+    def smaller(a: Any, p: Any) -> Any:
+        return tuple(rl.select(p[0] < a[0], new, old) for new, old in zip(p, a, strict=True))
+
+    numbered = rl.zip(r, rl.generate(16, lambda i: i))
+    return rl.let(lambda p: p[1], pat.reduce_seq(smaller, (float("inf"), 0), numbered))
+
+
 def by(n: int, f: Any) -> Any:
     """A function of rows of n, whose results stand in one row."""
     return lambda x: pat.join(pat.map(f, rl.split(n, x)))
@@ -49,6 +59,7 @@ first_negative = program("first_negative", of_rows(place_of_negative, 8), x=f32[
 largest = program(
     "largest", of_rows(lambda r: pat.reduce(rl.maximum, float("-inf"), r), 8), x=f32[16]
 )
+smallest = program("smallest", of_rows(place_of_smallest, 16), x=f32[48])
 counted = program("counted", of_rows(positives, 8), x=f32[16])
 limited = program("limited", each(lambda v: rl.minimum(rl.maximum(v, -1.0), 1.0)), x=f32[16])
 sizes = program("sizes", each(rl.absolute), x=f32[16])
@@ -111,6 +122,23 @@ ByHandKernel("find first while flag", first_negative, """
 kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int found=0,i=0; while (!found && i<8) { if (x[8*g+i]<0) found=1; else i++; } y[g]=i; }""", (2,), (1,), ("i<8", "i<7")),
 ByHandKernel("max if", largest, """
 kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float m=x[8*g]; int k=0; for (int i=1;i<8;i++) if (x[8*g+i]>m) { m=x[8*g+i]; k=i; } y[g]=x[8*g+k]; }""", (2,), (1,), ("k=i", "k=i-1")),
+ByHandKernel("smallest by a tree", smallest, """
+kernel void s(global const float *x, global int *y) {
+  local float v[16]; local int at[16]; int t=get_local_id(0), g=get_group_id(0); v[t]=x[16*g+t]; at[t]=t;
+  for (int s=8;s>0;s/=2) { barrier(CLK_LOCAL_MEM_FENCE); if (t<s && (v[t+s]<v[t] || (v[t+s]==v[t] && at[t+s]<at[t]))) { v[t]=v[t+s]; at[t]=at[t+s]; } }
+  if (t==0) y[g]=at[0]; }""", (48,), (16,), ("at[t+s]<at[t]", "at[t+s]>at[t]")),
+ByHandKernel("smallest by neighbours", smallest, """
+kernel void s(global const float *x, global int *y) {
+  local float2 p[16]; int t=get_local_id(0); p[t]=(float2)(x[get_global_id(0)], t);
+  for (int s=1;s<16;s*=2) { barrier(CLK_LOCAL_MEM_FENCE); if (t%(2*s)==0) p[t] = p[t+s].x<p[t].x ? p[t+s] : p[t]; }
+  if (t==0) y[get_group_id(0)]=(int)p[0].y; }""", (48,), (16,), ("p[t+s].x<p[t].x", "p[t+s].x<=p[t].x")),
+ByHandKernel("smallest by strides and a tree", smallest, """
+kernel void s(global const float *x, global int *y) {
+  local float v[4]; local uint at[4]; uint t=get_local_id(0), g=get_group_id(0), k=t; float m=x[16*g+t];
+  for (uint i=t;i<16;i+=4) if (m>x[16*g+i]) { m=x[16*g+i]; k=i; }
+  v[t]=m; at[t]=k;
+  for (uint s=2;s;s>>=1) { barrier(CLK_LOCAL_MEM_FENCE); if (t<s) { if (v[t+s]<v[t]) { v[t]=v[t+s]; at[t]=at[t+s]; } else if (v[t+s]==v[t] && at[t+s]<at[t]) at[t]=at[t+s]; } }
+  if (t==0) y[g]=at[0]; }""", (12,), (4,), ("else if (v[t+s]==v[t] && at[t+s]<at[t]) at[t]=at[t+s];", "")),
 ByHandKernel("count while", counted, """
 kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int c=0; for (int i=0;i<8;i++) { if (!(x[8*g+i]>0)) continue; c++; } y[g]=c; }""", (2,), (1,), ("c=0", "c=1")),
 ByHandKernel("clamp returns", limited, """
@@ -155,6 +183,10 @@ MORE_FAULTS = [
 ("find first helper", (">=0", ">0")),
 ("max if", ("i=1", "i=2")),
 ("max if", ("k=0", "k=1")),
+("smallest by a tree", ("s=8", "s=4")),
+("smallest by a tree", (" || (v[t+s]==v[t] && at[t+s]<at[t])", "")),
+("smallest by a tree", ("at[t]=t;", "if (t<15) at[t]=t;")),
+("smallest by strides and a tree", ("i+=4", "i+=5")),
 ("count while", ("!(x[8*g+i]>0)", "!(x[8*g+i]>=0)")),
 ("clamp switch", ("break;", "")),
 ("bool conv", ("if (b)", "if (d)")),

@@ -254,6 +254,11 @@ kernel void h(global const uint4 *x, global uint *out) {
   barrier(CLK_LOCAL_MEM_FENCE);
   if (l<BINS) { uint s=0; for (uint k=0;k<2;++k) s+=sub[k*BINS+l]; atomic_add(out+l,s); }
 }""",(16,),(16,),("(v.w&7u)","(v.z&7u)"),{"out":"out:0"}),
+ByHandKernel("softmax in one pass", soft, """
+kernel void s(global const float *x, global float *y) {
+  int r=get_global_id(0); float m=-INFINITY, d=0.0f;
+  for (int i=0;i<16;i++) { float v=x[16*r+i], o=m; m=fmax(m,v); d=d*exp(o-m)+exp(v-m); }
+  for (int i=0;i<16;i++) y[16*r+i]=exp(x[16*r+i]-m)/d; }""", (4,), (1,), ("exp(o-m)", "exp(m-o)")),
 ByHandKernel("softmax of rows by a tree", soft, """
 kernel void sm(global const float *x, global float *y, local float *s) {
   int l=get_local_id(0), r=get_group_id(0), n=get_local_size(0);

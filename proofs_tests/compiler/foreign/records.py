@@ -95,6 +95,11 @@ ByHandKernel("struct argmax global", largest_of_32, """
 typedef struct { float v; int i; } P;
 P better(P a, P b) { if (b.v > a.v) return b; return a; }
 kernel void a(global const float*x, global float*y) { int g=get_global_id(0); P m={x[32*g],0}; for (int i=1;i<32;i++) { P c; c.v=x[32*g+i]; c.i=i; m=better(m,c); } y[g]=m.v; }""", (2,), (1,), ("b.v > a.v", "b.v < a.v")),
+ByHandKernel("struct one or another", largest_of_32, """
+typedef struct { float v; int i; } P;
+P of(float v, int i) { P p; p.v=v; p.i=i; return p; }
+P better(P a, P b) { return b.v > a.v ? b : a; }
+kernel void a(global const float*x, global float*y) { int g=get_global_id(0); P m=of(x[32*g],0); for (int i=1;i<32;i++) m = i<32 ? better(m, of(x[32*g+i],i)) : m; P q = m.i<32 ? m : of(0,0); y[g]=q.v; }""", (2,), (1,), ("b : a", "a : b")),
 ByHandKernel("struct local atomics", bins, """
 typedef struct { int n; int pad; } B;
 kernel void h(global const int*x, global int*o) { local B b[8]; int l=get_local_id(0); if (l<8) { b[l].n=0; b[l].pad=7; } barrier(CLK_LOCAL_MEM_FENCE); atomic_inc(&b[x[get_global_id(0)]&7].n); barrier(CLK_LOCAL_MEM_FENCE); if (l<8) atomic_add(&o[l], b[l].n); }""", (64,), (32,), ("b[l].n=0", "b[l].n=1"), {"o": "out:0"}),

@@ -157,6 +157,8 @@ def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str)
         ("int j = i; int k = j++; y[k] = x[j - 1] * 2;", "shown"),
         ("int j, k; j = k = i; y[j] = x[k] * 2;", "shown"),
         ("int j = 0; (j = i) && (j += 0); y[j] = x[i] * 2;", "unknown"),  # a value for nothing
+        ("y[i] = FLT_MAX > 3.4e38f && MAXFLOAT == FLT_MAX && FLT_EPSILON == 1.1920929e-07f ? x[i] * (float)(UINT_MAX + 3u) : 0;", "shown"),
+        ("y[i] = x[i] * (M_SQRT2_F > 1.4142f ? UCHAR_MAX - 252 : SHRT_MAX);", "refuted"),
         ("int j = -1; if (i > 8 && (j = 0) == 0) j = 1; y[i + j + 1] = x[i] * 2;", "shown"),
         ("switch ((int)x[i]) { case 0: y[i] = 0; break; default: y[i] = x[i] * 2; }", "refuted"),
         ("y[clamp(i, 0, 7)] = x[i] * 2;", "shown"),
