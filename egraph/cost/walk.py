@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from operator import is_
 from typing import TypeGuard
 
 from relift.device import DeviceDescription
@@ -61,7 +62,7 @@ from relift.semantics.patterns import (
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import map_children
+from relift.semantics.syntax.binding import alpha_equal, canonical, map_children
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -83,15 +84,16 @@ class Walk:
         self._accesses = Accesses(self._meter, environment)
         self._operations = Operations(self._meter)
         self._buffers: dict[terms.Term, View] = {}
+        """Where a kernel of its own stores a value, by the canonical form of what computes it."""
         self._ahead = False
         """Whether a step of a fold fills local memory for the next one."""
 
     def kernels(self, results: Sequence[terms.Term], environment: Environment) -> list[Kernel]:
         """What the kernels of some results come to; one that another one stores has none of its own."""
         for t in results:
-            if t not in self._buffers:
+            if (key := canonical(t)) not in self._buffers:
                 with self._meter.kernel(self._members(t)):
-                    self._buffers[t] = self._result("out", t, environment)
+                    self._buffers[key] = self._result("out", t, environment)
         return self._meter.finished
 
     # ---- who computes
@@ -185,8 +187,8 @@ class Walk:
             return self._produce(t, environment)
         bindings = tuple(environment.variables[name] for name in sorted(terms.free_variables(t)))
         for known in (c for block in self._meter.scope.computed for c in block):
-            same = (a is b for a, b in zip(known.bindings, bindings, strict=True))
-            if known.term == t and all(same):
+            same = len(known.bindings) == len(bindings) and all(map(is_, known.bindings, bindings))
+            if same and alpha_equal(known.term, t):
                 return known.result
         result = self._produce(t, environment)
         self._meter.scope.computed[-1].append(Computed(t, bindings, result))
@@ -330,10 +332,10 @@ class Walk:
 
     def _buffer(self, xs: terms.Term, environment: Environment) -> View:
         """What a kernel of its own computes before this one, once, wherever it is read."""
-        if xs not in self._buffers:
+        if (key := canonical(xs)) not in self._buffers:
             with self._meter.kernel(self._members(xs)):
-                self._buffers[xs] = self._result(self._meter.fresh("buffer"), xs, environment)
-        return self._buffers[xs]
+                self._buffers[key] = self._result(self._meter.fresh("buffer"), xs, environment)
+        return self._buffers[key]
 
     def _scatter(self, t: ScatterIndices, places: ArrayView, environment: Environment) -> None:
         """A loop that writes cells at indices that are data, of an array that may lie in its place already."""

@@ -57,6 +57,23 @@ def test_predicted_order_is_the_measured_one() -> None:
 
 
 @devices
+def test_a_value_is_computed_once_whatever_its_variables_are_called(
+    device: DeviceDescription,
+) -> None:
+    def total(row: Any) -> Any:
+        return rl.reduce_seq(lambda a, v: a + v * v, 0.0, row)
+
+    def whole(row: Any) -> Any:
+        return rl.reduce_seq(lambda b, w: b + w * w, 0.0, row)
+
+    def shares(f: Any) -> Cost:
+        return cost(device, lambda x: rl.map_glb(0)(lambda r: total(r) / f(r), x), x=f32[64, 4096])
+
+    once, renamed = shares(total), shares(whole)
+    assert once == renamed
+
+
+@devices
 @pytest.mark.parametrize("rows", [0, 3])
 def test_what_is_never_run_has_an_estimate(rows: int, device: DeviceDescription) -> None:
     """Folds in no row, and in rows of no element."""
