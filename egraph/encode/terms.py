@@ -14,6 +14,7 @@ e-class:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -173,6 +174,34 @@ def node_text(t: Applied, text: Callable[[Field], str]) -> str:
 def term_text(t: terms.Term) -> str:
     """A program at concrete sizes, as a term of the sort E."""
     return f"(Var {_name(t)})" if isinstance(t, terms.Var) else node_text(t, _field)
+
+
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[()]|[^\s()"]+')
+LONGEST = 1_000
+"""Letters of one command, about: egglog's parser takes memory with the square of them."""
+
+
+def let_text(name: str, text: str) -> str:
+    """Commands that give a term a name, long parts of it first, each once.
+
+    >>> from relift.egraph.encode.terms import LONGEST, let_text
+    >>> long = f'(Input "{"x" * LONGEST}")'
+    >>> let_text("$root", f"(Zip {long} {long})").replace("x" * LONGEST, "xs")
+    '(let $root_1 (Input "xs"))(let $root (Zip $root_1 $root_1))'
+    """
+    known: dict[str, str] = {}
+    open_: list[list[str]] = [[]]
+    for token in _TOKENS.findall(text):
+        if token == "(":
+            open_.append([])
+            continue
+        if token == ")":
+            token = f"({' '.join(open_.pop())})"
+            if len(token) > LONGEST and len(open_) > 1:
+                token = known.setdefault(token, f"{name}_{len(known) + 1}")
+        open_[-1].append(token)
+    lets = "".join(f"(let {part} {value})" for value, part in known.items())
+    return f"{lets}(let {name} {' '.join(open_[0])})"
 
 
 def _name(x: terms.Var) -> str:

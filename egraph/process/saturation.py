@@ -26,7 +26,7 @@ from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.prelude import laws_text, prelude, totality
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot
-from relift.egraph.encode.terms import term_text
+from relift.egraph.encode.terms import let_text, term_text
 from relift.rewrites.application.totality import (
     first_partial,
     first_partial_operator,
@@ -278,7 +278,7 @@ class Searcher:
             _combined("normal", request.normal_form, self._encoded),
             *(f"(tile {value})" for value in request.tiles),
             *(f"(lanes {value})" for value in request.lanes),
-            f"(let $root {term_text(request.program.body)})",
+            let_text("$root", term_text(request.program.body)),
         ]
         message = {"program": "".join(parts), "stages": stages, "nodes": request.budget.nodes}
         if self._child is None:
