@@ -58,8 +58,13 @@ def with_copies(layout: Derivation, places: Position = ()) -> Derivation:
 
 
 def with_copies_by_steps(start: Derivation) -> Derivation:
-    """A program in which a step of an iteration copies the arrays that it hands on, where they are results."""
-    for place in copied_by_steps(start.result):
+    """A program whose last step stands alone and copies the arrays that it hands on, where they are results: no other step need."""
+    if not (places := copied_by_steps(start.result)):
+        return start
+    t, substitution = apply_rule(RULES["iterate_last"], start.result)
+    last = Step("iterate_last", "forward", (), substitution)
+    start = replace(start, steps=(*start.steps, last), result=t)
+    for place in places:
         start = with_copies(start, place)
     return start
 

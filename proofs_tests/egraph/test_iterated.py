@@ -99,6 +99,16 @@ def _by_many(program: Program) -> Proposal:
     return next((each for each in right if is_parallel(each.low)), right[0])
 
 
+def test_only_the_last_step_copies_what_it_hands_on() -> None:
+    """The nineteen before compute one array each, and the other one is that of the step before."""
+    given = with_copies_by_steps(Proposals(wave, {}, GPU).prepared())
+    cut = iterated(replace(wave, body=given.result))
+    assert cut is not None
+    assert cut.iteration.m.constant == 19
+    assert cut.computed == (1,)
+    assert [step.rule for step in given.steps] == ["iterate_last", "insert_copy"]
+
+
 def test_an_iteration_of_kernels_is_found() -> None:
     """Fifty steps over an array that is long enough that one work-item should not do them."""
     n = 4096

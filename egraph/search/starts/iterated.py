@@ -195,7 +195,7 @@ def iterated(whole: Program) -> Iterated | None:
 
 
 def copied_by_steps(t: Term) -> list[Position]:
-    """Where a step hands an array on as it is that is a result of the program: a copy of it is one that a kernel writes.
+    """Where in a step an array is handed on as it is that is a result of the program: a copy of it is one that a kernel writes.
 
     >>> from relift import f32, iterate, map, program
     >>> from relift.egraph.search.starts.iterated import copied_by_steps
@@ -203,14 +203,14 @@ def copied_by_steps(t: Term) -> list[Position]:
     ... def wave(x: f32[8], y: f32[8]):
     ...     return iterate(50, lambda s: (s[1], map(lambda v: v * 0.5, s[0])), (x, y))
     >>> copied_by_steps(wave.body)
-    [('f', 'parts.0')]
+    [('parts.0',)]
     """
     if not isinstance(t, Iterate) or not _is_cut(t):
         return []
     (x,) = t.f.parameters
     parts = t.f.body.parts if isinstance(t.f.body, MakeTuple) else ()
     return [
-        ("f", f"parts.{i}")
+        (f"parts.{i}",)
         for i, part in enumerate(parts)
         if isinstance(part.type, Array) and _is_handed_on(part, x.name)
     ]
