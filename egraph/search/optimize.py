@@ -22,7 +22,7 @@ from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import Plan
-from relift.egraph.search.outcomes import Proposal, SearchStats
+from relift.egraph.search.outcomes import Proposal, SearchStats, asked_once
 from relift.egraph.search.proposals import STAGES, Proposals
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
@@ -234,9 +234,8 @@ def _task(
         nodes=whole_number(nodes, "nodes", least=1),
         memory_mb=whole_number(memory_mb, "memory_mb", least=1),
     )
-    task = Proposals(
-        program, sizes_by_name(sizes), device, budget, policy, progress, refused=refused
-    )
+    asked = asked_once(refused)
+    task = Proposals(program, sizes_by_name(sizes), device, budget, policy, progress, refused=asked)
     require_searchable(task.said().result)
     require_proved(SEARCHED, RULES)
     require_laws(task.source.body)

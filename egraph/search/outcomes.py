@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -12,7 +12,8 @@ from relift.egraph.cost.model import Cost
 from relift.egraph.process.saturation import Saturation
 from relift.rewrites.derivation.steps import Derivation
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.terms import Input, Term, subterms
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,27 @@ def in_rounds(alike: list[Proposal]) -> list[Proposal]:
     """Proposals that share their tiles, in order of estimated cost."""
     ordered = sorted(alike, key=lambda proposal: proposal.rank)
     return [replace(proposal, round=place) for place, proposal in enumerate(ordered)]
+
+
+def asked_once(refused: Callable[[Program], str | None]) -> Callable[[Program], str | None]:
+    """What says why a program is refused, asked once of each: a kernel is part of many candidates.
+
+    >>> from relift.egraph.search.outcomes import asked_once
+    >>> from relift.rewrites.loading import load_program
+    >>> heard = []
+    >>> reason = asked_once(lambda program: heard.append(program.name))
+    >>> reason(load_program("examples/dot.py")), reason(load_program("examples/dot.py")), heard
+    (None, None, ['dot'])
+    """
+    known: dict[tuple[str, Sequence[Input], Term], str | None] = {}
+
+    def asked(program: Program) -> str | None:
+        key = program.name, program.parameters, canonical(program.body)
+        if key not in known:
+            known[key] = refused(program)
+        return known[key]
+
+    return asked
 
 
 @dataclass(frozen=True)

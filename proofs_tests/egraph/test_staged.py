@@ -173,6 +173,21 @@ def test_several_results_have_a_kernel_each() -> None:
         ]
 
 
+def test_results_that_share_a_long_fold_are_not_searched_with_it_in_each() -> None:
+    """A step of conjugate gradients: each result needs a number that is folded of a product with a matrix."""
+    a, x, p = (Input("a", f32[512, 512]), Input("x", f32[512]), Input("p", f32[512]))
+
+    def dot(u: Term, v: Term) -> Any:
+        return rl.reduce(rl.add, 0.0, rl.map(lambda q: q[0] * q[1], rl.zip(u, v)))
+
+    length = dot(p, as_term(rl.map(lambda row: dot(row, p), a)))
+    moved = [rl.map(lambda q, s=s: q[0] + s * length * q[1], rl.zip(x, p)) for s in (1.0, -1.0)]
+    forms = Proposals(Program("step", (a, x, p), as_term(tuple(moved))), {}, GPU).forms()
+    found = promising(forms)
+    assert found
+    assert forms[0] not in found
+
+
 def test_the_kernels_of_several_results_are_put_together() -> None:
     """Products with the rows and with the columns, as a tuple: each has vectors, and the derivation replays."""
     a, x = Input("a", f32[Size.of(1024), Size.of(1024)]), Input("x", f32[Size.of(1024)])

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from relift.rewrites.application.abstraction import beside, component_of, named, names_in
+from relift.rewrites.application.beginnings import unlike
 from relift.rewrites.application.substitutions import require_fits, with_neutral_elements
 from relift.rewrites.application.totality import (
     first_partial,
@@ -159,8 +160,8 @@ def match(
     parts: Mapping[str, terms.Term] | None = None,
 ) -> Substitution:
     """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
-    if (unlike := _unlike(pattern, t)) is not None:
-        _fail(rule, *unlike)
+    if (differing := unlike(pattern, t)) is not None:
+        _fail(rule, *differing)
     matcher = _Matcher(rule, parts or {})
     try:
         matcher.match(pattern, t, {})
@@ -351,21 +352,6 @@ class _Matcher:
 
 def _fail(rule: Rule, p: terms.Term, t: terms.Term) -> None:
     raise NoMatch(f"{rule.name}: {_kind(p)} is needed where {_kind(t)} stands")
-
-
-def _unlike(p: terms.Term, t: terms.Term) -> tuple[terms.Term, terms.Term] | None:
-    """The outermost nodes of a rule's side and of a term that differ in their kind: seen before anything is solved."""
-    if isinstance(p, terms.Metavariable):
-        return None
-    if type(p) is not type(t):
-        return p, t
-    for place in p.below:
-        mine, theirs = getattr(p, place), getattr(t, place)
-        if isinstance(mine, terms.Lambda):
-            mine, theirs = mine.body, theirs.body
-        if (found := _unlike(mine, theirs)) is not None:
-            return found
-    return None
 
 
 def same_function(f: terms.Lambda, g: terms.Lambda) -> bool:

@@ -20,9 +20,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
+from relift.rewrites.application.beginnings import may_match
 from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
@@ -50,6 +52,25 @@ class TooLarge(NoMatch):
 
 Tactic: TypeAlias = Callable[[Rewriting, Position], Rewriting]
 """Rewrites at a place, or raises `NoMatch`."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A tactic that applies to no term but those which `may` say yes to, at a look: most places need no more."""
+
+    __name__: ClassVar[str] = "tactic"
+
+    tactic: Tactic
+    may: Callable[[Term], bool]
+
+    def __call__(self, at: Rewriting, place: Position) -> Rewriting:
+        return self.tactic(at, place)
+
+
+def _may(tactic: Tactic, t: Term) -> bool:
+    """Whether a tactic may apply to a term, as far as a look says."""
+    return not isinstance(tactic, Beginning) or tactic.may(t)
+
 
 MOST_REPETITIONS = 1000
 """`repeat` of a tactic that applies forever is stopped with an error after as many times."""
@@ -146,7 +167,7 @@ def apply(
         step = Step(known.name, direction, place, substitution, choices, parts or {})
         return replace(at, term=t, steps=(*at.steps, step))
 
-    return tactic
+    return Beginning(tactic, partial(may_match, known, direction))
 
 
 def _of_the_library(name: str) -> Rule:
@@ -164,7 +185,7 @@ def then(*tactics: Tactic) -> Tactic:
             at = each(at, place)
         return at
 
-    return tactic
+    return Beginning(tactic, lambda t: all(_may(each, t) for each in tactics[:1]))
 
 
 def first(*tactics: Tactic) -> Tactic:
@@ -180,7 +201,7 @@ def first(*tactics: Tactic) -> Tactic:
                 continue
         return tactics[-1](at, place)
 
-    return tactic
+    return Beginning(tactic, lambda t: any(_may(each, t) for each in tactics))
 
 
 def skip(at: Rewriting, place: Position) -> Rewriting:
@@ -232,7 +253,10 @@ def topdown(tactic: Tactic) -> Tactic:
         parts = list(islice(positions(term_at(at.term, place)), MOST_PARTS + 1))
         if len(parts) > MOST_PARTS:
             raise TooLarge(f"a term of more than {MOST_PARTS} parts is not searched")
-        for below, _ in parts:
+        told = _watched.get() is not None  # then what each place says is kept
+        for below, t in parts:
+            if not (told or _may(tactic, t)):
+                continue
             try:
                 return tactic(at, (*place, *below))
             except TooLarge:

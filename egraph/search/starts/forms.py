@@ -124,8 +124,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
     And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
     folds, is one work-item's as it is lowered.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
-    one of an array, but the array need not be stored.  And the program as it is written where it has several results: each is
-    a kernel.
+    one of an array, but the array need not be stored.  And the program as it is written where it has several results, for each is
+    a kernel, unless what these share makes it hopeless beside the best.
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
     found: list[Form] = []
@@ -151,7 +151,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
         found += [form for form in storing if form not in found]
-    if isinstance(forms[0].parted.result, MakeTuple) and all(form.stores for form in found):
+    several = isinstance(forms[0].parted.result, MakeTuple)
+    if several and all(form.stores for form in found) and is_near(forms[0], forms):
         found.append(forms[0])
     return found
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
+from relift.rewrites.rule import Rule
+from relift.rewrites.tactics import combinators
 from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
@@ -32,6 +34,7 @@ from relift.rewrites.tactics.combinators import (
     tile_stencil_3d,
     topdown,
     vectorize_reduction,
+    watched,
 )
 from relift.semantics.language.multidimensional import map_nd, pad_nd, slide_nd, zip_nd
 from relift.semantics.language.programs import Program, program
@@ -48,7 +51,7 @@ from relift.semantics.language.vocabulary import (
 )
 from relift.semantics.notation.printer import show
 from relift.semantics.patterns import Bordered, Concat
-from relift.semantics.syntax.binding import term_at
+from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import f32, nat
 
@@ -157,6 +160,23 @@ def test_inside_says_that_a_place_is_missing() -> None:
 def test_topdown_takes_the_outermost_place() -> None:
     (step,) = derive(outer, topdown(apply("split_join", m=8)), {"n": 64, "m": 64}).steps
     assert step.position == ()
+
+
+def test_topdown_asks_a_rule_only_where_its_side_may_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search asks a million times; a look at the pattern of a place answers nearly all of them."""
+    asked: list[Position] = []
+
+    def counted(rule: Rule, t: Term, position: Position, **more: Any) -> Any:
+        asked.append(position)
+        return apply_rule(rule, t, position, **more)
+
+    monkeypatch.setattr(combinators, "apply_rule", counted)
+    with pytest.raises(NoMatch, match="applies nowhere"):
+        reached(topdown(first(apply("zip_map_left"), apply("reduce_to_seq"))))
+    assert asked == []
+    with watched() as furthest, pytest.raises(NoMatch):
+        reached(topdown(apply("reduce_to_seq")))
+    assert furthest.failure is not None  # whoever wants to know is told
 
 
 def test_topdown_that_finds_no_place_is_refused() -> None:
