@@ -126,7 +126,7 @@ class Judge:
                 if splits and not facts and not tried:
                     tried = True
                     kept = self._all_cases(unroll, way, splits=False)
-                    if kept.verdict == "validated":
+                    if kept.verdict != "unknown":
                         return kept
                 if cases + len(waiting) > MOST_CASES:
                     return Finding("unknown", f"more than {MOST_CASES} cases: {split}")
@@ -148,7 +148,8 @@ class Judge:
                     return Finding("refuted", shown)
                 return Finding("unknown", str(error))
             except Fault as fault:
-                return Finding("refuted", fault.detail)
+                # without cases, what a condition keeps from being read is looked at as well
+                return Finding("refuted" if splits else "unknown", fault.detail)
             except _OPEN as error:
                 return Finding("unknown", str(error))
             except NotUnderstood as error:
