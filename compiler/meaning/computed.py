@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from relift.compiler.meaning.folds_in_python import ALONE, FoldInPython, NotMade
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.validation.arithmetic import quotient
 from relift.compiler.validation.bits import ARGUMENTS, in_bits
-from relift.compiler.validation.symbols import Symbol, value_of
+from relift.compiler.validation.symbols import BITS, Symbol, value_of
 from relift.semantics.domains import DTYPES
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.types import SCALARS, boolean
@@ -53,6 +54,11 @@ def _whole_part(x: Any, number: Any, *, saturated: bool) -> Any:
 _WITHOUT_SIGN = frozenset(
     f"{name}_unsigned" for name in ("quotient", "rest", "shift", "minimum", "maximum")
 )
+_OF_NATURALS: Mapping[str, Callable[..., Any]] = {
+    "below": operator.lt, "at_most": operator.le, "extended": operator.pos, "unsigned": operator.pos,
+}  # fmt: skip
+"""What is computed of whole numbers without a sign, however they are held."""
+
 _IN_C = _WITHOUT_SIGN | {"quotient", "rest", "shift"}
 """Operators of C on whole numbers, for which the language has no name."""
 
@@ -197,6 +203,9 @@ class Machine:
             return number(_in_bits(name, [int(v) for v in values], np.iinfo(number)))
         if name in _IN_C:
             return number(_as_in_c(name, int(values[0]), int(values[1]), np.iinfo(number)))
+        if name in _OF_NATURALS:
+            naturals = [int(v) % (1 << BITS[u.type]) for u, v in zip(x.args, values, strict=True)]
+            return number(_OF_NATURALS[name](*naturals))
         if name not in SCALAR_FUNCTIONS:
             raise GivenUp
         return SCALAR_FUNCTIONS[name].meaning(*values)

@@ -44,11 +44,6 @@ def _said(fact: Symbol, depth: int) -> Iterator[tuple[Symbol, int]]:
         for x, y in (fact.args, fact.args[::-1]):
             if y.op == "whole" and x.type in _BITS:
                 yield x, y.args[0]
-                while x.op in _BITS and _BITS.get(x.args[0].type, 65) < _BITS[x.type]:
-                    x = x.args[0]
-                    half = 1 << (_BITS[x.type] - 1)
-                    if -half <= y.args[0] < half:
-                        yield x, y.args[0]
     if fact.op == "bitwise_and" and fact.type == "bool" and depth:
         for part in fact.args:
             yield from _said(part, depth - 1)
@@ -85,6 +80,12 @@ def _number(x: Symbol, numbers: Mapping[Symbol, int]) -> int | None:
         return numbers[x]
     if x.op == "whole":
         return x.args[0]  # type: ignore[no-any-return]
-    if x.op in _BITS and _BITS.get(x.args[0].type, 65) < _BITS[x.type]:
-        return _number(x.args[0], numbers)
+    if x.op in (*_BITS, "extended") and _BITS.get(x.args[0].type, 65) < _BITS[x.type]:
+        known = _number(x.args[0], numbers)
+        below = 1 << _BITS[x.args[0].type]
+        return known % below if x.op == "extended" and known is not None else known
+    if x.op == "add" and x.type in _BITS:
+        u, v = (_number(part, numbers) for part in x.args)
+        half = 1 << (_BITS[x.type] - 1)
+        return None if u is None or v is None else (u + v + half) % (2 * half) - half
     return None

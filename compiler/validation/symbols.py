@@ -213,13 +213,14 @@ class Algebra:
         return self.made("le", "bool", x, y)
 
     def equal(self, x: Symbol, y: Symbol) -> Symbol:
-        """Whether x is y; of truth values in numbers, of these."""
+        """Whether x is y; of truth values in numbers, of these; of a number that is moved or widened, of the one before."""
         if truths := self._truths(x, y):
             _, x, y = truths
             for b, other in ((x, y), (y, x)):
                 if other.op == "whole":
                     return b if other.args[0] else self.invert(b)
-        return self.made("equal", "bool", x, y)
+        before = moved_back(self, x, y)
+        return self.whole(0, "bool") if before is None else self.made("equal", "bool", *before)
 
     def not_equal(self, x: Symbol, y: Symbol) -> Symbol:
         """Whether x is not y; of truth values in numbers, of these."""
@@ -228,7 +229,8 @@ class Algebra:
             for b, other in ((x, y), (y, x)):
                 if other.op == "whole":
                     return self.invert(b) if other.args[0] else b
-        return self.made("not_equal", "bool", x, y)
+        before = moved_back(self, x, y)
+        return self.whole(1, "bool") if before is None else self.made("not_equal", "bool", *before)
 
     def bits(self, op: str, x: Symbol, y: Symbol) -> Symbol:
         """`and`, `or` or `xor`, bit by bit; of truth values in numbers, the number of what they give."""
@@ -378,6 +380,35 @@ class Algebra:
     def saturated(self, x: Symbol, to: str) -> Symbol:
         """A float as a whole number, towards zero, and the end of the range beyond it."""
         return self.made("saturated", to, x)
+
+
+def moved_back(a: Algebra, x: Symbol, y: Symbol) -> tuple[Symbol, Symbol] | None:
+    """Two whole numbers that are equal where others are, one of them known; None where these never are.
+
+    >>> from relift.compiler.validation.symbols import Algebra, moved_back
+    >>> a = Algebra()
+    >>> v = a.cell("v", 0, "i32")
+    >>> place = a.add(a.whole(48, "i64"), a.made("extended", "i64", v))
+    >>> moved_back(a, place, a.whole(50, "i64"))
+    (v[0], 2)
+    """
+    if x.op == "whole":
+        x, y = y, x
+    while y.op == "whole" and x.type in BITS:
+        number = y.args[0]
+        moved = next((v for v in x.args if v.op == "whole"), None) if x.op == "add" else None
+        if moved is not None:
+            x = x.args[x.args[0] is moved]
+            y = a.whole(number - moved.args[0], x.type)
+        elif x.op in (*BITS, "extended") and BITS.get(x.args[0].type, 65) < BITS[x.type]:
+            least = 0 if x.op == "extended" else -(1 << (BITS[x.args[0].type] - 1))
+            x = x.args[0]
+            if not 0 <= number - least < 1 << BITS[x.type]:
+                return None
+            y = a.whole(number, x.type)
+        else:
+            break
+    return x, y
 
 
 def _inverse(number: float, type_: str) -> float:

@@ -41,7 +41,9 @@ class Ways(Conditions):
         if not 0 < extent <= ANYWHERE:
             raise DependsOnData(i, "an index")
         self.placed.append(i)
-        return {n: a.equal(i, a.whole(n, i.type)) for n in range(extent)}
+        here = a.whole(1, "bool") if it.under is None else it.under.since(None)
+        there = {n: a.equal(i, a.whole(n, i.type)) for n in range(extent)}
+        return {n: c for n, c in there.items() if a.bits("and", here, c) is not self.choices.false}
 
     def load(self, memory: Memory, it: Item, i: Symbol) -> Any:
         """The value of a cell at one place or another."""

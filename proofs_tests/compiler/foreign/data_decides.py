@@ -47,6 +47,15 @@ def place_of_smallest(r: Any) -> Any:
     return rl.let(lambda p: p[1], pat.reduce_seq(smaller, (float("inf"), 0), numbered))
 
 
+def bins_of_twelve(r: Any) -> Any:
+    """How many of some numbers are 0, 1, and so on up to 11."""
+
+    def counted(j: Any) -> Any:
+        return pat.reduce(rl.add, 0, pat.map(lambda v: rl.select(rl.equal(v, j), 1, 0), r))
+
+    return rl.generate(12, counted)
+
+
 def by(n: int, f: Any) -> Any:
     """A function of rows of n, whose results stand in one row."""
     return lambda x: pat.join(pat.map(f, rl.split(n, x)))
@@ -60,6 +69,7 @@ largest = program(
     "largest", of_rows(lambda r: pat.reduce(rl.maximum, float("-inf"), r), 8), x=f32[16]
 )
 smallest = program("smallest", of_rows(place_of_smallest, 16), x=f32[48])
+binned = program("binned", by(16, bins_of_twelve), x=i32[32])
 counted = program("counted", of_rows(positives, 8), x=f32[16])
 limited = program("limited", each(lambda v: rl.minimum(rl.maximum(v, -1.0), 1.0)), x=f32[16])
 sizes = program("sizes", each(rl.absolute), x=f32[16])
@@ -139,6 +149,12 @@ kernel void s(global const float *x, global int *y) {
   v[t]=m; at[t]=k;
   for (uint s=2;s;s>>=1) { barrier(CLK_LOCAL_MEM_FENCE); if (t<s) { if (v[t+s]<v[t]) { v[t]=v[t+s]; at[t]=at[t+s]; } else if (v[t+s]==v[t] && at[t+s]<at[t]) at[t]=at[t+s]; } }
   if (t==0) y[g]=at[0]; }""", (12,), (4,), ("else if (v[t+s]==v[t] && at[t+s]<at[t]) at[t]=at[t+s];", "")),
+ByHandKernel("bins of their own", binned, """
+kernel void s(global const uint *x, global uint *y) {
+  local uint h[24]; uint l=get_local_id(0), v=x[get_global_id(0)]; for (uint k=l;k<24;k+=16) h[k]=0;
+  local uint *mine = h+12*(l/8); barrier(CLK_LOCAL_MEM_FENCE);
+  if (v<12) atomic_inc(mine+v);
+  barrier(CLK_LOCAL_MEM_FENCE); if (l<12) y[12*get_group_id(0)+l]=h[l]+h[12+l]; }""", (32,), (16,), ("v<12", "v<=12")),
 ByHandKernel("count while", counted, """
 kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int c=0; for (int i=0;i<8;i++) { if (!(x[8*g+i]>0)) continue; c++; } y[g]=c; }""", (2,), (1,), ("c=0", "c=1")),
 ByHandKernel("clamp returns", limited, """
@@ -187,6 +203,7 @@ MORE_FAULTS = [
 ("smallest by a tree", (" || (v[t+s]==v[t] && at[t+s]<at[t])", "")),
 ("smallest by a tree", ("at[t]=t;", "if (t<15) at[t]=t;")),
 ("smallest by strides and a tree", ("i+=4", "i+=5")),
+("bins of their own", ("h[l]+h[12+l]", "h[l]")),
 ("count while", ("!(x[8*g+i]>0)", "!(x[8*g+i]>=0)")),
 ("clamp switch", ("break;", "")),
 ("bool conv", ("if (b)", "if (d)")),
