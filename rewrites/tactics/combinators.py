@@ -72,6 +72,14 @@ def _may(tactic: Tactic, t: Term) -> bool:
     return not isinstance(tactic, Beginning) or tactic.may(t)
 
 
+def _here(at: Rewriting, place: Position) -> Term | None:
+    """What stands at a place, if there is one."""
+    try:
+        return term_at(at.term, place)
+    except KeyError:
+        return None
+
+
 MOST_REPETITIONS = 1000
 """`repeat` of a tactic that applies forever is stopped with an error after as many times."""
 
@@ -192,7 +200,10 @@ def first(*tactics: Tactic) -> Tactic:
     """The first that applies; raises what the last one says."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        here = None if _watched.get() is not None else _here(at, place)
         for each in tactics[:-1]:
+            if here is not None and not _may(each, here):
+                continue
             try:
                 return each(at, place)
             except TooLarge:
