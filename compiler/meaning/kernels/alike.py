@@ -8,6 +8,7 @@ and what it is at each of the points is asked for, not taken for granted.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ Form: TypeAlias = "Callable[[Point], Whole]"
 
 Bound: TypeAlias = "tuple[AtomKind, int, Monomial]"
 """A bound, quotient or datum in a sum, times a number and other atoms."""
+
+EXTREMES: tuple[AtomKind, ...] = ("min", "max")
 
 DEPTH = 6
 """Bounds and quotients in one number that are looked for."""
@@ -45,18 +48,169 @@ class Condition:
 
 
 @dataclass
-class Alike:
-    """What values at `points` have in common, where `atoms` stand for any of these; None where they have nothing."""
+class Numbers(ABC):
+    """Numbers at `points`, where `atoms` stand for any of these."""
 
     algebra: Folding
     points: Sequence[tuple[int, ...]]
     atoms: Point
     steps: Sequence[int]
     """How far apart, in the array, points are that are neighbours along an axis."""
-    known: dict[tuple[int, ...], Symbol | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.place = {point: k for k, point in enumerate(self.points)}
+
+    @abstractmethod
+    def of(self, values: Sequence[Any]) -> Any:
+        """What values have in common."""
+
+    def _number(self, values: Sequence[Any]) -> Form | None:
+        return next(self._numbers(values), None)
+
+    def _numbers(self, values: Sequence[Any], depth: int = DEPTH) -> Iterator[Form]:
+        """What may be a number that is linear in the atoms, but for bounds and quotients of such."""
+        if any(v.__class__ not in (int, Index) and v is not ANY for v in values):
+            return
+        linear = False
+        for form in self._linear(values):
+            linear = True
+            yield form
+        if depth and not linear:
+            for bound in _bounds(values):
+                if bound[0] == "data":
+                    yield from self._with_data(values, bound, depth)
+                else:
+                    yield from self._without(values, bound, depth)
+            yield from self._bent(values)
+
+    def _bent(self, values: Sequence[Any]) -> Iterator[Form]:
+        """The smaller or the larger one of two numbers, where at every point it is known which: the first's and the last's."""
+        known = [k for k, v in enumerate(values) if v is not ANY]
+        first, last = self._line(values, known[0], 1), self._line(values, known[-1], -1)
+        for kind in EXTREMES:
+            form = partial(self._bounded, kind, 1, first, last)
+            if all(form(self.points[k]) == values[k] for k in known):
+                yield form
+
+    def _line(self, values: Sequence[Any], at: int, way: int) -> Form:
+        """What is linear as it is from one point on, or before it."""
+        base = self.points[at]
+        slopes: list[Whole] = []
+        for d, x in enumerate(base):
+            near = self.place.get((*base[:d], x + way, *base[d + 1 :]))
+            value = ANY if near is None else values[near]
+            slopes.append(0 if value is ANY else way * (value - values[at]))
+        return partial(_along, values[at], slopes, base)
+
+    def _with_data(self, values: Sequence[Any], bound: Bound, depth: int) -> Iterator[Form]:
+        """A number with data in it, which are at the same place of it at all points."""
+        seen = [ANY if v is ANY else _only(v, bound) for v in values]
+        if None in seen:
+            return
+        data = self.of([a if a is ANY else a.args[0] for a in seen])
+        if data is None:
+            return
+        _, c, others = bound
+        r = self.algebra.ranges
+        times, own = made({others: c}, r), self.algebra.number(data)
+        at: dict[Point, Whole] = {
+            p: made({(a,): 1}, r) for p, a in zip(self.points, seen, strict=True) if a is not ANY
+        }
+        rest = [
+            ANY if v is ANY else v - times * at[point]
+            for point, v in zip(self.points, values, strict=True)
+        ]
+        for left in self._numbers(rest, depth - 1):
+            yield _sum(left, lambda point: times * at.get(point, own))
+
+    def _without(self, values: Sequence[Any], bound: Bound, depth: int) -> Iterator[Form]:
+        """A number with a bound or quotient in it, which is decided at the points that do not show it."""
+        kind, c, others = bound
+        seen = [None if v is ANY else _only(v, bound) for v in values]
+        if all(a is None for a in seen):
+            return
+        times = made({others: c}, self.algebra.ranges)
+        args = [
+            self._numbers([ANY if a is None else a.args[k] for a in seen], depth - 1)
+            for k in range(2)
+        ]
+        for first, second in itertools.product(*args):
+            inner = partial(self._bounded, kind, times, first, second)
+            rest = [
+                ANY if v is ANY else v - inner(point)
+                for point, v in zip(self.points, values, strict=True)
+            ]
+            for left in self._numbers(rest, depth - 1):
+                yield _sum(left, inner)
+
+    def _bounded(self, kind: AtomKind, times: Whole, x: Form, y: Form, point: Point) -> Whole:
+        return times * self._made(kind, x(point), y(point))
+
+    def _made(self, kind: AtomKind, x: Whole, y: Whole) -> Whole:
+        r = self.algebra.ranges
+        return r.quotient(x, y)[kind == "mod"] if kind in ("div", "mod") else r.extreme(kind, x, y)
+
+    def _linear(self, values: Sequence[Any]) -> Iterator[Form]:
+        """A number that is linear in the atoms; in several ways, where it is not asked for at points that tell them apart."""
+        at = next(k for k, v in enumerate(values) if v is not ANY)
+        base, start = self.points[at], values[at]
+        slopes = [self._slope(values, at, d) for d in range(len(base))]
+        for way in self._ways(start, slopes):
+            form = partial(_along, start, way, base)
+            if all(
+                v is ANY or form(point) == v for point, v in zip(self.points, values, strict=True)
+            ):
+                yield form
+            else:
+                return
+
+    def _ways(self, start: Whole, slopes: Sequence[Whole | None]) -> Iterator[list[Whole]]:
+        """Slopes along all axes, of which some are not known.
+
+        They may be as along the rows that one is in, one by row, so steep that neighbours are decided, or none.
+        """
+        unknown = [d for d, c in enumerate(slopes) if c is None]
+        if not unknown:
+            yield [0 if c is None else c for c in slopes]
+            return
+        own = [d for d, c in enumerate(slopes) if c.__class__ is int and c != 0]
+        unit = min(own or unknown, key=lambda d: abs(self.steps[d]))
+        of_unit = slopes[unit]
+        low, high = self.algebra.ranges.interval(start)
+        steep = max(1 if low is None else -low, 1 if high is None else high + 1, 1)
+        for rise in dict.fromkeys((1, -1, steep, -steep, 0) if of_unit is None else (of_unit, 0)):
+            yield [
+                rise * (self.steps[d] // self.steps[unit]) if c is None else c
+                for d, c in enumerate(slopes)
+            ]
+
+    def _slope(self, values: Sequence[Any], at: int, d: int) -> Whole | None:
+        """By how much a number grows along an axis; None where no two points show it."""
+        base = self.points[at]
+        after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
+        if after is not None and values[after] is not ANY:
+            return values[after] - values[at]  # type: ignore[no-any-return]
+        seen: dict[Any, tuple[int, Any]] = {}
+        for point, v in zip(self.points, values, strict=True):
+            if v is ANY:
+                continue
+            row = (*point[:d], *point[d + 1 :])
+            if row in seen:
+                x, before = seen[row]
+                way, step = v - before, point[d] - x
+                terms = way.terms if isinstance(way, Index) else {(): way}
+                return made(
+                    {m: c // step for m, c in terms.items() if c // step}, self.algebra.ranges
+                )
+            seen[row] = (point[d], v)
+        return None
+
+
+@dataclass
+class Alike(Numbers):
+    """What values at `points` have in common, where `atoms` stand for any of these; None where they have nothing."""
+
+    known: dict[tuple[int, ...], Symbol | None] = field(default_factory=dict)
 
     def of(self, values: Sequence[Any]) -> Any:
         """That value, or None; at least one of them is not `ANY`."""
@@ -210,135 +364,14 @@ class Alike:
         assert isinstance(number, Index), "cannot happen: a known number is decided"
         return self.algebra.condition(number)
 
-    # ---- numbers
 
-    def _number(self, values: Sequence[Any]) -> Form | None:
-        return next(self._numbers(values), None)
-
-    def _numbers(self, values: Sequence[Any], depth: int = DEPTH) -> Iterator[Form]:
-        """What may be a number that is linear in the atoms, but for bounds and quotients of such."""
-        if any(v.__class__ not in (int, Index) and v is not ANY for v in values):
-            return
-        linear = False
-        for form in self._linear(values):
-            linear = True
-            yield form
-        if depth and not linear:
-            for bound in _bounds(values):
-                if bound[0] == "data":
-                    yield from self._with_data(values, bound, depth)
-                else:
-                    yield from self._without(values, bound, depth)
-
-    def _with_data(self, values: Sequence[Any], bound: Bound, depth: int) -> Iterator[Form]:
-        """A number with data in it, which are at the same place of it at all points."""
-        seen = [ANY if v is ANY else _only(v, bound) for v in values]
-        if None in seen:
-            return
-        data = self.of([a if a is ANY else a.args[0] for a in seen])
-        if data is None:
-            return
-        _, c, others = bound
-        r = self.algebra.ranges
-        times, own = made({others: c}, r), self.algebra.number(data)
-        at: dict[Point, Whole] = {
-            p: made({(a,): 1}, r) for p, a in zip(self.points, seen, strict=True) if a is not ANY
-        }
-        rest = [
-            ANY if v is ANY else v - times * at[point]
-            for point, v in zip(self.points, values, strict=True)
-        ]
-        for left in self._numbers(rest, depth - 1):
-            yield _sum(left, lambda point: times * at.get(point, own))
-
-    def _without(self, values: Sequence[Any], bound: Bound, depth: int) -> Iterator[Form]:
-        """A number with a bound or quotient in it, which is decided at the points that do not show it."""
-        kind, c, others = bound
-        seen = [None if v is ANY else _only(v, bound) for v in values]
-        if all(a is None for a in seen):
-            return
-        times = made({others: c}, self.algebra.ranges)
-        args = [
-            self._numbers([ANY if a is None else a.args[k] for a in seen], depth - 1)
-            for k in range(2)
-        ]
-        for first, second in itertools.product(*args):
-            inner = partial(self._bounded, kind, times, first, second)
-            rest = [
-                ANY if v is ANY else v - inner(point)
-                for point, v in zip(self.points, values, strict=True)
-            ]
-            for left in self._numbers(rest, depth - 1):
-                yield _sum(left, inner)
-
-    def _bounded(self, kind: AtomKind, times: Whole, x: Form, y: Form, point: Point) -> Whole:
-        return times * self._made(kind, x(point), y(point))
-
-    def _made(self, kind: AtomKind, x: Whole, y: Whole) -> Whole:
-        r = self.algebra.ranges
-        return r.quotient(x, y)[kind == "mod"] if kind in ("div", "mod") else r.extreme(kind, x, y)
-
-    def _linear(self, values: Sequence[Any]) -> Iterator[Form]:
-        """A number that is linear in the atoms; in several ways, where it is not asked for at points that tell them apart."""
-        at = next(k for k, v in enumerate(values) if v is not ANY)
-        base, start = self.points[at], values[at]
-        slopes = [self._slope(values, at, d) for d in range(len(base))]
-        for way in self._ways(start, slopes):
-
-            def form(point: Point, way: Sequence[Whole] = way) -> Whole:
-                found = start
-                for c, x, y in zip(way, point, base, strict=True):
-                    if c.__class__ is not int or c:
-                        found = found + c * (x - y)
-                return found  # type: ignore[no-any-return]
-
-            if all(
-                v is ANY or form(point) == v for point, v in zip(self.points, values, strict=True)
-            ):
-                yield form
-            else:
-                return
-
-    def _ways(self, start: Whole, slopes: Sequence[Whole | None]) -> Iterator[list[Whole]]:
-        """Slopes along all axes, of which some are not known.
-
-        They may be as along the rows that one is in, one by row, so steep that neighbours are decided, or none.
-        """
-        unknown = [d for d, c in enumerate(slopes) if c is None]
-        if not unknown:
-            yield [0 if c is None else c for c in slopes]
-            return
-        own = [d for d, c in enumerate(slopes) if c.__class__ is int and c != 0]
-        unit = min(own or unknown, key=lambda d: abs(self.steps[d]))
-        of_unit = slopes[unit]
-        low, high = self.algebra.ranges.interval(start)
-        steep = max(1 if low is None else -low, 1 if high is None else high + 1, 1)
-        for rise in dict.fromkeys((1, -1, steep, -steep, 0) if of_unit is None else (of_unit, 0)):
-            yield [
-                rise * (self.steps[d] // self.steps[unit]) if c is None else c
-                for d, c in enumerate(slopes)
-            ]
-
-    def _slope(self, values: Sequence[Any], at: int, d: int) -> Whole | None:
-        """By how much a number grows along an axis; None where no two points show it."""
-        base = self.points[at]
-        after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
-        if after is not None and values[after] is not ANY:
-            return values[after] - values[at]  # type: ignore[no-any-return]
-        seen: dict[Any, tuple[int, Any]] = {}
-        for point, v in zip(self.points, values, strict=True):
-            if v is ANY:
-                continue
-            row = (*point[:d], *point[d + 1 :])
-            if row in seen:
-                x, before = seen[row]
-                way, step = v - before, point[d] - x
-                terms = way.terms if isinstance(way, Index) else {(): way}
-                return made(
-                    {m: c // step for m, c in terms.items() if c // step}, self.algebra.ranges
-                )
-            seen[row] = (point[d], v)
-        return None
+def _along(start: Whole, slopes: Sequence[Whole], base: Point, point: Point) -> Whole:
+    """The number at a point, where it is known at another one."""
+    found = start
+    for c, x, y in zip(slopes, point, base, strict=True):
+        if c.__class__ is not int or c:
+            found = found + c * (x - y)
+    return found
 
 
 def _sum(x: Form, y: Form) -> Form:
