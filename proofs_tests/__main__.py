@@ -26,17 +26,24 @@ CHECKS = (
 
 
 KERNELS = tuple(
-    f"proofs_tests/compiler/{name}.py"
+    f"proofs_tests/compiler/{name}"
     for name in (
-        "running/test_kernels", "lowering/test_patterns_compiled", "running/test_low_level",
-        "running/test_low_level_examples", "codegen/test_local_memory", "lowering/test_open_sizes",
-        "running/test_running", "agreement/test_user_functions", "codegen/test_wide_vectors",
+        "running/test_kernels.py", "lowering/test_patterns_compiled.py", "running/test_low_level.py",
+        "running/test_low_level_examples.py", "codegen/test_local_memory.py", "lowering/test_open_sizes.py",
+        "running/test_running.py", "codegen/test_wide_vectors.py",
+        "agreement/test_user_functions.py::test_user_functions_agree",
+        "agreement/test_user_functions.py::test_user_functions_of_the_examples_are_their_twins",
+        "agreement/test_user_functions.py::test_neighbouring_twins",
     )
 )  # fmt: skip
-"""The tests that build and run kernels; those among them that are marked so ask nothing of a device."""
+"""The tests that build and run kernels, and compare functions; what is said of a difference is the same on each
+device.  Those among them that are marked so ask nothing of a device."""
 
 SIMULATED = KERNELS[:1]
 """Those that a simulator is quick enough for."""
+
+WORKERS = ("-n", str((os.cpu_count() or 1) + 1))
+"""One more than there are cores: many tests wait for a process that they started, or for one that hangs."""
 
 
 def second_device() -> tuple[str, dict[str, str]] | None:
@@ -79,7 +86,7 @@ def kernels_pass_elsewhere() -> bool:
     if name == "Oclgrind":
         print("== no second OpenCL implementation works here: Oclgrind takes its place", flush=True)
     again = ("-m", "not no_device", "--device", name)
-    return passes("pytest", "-n", "auto", *again, *tests, variables=variables)
+    return passes("pytest", *WORKERS, *again, *tests, variables=variables)
 
 
 def call(
@@ -127,7 +134,7 @@ def main() -> int:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
     elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere()
-    tests_pass = passes("pytest", *(sys.argv[1:] or ("-n", "auto", "--dist", "worksteal")))
+    tests_pass = passes("pytest", *(sys.argv[1:] or (*WORKERS, "--dist", "worksteal")))
     return 0 if tests_pass and elsewhere and not failed else 1
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proofs_tests.sizes import ROOT, sources
+from proofs_tests.sizes import ROOT, sources, tree_of
 
 FILE = ROOT / "ERRORS.md"
 HEAD = """# Index of errors
@@ -34,7 +34,7 @@ def classes() -> dict[str, ErrorClass]:
     """The classes of errors by name: `ReliftError`, and all that derive from it."""
     declared: dict[str, ErrorClass] = {}
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef) and node.bases:
                 base = ast.unparse(node.bases[0])
                 summary = (ast.get_docstring(node) or "").split("\n\n")[0].replace("\n", " ")
@@ -57,17 +57,25 @@ def messages() -> Iterator[tuple[str, str, str]]:
     known = classes()
     for path in sources():
         name = path.relative_to(ROOT).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for function in ast.walk(tree):
+        for function in ast.walk(tree_of(path)):
             if not isinstance(function, ast.FunctionDef):
                 continue
             texts = _assigned(function)
             for call in ast.walk(function):
-                if isinstance(call, ast.Call) and call.args:
-                    kind = ast.unparse(call.func).removeprefix("errors.")
-                    text = _text(call.args[0], texts)
-                    if kind in known and text:
-                        yield kind, text, name
+                if not isinstance(call, ast.Call) or not call.args:
+                    continue
+                kind, text = _called(call), _text(call.args[0], texts)
+                if kind in known and text:
+                    yield kind, text, name
+
+
+def _called(call: ast.Call) -> str:
+    """The name of a class that is called, which may stand in `errors`; empty where something else is."""
+    match call.func:
+        case ast.Name(name) | ast.Attribute(ast.Name("errors"), name):
+            return name
+        case _:
+            return ""
 
 
 def _assigned(function: ast.FunctionDef) -> dict[str, ast.expr]:

@@ -14,6 +14,7 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,6 +37,12 @@ def sources() -> list[Path]:
     return found
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What a file of Python says, read once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def crowded() -> dict[str, int]:
     """By folder: how many modules are in it, where these are more than MOST_MODULES."""
     found: defaultdict[str, int] = defaultdict(int)
@@ -53,7 +60,7 @@ def lengths(path: Path) -> Iterator[tuple[str, str, int]]:
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT).as_posix()
     yield "file", name, len(text.splitlines())
-    yield from _inside(ast.parse(text), f"{name}:")
+    yield from _inside(tree_of(path), f"{name}:")
 
 
 def _inside(node: ast.AST, place: str) -> Iterator[tuple[str, str, int]]:

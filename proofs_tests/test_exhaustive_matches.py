@@ -12,12 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs_tests.sizes import ROOT, sources
-
-
-@cache
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text())
+from proofs_tests.sizes import ROOT, sources, tree_of
 
 
 @cache
@@ -25,7 +20,7 @@ def _origins(file: Path) -> dict[str, str]:
     """What the names of a file stand for: a class or a union with the module that defines it."""
     module = file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
     found: dict[str, str] = {}
-    for node in ast.walk(_tree(file)):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("relift."):
             source = str(node.module).removeprefix("relift.")
             found |= {name.asname or name.name: f"{source}.{name.name}" for name in node.names}
@@ -49,8 +44,8 @@ def closed_unions() -> dict[str, frozenset[str]]:
     classes: set[str] = set()
     for file in sources():
         origins = _origins(file)
-        classes |= {origins[n.name] for n in ast.walk(_tree(file)) if isinstance(n, ast.ClassDef)}
-        for node in _tree(file).body:
+        classes |= {origins[n.name] for n in ast.walk(tree_of(file)) if isinstance(n, ast.ClassDef)}
+        for node in tree_of(file).body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 members = [_origin(m, origins) for m in _members(node.value)]
                 if len(members) > 1:
@@ -70,7 +65,7 @@ def enumerations() -> frozenset[str]:
     return frozenset(
         _origins(file)[node.name]
         for file in sources()
-        for node in ast.walk(_tree(file))
+        for node in ast.walk(tree_of(file))
         if isinstance(node, ast.ClassDef)
         and any(ast.unparse(base).endswith("Enum") for base in node.bases)
     )
@@ -145,7 +140,7 @@ def _found() -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for file in sources():
         here = _called(_origins(file), closed)
-        if lines := sorted(swallowed(_tree(file), here)):
+        if lines := sorted(swallowed(tree_of(file), here)):
             found[file.relative_to(ROOT).as_posix()] = lines
     return found
 
@@ -162,12 +157,12 @@ def choices() -> dict[str, tuple[frozenset[str], ...]]:
     """By the name of a field or a parameter: the texts of the `Literal`s that it is declared to be of."""
     aliases: dict[str, frozenset[str]] = {}
     for file in sources():
-        for node in _tree(file).body:
+        for node in tree_of(file).body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 aliases[node.target.id] = _texts(node.value)
     found: dict[str, set[frozenset[str]]] = {}
     for file in sources():
-        for declared in ast.walk(_tree(file)):
+        for declared in ast.walk(tree_of(file)):
             match declared:
                 case ast.AnnAssign(ast.Name(name), annotation) | ast.arg(name, annotation):
                     said = ast.unparse(annotation) if annotation is not None else ""
@@ -218,7 +213,7 @@ def test_no_match_swallows_a_choice() -> None:
     found = {
         file.relative_to(ROOT).as_posix(): lines
         for file in sources()
-        if (lines := list(swallowed_texts(_tree(file), choices())))
+        if (lines := list(swallowed_texts(tree_of(file), choices())))
     }
 
     assert not found, f"name the words that are left instead of `case _`: {found}"

@@ -36,10 +36,11 @@ class Stopped(Exception):
     """What ran in a process of its own did not come to its end; the message says why."""
 
 
-def in_a_process(work: Callable[[], T], *, seconds: int = SECONDS, memory: int = MEMORY) -> T:
+def in_a_process(work: Callable[[], T], *, seconds: int | None = None, memory: int = MEMORY) -> T:
     """What `work` returns, computed in a process of its own; raises `Stopped` when it does not come to its end.
 
-    A `ReliftError` that it raises is raised here.  Without `fork`, as on Windows, it runs in this process.
+    It may take `seconds` of processor time, `SECONDS` where none are given.  A `ReliftError` that it raises is
+    raised here.  Without `fork`, as on Windows, it runs in this process.
 
     >>> import os
     >>> from relift.rewrites.checks.isolation import in_a_process
@@ -52,6 +53,7 @@ def in_a_process(work: Callable[[], T], *, seconds: int = SECONDS, memory: int =
     """
     if not hasattr(os, "fork"):
         return work()
+    seconds = SECONDS if seconds is None else seconds
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
