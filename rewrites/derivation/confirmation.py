@@ -22,6 +22,9 @@ from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate, refines
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
+from relift.semantics.patterns import Iterate
+from relift.semantics.patterns.algorithmic import Reduction
+from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, children
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
@@ -137,15 +140,24 @@ def work(t: Term) -> int:
     >>> from relift.semantics.syntax.terms import Input
     >>> work(parse_term("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8])))
     40
+    >>> work(parse_term("iterate(2, lambda ys: map(lambda x: x + 1, ys), xs)", xs=Input("xs", i32[8])))
+    96
     """
     total = _cells(t.type)
-    turns = 1
-    if isinstance(t, Pattern):
-        data = [u.type for _, u in children(t) if not isinstance(u, Lambda)]
-        turns = max((_length(of) for of in (t.type, *data)), default=1)
+    turns = _calls(t) if isinstance(t, Pattern) else 1
     for _, child in children(t):
         total += turns * work(child.body) if isinstance(child, Lambda) else work(child)
     return total
+
+
+def _calls(t: Pattern) -> int:
+    """How often a pattern calls its function: a fold does for each element, however long what it accumulates is."""
+    if isinstance(t, Iterate):
+        return t.m.constant or 0
+    if isinstance(t, Accumulating | Reduction):
+        return _length(t.xs.type)
+    data = [u.type for _, u in children(t) if not isinstance(u, Lambda)]
+    return max(_length(of) for of in (t.type, *data))
 
 
 def _length(t: Type) -> int:
