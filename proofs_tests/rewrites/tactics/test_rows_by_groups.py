@@ -26,7 +26,9 @@ from relift.rewrites.tactics.batches import rows_of_batches
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.types import dimensions
+from relift.semantics.patterns import Let
+from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import Array, dimensions
 
 b, n, m = rl.nat("b"), rl.nat("n"), rl.nat("m")
 ROOM = 48 * 1024
@@ -208,6 +210,23 @@ def test_rows_that_are_folded_twice_are_read_at_the_speed_of_memory() -> None:
     _, proposals = task.all()
     assert proposals[0].cost.seconds < 1.2 * least
     assert min(each.cost.seconds for each in task.as_written()) > 10 * least
+
+
+def test_what_one_fold_alone_takes_is_stored_nowhere() -> None:
+    """The fold stands in two places, and so does what it takes: both are computed once, by the fold."""
+
+    @rl.program
+    def gated(a: rl.f32[n, m], x: rl.f32[m]):
+        def of_a_row(row):
+            z = rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, x)))
+            return (1.0 - z) * rl.exp(z)
+
+        return rl.map(of_a_row, a)
+
+    found = derive(gated, rows_by_groups(1, 32, 4, ROOM), {"n": 2, "m": 512})
+    values = [t.x for t, _ in subterms(found.result) if isinstance(t, Let)]
+    assert len(values) == 1
+    assert not isinstance(values[0].type, Array)
 
 
 def test_what_is_computed_before_the_folds_is_computed_once() -> None:

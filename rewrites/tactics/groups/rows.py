@@ -40,7 +40,14 @@ from relift.rewrites.tactics.groups.cooperative import (
 from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
-from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    places_of,
+    positions,
+    term_at,
+)
 from relift.semantics.syntax.terms import Term, free_variables, subterms
 from relift.semantics.syntax.types import cells, holds_array
 
@@ -141,10 +148,19 @@ def _shared_in(t: Term, room: int) -> Position | None:
         place
         for place, u in positions(t)
         if isinstance(u, Map) and place and of_the_group(place, u) and _fits(u, room)
-        if len(places_of(t, u)) > 1 or (binders_at(t, place) and not is_below(place, folds))
+        if len(_readers(t, u, folds)) > 1 or (binders_at(t, place) and not is_below(place, folds))
     ]
     by_size = [(sum(1 for _ in subterms(term_at(t, place))), place) for place in (*folds, *arrays)]
     return min(by_size, default=(0, None))[1]
+
+
+def _readers(t: Term, u: Term, folds: Collection[Position]) -> set[Term | Position]:
+    """What reads a part: equal folds once, for they are computed once, and every other place where it stands."""
+    found: set[Term | Position] = set()
+    for place in places_of(t, u):
+        above = min((fold for fold in folds if is_below(place, (fold,))), key=len, default=None)
+        found.add(place if above is None else canonical(term_at(t, above)))
+    return found
 
 
 def is_below(place: Position, others: Collection[Position]) -> bool:
