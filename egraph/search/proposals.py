@@ -76,8 +76,9 @@ from relift.rewrites.tactics.combinators import (
     first,
     fuse,
     skip,
+    then,
 )
-from relift.rewrites.tactics.sharing import inlined, storable, stored
+from relift.rewrites.tactics.sharing import inlined, storable, stored, through_zips
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
@@ -102,6 +103,9 @@ STAGES: tuple[Stage, ...] = (
     ),
 )  # fmt: skip
 
+
+_FUSED = then(attempt(through_zips()), fuse())
+"""What is computed of an element is computed where it is read, also through zips."""
 
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 _NEAREST = 1.1
@@ -326,7 +330,7 @@ class Proposals:
 
     def as_written(self) -> list[Proposal]:
         """The program with its maps fused, and lowered."""
-        return self.extracted(after(self.source, self.prepared(), fuse()), {})
+        return self.extracted(after(self.source, self.prepared(), _FUSED), {})
 
     def floor(self) -> list[Proposal]:
         """The program as written, and with what it needs more than once computed once."""
@@ -345,10 +349,11 @@ class Proposals:
                 values = [each.value for each in storable(shaped.result)]
                 for chosen in choices_of(values, most):
                     parted = after(self.source, shaped, stored(chosen))
-                    fused = after(self.source, parted, fuse())
+                    fused = after(self.source, parted, _FUSED)
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        found.append(self._form(parted, fused, simple))
+                        form = self._form(parted, fused, simple)
+                        found.append(replace(form, as_written=tactic is skip))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
@@ -389,7 +394,7 @@ class Proposals:
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
-        written = self.extracted(after(self.source, self._given(), fuse()), {}, most=2)
+        written = self.extracted(after(self.source, self._given(), _FUSED), {}, most=2)
         found = list(written)
         for tactic in folded_whole(self.source, self.device):
             with suppress(NoMatch):

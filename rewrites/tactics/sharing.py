@@ -6,6 +6,7 @@
     parts_apart   each of several results is stored by a kernel of its own
     copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
     finished      what a step of a loop makes of an array is computed as a whole before any of it is written
+    through_zips  what a map reads once of arrays that are zipped is computed where it is read
     unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
     inlined       a name outside all functions goes: equal terms are shared by what stores them
 
@@ -32,7 +33,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Iterate, Let, Map, Reduction, Stepping, ToGlobal
+from relift.semantics.patterns import Iterate, Let, Map, Reduction, Stepping, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -42,6 +43,7 @@ from relift.semantics.syntax.binding import (
     term_at,
 )
 from relift.semantics.syntax.terms import (
+    Get,
     Lambda,
     MakeTuple,
     Pattern,
@@ -50,7 +52,7 @@ from relift.semantics.syntax.terms import (
     free_variables,
     subterms,
 )
-from relift.semantics.syntax.types import Array, cells, holds_array
+from relift.semantics.syntax.types import Array, Tuple, cells, holds_array
 
 MOST_STEPS = 16
 """Steps of an iteration that are written out at most."""
@@ -287,6 +289,63 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
         raise NoMatch("no part of a function that is computed by a fold, or read again")
     _, below = min(found)
     return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+
+
+def through_zips() -> Tactic:
+    """What a map reads once of each element of a zip is computed where it is read, from the outermost map in.
+
+    Not what is read elsewhere too, or is the same for each element of a map around, for that may be computed once.  Raises `NoMatch` where no map goes through a zip of what is computed so.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.sharing import through_zips
+    >>> @rl.program
+    ... def less(x: rl.f32[8], y: rl.f32[8]):
+    ...     return rl.map(lambda p: p[0] - p[1], rl.zip(x, rl.map(lambda v: v * v, y)))
+    >>> rl.show(derive(less, through_zips()).result)
+    'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
+    """
+    return then(topdown(_through_zip), repeat(topdown(_through_zip)))
+
+
+def _through_zip(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if not isinstance(t, Map):
+        raise NoMatch("no map here")
+    (x,) = t.f.parameters
+    around = {y.name for y in binders_at(at.term, place)[-1:]}
+    for below, read in _zipped(t.xs, (), x):
+        u = term_at(t.xs, below)
+        is_own = around <= free_variables(u) and len(places_of(at.term, u)) == 1
+        if is_own and _is_read_once(t.f.body, read):
+            for end in range(len(below) - 1, -1, -1):
+                rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
+                at = apply(rule)(at, (*place, "xs", *below[:end]))
+            return repeat(apply("map_fusion"))(at, place)
+    raise NoMatch("no map over a zip of what is computed and read once")
+
+
+def _zipped(t: Term, below: Position, read: Term) -> Iterator[tuple[Position, Term]]:
+    """Where arrays that are computed without folds stand in a zip, and how a function reads an element of each."""
+    if isinstance(t, Zip):
+        assert isinstance(read.type, Tuple), "cannot happen: it is an element of a zip"
+        for index, (field, u) in enumerate((("xs", t.xs), ("ys", t.ys))):
+            yield from _zipped(u, (*below, field), Get(index, read, read.type.parts[index]))
+    elif below and isinstance(t, Map) and not is_layout(t) and not has_fold(t.f.body):
+        yield below, read
+
+
+def _is_read_once(body: Term, read: Term) -> bool:
+    """Whether a part of an element is all that is read of what it stands in, in one place, and not again and again."""
+    places = places_of(body, read)
+    if len(places) != 1 or not _only_named(body, places[0]):
+        return False
+    while isinstance(read, Get):
+        read = read.of
+        whole = [p for p in places_of(body, read) if not isinstance(term_at(body, p[:-1]), Get)]
+        if whole:
+            return False
+    return True
 
 
 def parts_apart() -> Tactic:

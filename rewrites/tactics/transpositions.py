@@ -24,7 +24,7 @@ from relift.rewrites.tactics.sharing import apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Get, free_variables, subterms
+from relift.semantics.syntax.terms import Get, Term, free_variables, subterms
 from relift.semantics.syntax.types import holds_array
 
 
@@ -83,8 +83,8 @@ def zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
 # ---- results that are computed by columns
 
 
-def rows_of_columns() -> Tactic:
-    """A transposed result, whose columns are computed from columns, row by row.
+def rows_of_columns(*, of_rows: bool = False) -> Tactic:
+    """A transposed result, whose columns are computed from columns, row by row; `of_rows`: what is below it of rows, too.
 
     What the folds of a column give stands in an array, an element for each column.  Raises `NoMatch` where no such result
     is transposed.
@@ -101,7 +101,26 @@ def rows_of_columns() -> Tactic:
     >>> [step.rule for step in derive(parts, rows_of_columns()).steps]
     ['map_fission_with_zip', 'map_interchange_zip_inside']
     """
-    return then(topdown(_by_rows), repeat(topdown(_by_rows)), attempt(apart()))
+    return then(
+        topdown(_by_rows),
+        repeat(topdown(_by_rows if of_rows else _columns_by_rows)),
+        attempt(apart()),
+    )
+
+
+def _columns_by_rows(at: Rewriting, place: Position) -> Rewriting:
+    """The same of what is computed from columns only: what is computed from rows lies well where the rows of a result read it."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Transpose) or not isinstance(t.xss, Map) or not _has_columns(t.xss.xs):
+        raise NoMatch("no table that is computed from columns is transposed here")
+    return _by_rows(at, place)
+
+
+def _has_columns(t: Term) -> bool:
+    """Whether some of an array's elements are columns of a table."""
+    if isinstance(t, Zip):
+        return _has_columns(t.xs) or _has_columns(t.ys)
+    return isinstance(t, Transpose)
 
 
 def _by_rows(at: Rewriting, place: Position) -> Rewriting:

@@ -23,6 +23,7 @@ from relift.rewrites.tactics.sharing import (
     has_fold,
     named,
     parts_apart,
+    through_zips,
     unrolled,
 )
 from relift.rewrites.tactics.spelled_out import raised
@@ -38,6 +39,7 @@ UNROLLED: Tactic = unrolled()
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
+    (through_zips(), 2),
     (apart(), 0),
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
@@ -49,6 +51,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (finished(), 0),
     (columns(), 2),
     (rows_of_columns(), 2),
+    (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
 )
 """What the program as it is written may become before it is lowered, each on its own.
@@ -66,6 +69,9 @@ _HOPELESS = 20.0
 _LIGHTER = 0.7
 """A form is searched beside the best one if it takes so much less to read and write what its kernels do."""
 
+_AS_LITTLE = 2
+"""So many forms that move no more than the best of those that store are searched beside it."""
+
 
 @dataclass(frozen=True)
 class Form:
@@ -73,7 +79,8 @@ class Form:
 
     `stored` are the types of what it stores, each value once.
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nest` is whether one of them
-    is a nest of two parallel dimensions around a fold, which blocks make many times faster than it is as it is lowered.
+    is a nest of two parallel dimensions around a fold, which blocks make many times faster than it is as it is lowered.  `as_written` says
+    that nothing else was done than to store.
     """
 
     parted: Derivation
@@ -81,6 +88,7 @@ class Form:
     proposals: tuple[Proposal, ...]
     least: float = 0.0
     nest: bool = False
+    as_written: bool = False
 
     @property
     def stores(self) -> bool:
@@ -123,7 +131,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
     And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
-    folds, is one work-item's as it is lowered.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
+    folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
+    may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
     one of an array, but the array need not be stored.  And the program as it is written where it has several results, for each is
     a kernel, unless what these share makes it hopeless beside the best.
     """
@@ -141,6 +150,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
                 near = [f for f in lighter if _cost(f) <= min(most * plain, _FAR * best)]
                 found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
                 found += [f for f in alike if f.stores_numbers and f not in found][:1]
+                alike = [f for f in alike if f.least <= 1.01 * form.least and f not in found]
+                found += sorted(alike, key=lambda f: (not f.as_written, _cost(f)))[:_AS_LITTLE]
     least = min((form.least for form in found if form.stores), default=0.0)
     bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
     found += sorted(bare, key=lambda form: form.least)[:1]
