@@ -15,13 +15,14 @@ from relift.egraph.search.guidance.plans import chunked_scans
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.staged import kernels_of
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.sharing import storable, stored, unrolled
+from relift.rewrites.tactics.sharing import storable, stored, through_zips, unrolled
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.terms import Input, Pattern, subterms
 from relift.semantics.syntax.types import f32
 
 
@@ -106,3 +107,54 @@ def test_folds_in_batches_of_rows_are_arrays_of_their_own() -> None:
     rng = np.random.default_rng(0)
     values = [rng.normal(size=(2, 4, 3)).astype(np.float32) for _ in range(3)]
     np.testing.assert_array_equal(found(*values), program(*values))
+
+
+def nested(depth: int, f: Any) -> Any:
+    """A function on each number of an array of so many dimensions."""
+    return f if depth == 0 else lambda xs: rl.map(nested(depth - 1, f), xs)
+
+
+def zipped(depth: int, xs: Any, ys: Any) -> Any:
+    """The difference of two arrays of so many dimensions, number by number."""
+    if depth == 0:
+        return xs - ys
+    return rl.map(lambda p: zipped(depth - 1, p[0], p[1]), rl.zip(xs, ys))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_what_a_map_reads_once_is_computed_where_it_is_read(depth: int) -> None:
+    """However many dimensions there are: one loop for all."""
+    shape = f32
+    for _ in range(depth):
+        shape = shape[8]
+    x, y = Input("x", shape), Input("y", shape)
+    squares = nested(depth, lambda v: v * v)(y)
+    program = Program("less", (x, y), as_term(zipped(depth, x, squares)))
+
+    found = derive(program, through_zips()).result
+    again = zipped(depth, x, y)
+    assert [type(t) for t, _ in subterms(found) if isinstance(t, Pattern)] == [
+        type(t) for t, _ in subterms(as_term(again)) if isinstance(t, Pattern)
+    ]
+
+
+def test_what_is_read_again_or_stays_the_same_is_not_computed_where_it_is_read() -> None:
+    """Twice in a function, in each turn of a loop, in two programs of one; or the same for each element of a map around."""
+    x, y = Input("x", f32[8]), Input("y", f32[8])
+    squares = rl.map(lambda v: v * v, y)
+    minus = rl.map(lambda p: p[0] - p[1], rl.zip(x, squares))
+    for again in (
+        rl.map(lambda p: p[0] - p[1] * p[1], rl.zip(x, squares)),
+        rl.map(lambda p: rl.map(lambda v: v - p[1], x), rl.zip(x, squares)),
+        rl.map(lambda p: p[0] * p[1], rl.zip(minus, rl.map(rl.sqrt, squares))),
+        rl.map(lambda v: rl.reduce(rl.add, v, minus), x),
+    ):
+        program = Program("again", (x, y), as_term(again))
+        assert squares in {t for t, _ in subterms(_attempted(program))}
+
+
+def _attempted(program: Program) -> Any:
+    try:
+        return derive(program, through_zips()).result
+    except NoMatch:
+        return program.body
