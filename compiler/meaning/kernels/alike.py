@@ -31,6 +31,9 @@ EXTREMES: tuple[AtomKind, ...] = ("min", "max")
 DEPTH = 6
 """Bounds and quotients in one number that are looked for."""
 
+CHOICES = 64
+"""Symbols that may be a choice which are looked at, at most: each way to choose has such symbols in both branches."""
+
 
 class Unasked:
     """What may be at a point where nobody looks."""
@@ -211,6 +214,7 @@ class Alike(Numbers):
     """What values at `points` have in common, where `atoms` stand for any of these; None where they have nothing."""
 
     known: dict[tuple[int, ...], Symbol | None] = field(default_factory=dict)
+    choices: int = 0
 
     def of(self, values: Sequence[Any]) -> Any:
         """That value, or None; at least one of them is not `ANY`."""
@@ -264,6 +268,9 @@ class Alike(Numbers):
 
     def _chosen(self, values: Sequence[Any]) -> Symbol | None:
         """A choice by a condition that is open at some points, and decided at others or without influence there."""
+        self.choices += 1
+        if self.choices > CHOICES:
+            return None
         for shape in self._outermost(values):
             here = [v is not ANY and _chosen_by(v) == shape for v in values]
             asked = [v.args[0] if h else ANY for v, h in zip(values, here, strict=True)]
