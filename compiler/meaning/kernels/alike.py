@@ -269,8 +269,6 @@ class Alike(Numbers):
     def _chosen(self, values: Sequence[Any]) -> Symbol | None:
         """A choice by a condition that is open at some points, and decided at others or without influence there."""
         self.choices += 1
-        if self.choices > CHOICES:
-            return None
         for shape in self._outermost(values):
             here = [v is not ANY and _chosen_by(v) == shape for v in values]
             asked = [v.args[0] if h else ANY for v, h in zip(values, here, strict=True)]
@@ -281,6 +279,8 @@ class Alike(Numbers):
             ]
             found = self._conditions(asked)
             for c in sorted(found, key=lambda c: sum(c.at(point) is None for point in others)):
+                if self.choices > CHOICES:
+                    return None
                 yes, no = self._branches(values, here, c)
                 one = self.of(yes)
                 other = None if one is None else self.of(no)

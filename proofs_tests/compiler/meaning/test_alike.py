@@ -6,7 +6,7 @@ import pytest
 
 from proofs_tests.compiler.programs import typed
 from relift.compiler.meaning.evidence import meaning_of
-from relift.compiler.meaning.kernels.alike import Alike
+from relift.compiler.meaning.kernels.alike import CHOICES, Alike
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.ranges import Ranges
 from relift.compiler.program import compile_program
@@ -50,6 +50,13 @@ def test_bounds_that_are_open_in_some_lanes_have_one_form(kind: str) -> None:
     for lane in range(1, 6):
         swapped = [*values[:lane], values[lane - 1], *values[lane + 1 :]]
         assert cells(kind)[0].of(swapped) is None
+
+
+def test_no_form_is_found_after_so_many_ways_to_choose() -> None:
+    """Where each choice may be the outermost one, and its condition that of any lane, all ways would take minutes."""
+    alike, values = cells("nothing beyond")
+    alike.choices = CHOICES
+    assert alike.of(values) is None
 
 
 def blurred(kind: Any) -> Program:
