@@ -23,8 +23,6 @@ from relift.semantics.interpreter import World, evaluate, refines
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.patterns import Iterate
-from relift.semantics.patterns.algorithmic import Reduction
-from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, children
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
@@ -151,13 +149,13 @@ def work(t: Term) -> int:
 
 
 def _calls(t: Pattern) -> int:
-    """How often a pattern calls its function: a fold does for each element, however long what it accumulates is."""
+    """How often a pattern calls its function: once for each element, however long what it starts with and its result are."""
     if isinstance(t, Iterate):
         return t.m.constant or 0
-    if isinstance(t, Accumulating | Reduction):
-        return _length(t.xs.type)
-    data = [u.type for _, u in children(t) if not isinstance(u, Lambda)]
-    return max(_length(of) for of in (t.type, *data))
+    data = {field: u.type for field, u in children(t) if not isinstance(u, Lambda)}
+    if data.pop("init", None) is None:
+        data["result"] = t.type
+    return max(map(_length, data.values()), default=1)
 
 
 def _length(t: Type) -> int:

@@ -124,7 +124,7 @@ def zipped(depth: int, xs: Any, ys: Any) -> Any:
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_what_a_map_reads_once_is_computed_where_it_is_read(depth: int) -> None:
     """However many dimensions there are: one loop for all."""
-    shape = f32
+    shape: Any = f32
     for _ in range(depth):
         shape = shape[8]
     x, y = Input("x", shape), Input("y", shape)
