@@ -280,7 +280,7 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
         for below, u in positions(body)
         if below and isinstance(u, Pattern) and _computes(u)
         if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
-        if _is_read(body, below)
+        if is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if has_fold(u)
         or ((not inner or (rows and isinstance(u.type, Array))) and len(places_of(body, u)) > 1)
@@ -369,7 +369,7 @@ def parts_apart() -> Tactic:
     return tactic
 
 
-def _is_read(t: Term, place: Position) -> bool:
+def is_read(t: Term, place: Position) -> bool:
     """Whether what stands at a place is read by what is around it, and is no part of the result."""
     for i, field in enumerate(place):
         above = term_at(t, place[:i])

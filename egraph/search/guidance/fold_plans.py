@@ -83,7 +83,7 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
         for blocks in _BLOCKS_OF_FOLDS:
             yield partial_results(blocks)
         for groups, members in _CHUNKS:
-            yield few_folds(groups, members, WIDTH)
+            yield few_folds(groups, members, WIDTH, device.local_memory_bytes)
         for each in _ITEMS_OF_FEW:
             items = each * device.compute_units
             yield few_columns(items, _MEMBERS[-1], WIDTH, device.local_memory_bytes)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart
-from relift.rewrites.tactics.combinators import Tactic, skip
+from relift.rewrites.tactics.combinators import Tactic, attempt, skip, then
+from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.sharing import (
@@ -53,6 +54,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (rows_of_columns(), 2),
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
+    (then(folds_together(), attempt(rows_of_columns())), 0),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 

@@ -124,6 +124,25 @@ def test_folds_that_read_the_same_are_one_pass(program: Program) -> None:
     assert stored_in(made.body) == 1
 
 
+@rl.program
+def linked(x: rl.f32[n], y: rl.f32[n]):
+    """What is read alone first, and then with one another."""
+    both = rl.map(lambda p: p[0] * p[1], rl.zip(x, y))
+    sums = [rl.reduce(rl.add, 0.0, each) for each in (x, y, both)]
+    return sums[0], sums[1], sums[2]
+
+
+def test_a_fold_of_two_arrays_has_those_of_each_in_its_pass() -> None:
+    """Whichever of them comes first: all three are components of what a chunk comes to."""
+    (stored,) = {
+        canonical(u)
+        for u, _ in subterms(low(linked, in_one_pass(), 1 << 15).body)
+        if isinstance(u, ToGlobal)
+    }
+
+    assert str(stored.type).count("f32") == 3
+
+
 @pytest.mark.parametrize("program", [variance, apart], ids=["one after the other", "of two arrays"])
 def test_folds_that_share_nothing_stay_apart(program: Program) -> None:
     """A deviation needs the mean, and folds of two arrays have nothing to read in common."""

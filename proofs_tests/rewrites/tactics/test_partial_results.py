@@ -69,6 +69,17 @@ def column_norms(a: f[n, m], y: f[m]):
 
 
 @rl.program
+def two_folds(a: f[n, m], x: f[n]):
+    """Two folds of equally many elements, of which one stands in two places."""
+
+    def column(c):
+        total = rl.reduce(rl.add, 0.0, c)
+        return dot(c, x) * total + total
+
+    return rl.map(column, rl.transpose(a))
+
+
+@rl.program
 def rows(a: f[n, m], x: f[m]):
     """Rows are folded so, too."""
     return rl.map(lambda row: dot(row, x), a)
@@ -82,7 +93,15 @@ def empty_rows(a: f[rl.nat("n", 0), rl.nat("m", 0)]):
 
 SMALL: Mapping[str, int] = {"n": 16, "m": 24}
 ODD: Mapping[str, int] = {"n": 19, "m": 23}
-PROGRAMS = [column_sums, column_products, transposed_times, gemv_transposed, column_norms, rows]
+PROGRAMS = [
+    column_sums,
+    column_products,
+    transposed_times,
+    gemv_transposed,
+    column_norms,
+    two_folds,
+    rows,
+]
 
 
 @pytest.mark.parametrize("sizes", [SMALL, ODD], ids=["blocks", "blocks and a rest"])
@@ -103,7 +122,7 @@ def test_two_kernels_compute_what_one_does(program: Program, sizes: Mapping[str,
 @pytest.mark.parametrize("length", [96, 101], ids=["chunks", "chunks and a rest"])
 @pytest.mark.parametrize(
     "tactic",
-    [few_folds(12, 4, 4), few_columns(96, 8, 4, 48 * 1024)],
+    [few_folds(12, 4, 4, 48 * 1024), few_columns(96, 8, 4, 48 * 1024)],
     ids=["groups", "side by side"],
 )
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
@@ -150,7 +169,7 @@ def test_few_partial_results_are_read_at_once(
 @pytest.mark.parametrize("sizes", [{"n": 0, "m": 3}, {"n": 3, "m": 0}], ids=["rows", "elements"])
 @pytest.mark.parametrize(
     "tactic",
-    [partial_results(4), few_folds(12, 4, 4), few_columns(9, 1, 4, 1024)],
+    [partial_results(4), few_folds(12, 4, 4, 48 * 1024), few_columns(9, 1, 4, 1024)],
     ids=["one", "few", "side by side"],
 )
 def test_where_there_is_nothing_there_are_no_chunks(

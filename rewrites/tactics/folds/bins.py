@@ -88,7 +88,7 @@ def _of_groups(room: int) -> Tactic:
         members = _members(term_at(at.term, place), room)
         at = apply("generate_as_map")(at, place)
         t = term_at(at.term, place)
-        folds = MapOfFolds((), (), length_of(t), length_of(term_at(t, ("f", "xs"))))
+        folds = MapOfFolds((), ((),), length_of(t), length_of(term_at(t, ("f", "xs"))))
         if folds.length < members:
             raise NoMatch(f"{members} work-items do not share {folds.length} elements")
         tables = then(
@@ -241,6 +241,8 @@ def _tables(blocks: int, of_chunks: Tactic, last: Tactic | None) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(inside("f")(topdown(_of_rows)))(at, place)
         folds = folds_at(at, place)
+        if len(folds.folds) > 1:
+            raise NoMatch("a cell of a table is one fold")
         n = folds.length
         chunk = n // blocks if last is None else chunk_near(n, blocks, _UNIT)
         if not chunk:
@@ -254,7 +256,7 @@ def _tables(blocks: int, of_chunks: Tactic, last: Tactic | None) -> Tactic:
 
 def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic) -> Tactic:
     """The folds but for so many elements by a tactic; what the rest adds to each is a work-item's."""
-    here, fold = inside(*folds.place), ("f", *folds.fold)
+    here, fold = inside(*folds.place), ("f", *folds.folds[0])
     return then(
         here(inside(*fold)(fold_here_with_rest(folds.length - rest))),
         here(apply("map_fission_with_zip", parts={"g": (*fold, "left")})),

@@ -15,22 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    attempt,
-    first,
-    inside,
-    repeat,
-    then,
-    topdown,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.folds.beside import paired
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
-from relift.rewrites.tactics.sharing import named_pair
-from relift.semantics.patterns import Map, Reduce
+from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -46,8 +36,6 @@ _CHUNK = 1 << 12
 """Elements of a chunk, at most: what the first fold of it has read is in a cache for the next."""
 _MOST_CHUNKS = 1 << 14
 """Chunks whose results are folded once more, at most: of longer arrays chunks are longer."""
-
-_TAKEN_APART = repeat(topdown(first(apply("unzip_first"), apply("unzip_second"))))
 
 
 def in_one_pass() -> Tactic:
@@ -101,13 +89,16 @@ def _that_read_alike(folds: Sequence[Term]) -> Iterator[list[Term]]:
     left = list(folds)
     while left:
         group = [left.pop(0)]
-        for fold in list(left):
-            if all(_are_apart(fold, other) for other in group) and any(
-                _inputs(fold) & _inputs(other) for other in group
-            ):
-                group.append(fold)
-                left.remove(fold)
+        while joining := [fold for fold in left if _reads_with(fold, group)]:
+            group.append(joining[0])
+            left.remove(joining[0])
         yield group
+
+
+def _reads_with(fold: Term, group: Sequence[Term]) -> bool:
+    """Whether a fold reads an array that one of a group reads, and may be computed beside all of them."""
+    shares = any(_inputs(fold) & _inputs(other) for other in group)
+    return shares and all(_are_apart(fold, other) for other in group)
 
 
 def _are_apart(t: Term, u: Term) -> bool:
@@ -136,10 +127,7 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
             at = reduced_in_chunks("partial_reduce_chunks", chunk)(at, place)
             at = ELEMENTS_IN_CHUNKS(at, (*place, "xs"))
             partial.append(term_at(at.term, (*place, "xs")))
-    unequal = list({canonical(t): t for t in partial}.values())
-    found = unequal[0]
-    for other in unequal[1:]:
-        at, found = _side_by_side(at, found, other)
+    at, found = paired(at, (), partial)
     for place in places_of(at.term, found):
         at = apply("store_global")(at, place)
     return at
@@ -166,12 +154,3 @@ def _chunk_of(length: int) -> int:
     if found is None:
         raise NoMatch(f"no suitable chunks share {length} elements evenly")
     return found
-
-
-def _side_by_side(at: Rewriting, left: Term, right: Term) -> tuple[Rewriting, Term]:
-    """Two maps as one of pairs, whose components stand wherever they stood; and that map."""
-    at = named_pair(left, right)(at, ())
-    at = inside("x")(first(apply("unzip_map", "backward"), apply("map_outside_pair")))(at, ())
-    pairs = term_at(at.term, ("x", "ps"))
-    assert isinstance(pairs, Map), "cannot happen: a map of pairs is taken apart"
-    return _TAKEN_APART(apply("let_inline")(at, ()), ()), pairs

@@ -3,10 +3,12 @@
 A map of folds has a work-item for each result.  Where these are too few for a device, and neighbouring work-items read
 neighbouring elements, as the columns of a matrix are read, a team for each result would read far apart.  Here each fold
 is made of the folds of `blocks` chunks, which are computed by a work-item each, stored, and folded by a second kernel.
+Several folds of equally many elements, as a smallest and a largest one, are of what one pass over each chunk finds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
@@ -21,13 +23,14 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP, paired
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
-from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.syntax.terms import Term, free_variables, subterms
+from relift.semantics.syntax.types import Array, dimensions
 
 
 def partial_results(blocks: int) -> Tactic:
@@ -60,10 +63,10 @@ def partial_results(blocks: int) -> Tactic:
 
 @dataclass(frozen=True)
 class MapOfFolds:
-    """Where the outermost map is that computes values by a single fold each, and where in its function the fold is."""
+    """Where the outermost map is that computes values by folds of as many elements, and where in its function these are."""
 
     place: Position
-    fold: Position
+    folds: tuple[Position, ...]
     results: int
     length: int
 
@@ -71,56 +74,72 @@ class MapOfFolds:
 def folds_at(at: Rewriting, place: Position) -> MapOfFolds:
     """The map of folds below a place; raises `NoMatch` where there is none, nothing to fold, or nobody knows how long it is."""
     t = term_at(at.term, place)
-    below, fold = _map_of_folds(t)
+    below, folds = _map_of_folds(t)
     results = length_of(term_at(t, below))
-    length = length_of(term_at(t, (*below, "f", *fold, "xs")))
+    length = length_of(term_at(t, (*below, "f", *folds[0], "xs")))
     if not results or not length:
         raise NoMatch("nothing is folded")
-    return MapOfFolds(below, fold, results, length)
+    return MapOfFolds(below, folds, results, length)
 
 
 def in_two_kernels(
     folds: MapOfFolds, chunk: int, partial: Tactic, last: Tactic | None = None
 ) -> Tactic:
-    """Folds of chunks of so many elements, which a tactic has computed and stored, then the folds of those, and of the rest.
+    """Folds of chunks of so many elements, which a tactic computes and stores, then the folds of those, and of the rest.
 
     These are done by `last`; by a work-item for each result where none is given.
     """
     in_chunks = in_two_steps(folds, "partial_reduce_chunks", chunk, partial)
     if last is not None:
-        return then(in_chunks, _TOGETHER, topdown(last), IN_ORDER)
-    return then(in_chunks, IN_ORDER, topdown(EACH_RESULT))
+        return then(in_chunks, _TOGETHER, topdown(last), IN_ORDER, IN_ONE_LOOP)
+    return then(in_chunks, IN_ORDER, IN_ONE_LOOP, topdown(EACH_RESULT))
 
 
 def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> Tactic:
-    """Folds of what a rule for partial results makes of a number, which a tactic has computed, and of the rest."""
+    """Folds of what a rule for partial results makes of each number, which a tactic has computed, and of the rest.
+
+    Of several folds, what one chunk comes to is a tuple.
+    """
     main = folds.length - folds.length % chunk
+    parts = then(reduced_in_chunks(rule, chunk), inside("xs")(ELEMENTS_IN_CHUNKS))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        here, fold = (*place, *folds.place), folds.fold
-        if main < folds.length:
-            at = inside("f", *fold)(fold_here_with_rest(main))(at, here)
-            fold = (*fold, "left")
-        parts = then(reduced_in_chunks(rule, chunk), inside("xs")(ELEMENTS_IN_CHUNKS))
-        at = inside("f", *fold)(parts)(at, here)
-        of_chunks = {"g": ("f", *fold, "xs")}
-        if fold:
-            at = apply("map_fission_with_zip", parts=of_chunks)(at, here)
+        here, found = (*place, *folds.place), list[Position]()
+        for fold in folds.folds:
+            if main < folds.length:
+                at = inside("f", *fold)(fold_here_with_rest(main))(at, here)
+                fold = (*fold, "left")
+            at = inside("f", *fold)(parts)(at, here)
+            found.append(("f", *fold, "xs"))
+        of_chunks = found[0]
+        if len(found) > 1:
+            each = [term_at(at.term, (*here, *below)) for below in found]
+            at, together = paired(at, (*here, "f"), each)
+            of_chunks = ("f", *places_of(term_at(at.term, (*here, "f")), together)[0])
+        if of_chunks != ("f", "xs"):
+            at = apply("map_fission_with_zip", parts={"g": of_chunks})(at, here)
             return inside("xs", "ys")(partial)(at, here)
-        at = apply("map_fusion", "backward", parts=of_chunks)(at, here)
+        at = apply("map_fusion", "backward", parts={"g": of_chunks})(at, here)
         return inside("xs")(partial)(at, here)
 
     return tactic
 
 
-def _map_of_folds(t: Term) -> tuple[Position, Position]:
-    """Where the outermost map is that computes a value by a single fold, and where in its function the fold is."""
+def _map_of_folds(t: Term) -> tuple[Position, tuple[Position, ...]]:
+    """Where the outermost map is that computes a value by folds of one length, none in another, and where in its function these are."""
     for place, u in positions(t):
         if isinstance(u, Map) and not free_variables(u) and not isinstance(u.f.body.type, Array):
-            folds = [at for at, v in positions(u.f.body) if isinstance(v, Reduce)]
-            if len(folds) == 1:
-                return place, folds[0]
+            folds = [(at, v) for at, v in positions(u.f.body) if isinstance(v, Reduce)]
+            if len(folds) == 1 or (folds and _are_alike(u.f.body, folds)):
+                return place, tuple(at for at, _ in folds)
     raise NoMatch("no map of folds stands by itself")
+
+
+def _are_alike(body: Term, folds: Sequence[tuple[Position, Reduce]]) -> bool:
+    """Whether folds are of equally many elements, and none is computed in another or in a function."""
+    lengths = {dimensions(fold.xs.type)[0][0] for _, fold in folds}
+    apart = all(sum(1 for u, _ in subterms(v) if isinstance(u, Reduce)) == 1 for _, v in folds)
+    return len(lengths) == 1 and apart and not any(binders_at(body, at) for at, _ in folds)
 
 
 STORED_ACROSS = then(apply("transpose_transpose", "backward"), inside("xss")(apply("store_global")))

@@ -12,14 +12,14 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attemp
 from relift.rewrites.tactics.folds.partial_results import PARTIAL, folds_at, in_two_kernels
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
-from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.groups.rows import MOST_TURNS, rows_by_groups
 from relift.semantics.syntax.binding import Position
 
 _MOST_BLOCKS = 16384
 """Partial results that a group folds."""
 
 
-def few_folds(groups: int, members: int, width: int) -> Tactic:
+def few_folds(groups: int, members: int, width: int, local_bytes: int) -> Tactic:
     """The outermost map of folds by about so many groups for all chunks together.
 
     Raises `NoMatch` where a fold has no two chunks.
@@ -30,18 +30,26 @@ def few_folds(groups: int, members: int, width: int) -> Tactic:
     >>> @rl.program
     ... def sums(a: rl.f32[2, 1000]):
     ...     return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
-    >>> [step.rule for step in derive(sums, few_folds(8, 32, 4)).steps][:3]
+    >>> [step.rule for step in derive(sums, few_folds(8, 32, 4, 48 * 1024)).steps][:3]
     ['concat_take_drop', 'reduce_concat', 'partial_reduce_chunks']
     """
-    chunks = then(inside("f")(by_groups(members, width)), apply("map_to_wrg", d=1))
+    unit = members * width
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(places_in_any_order())(at, place)
         folds = folds_at(at, place)
-        chunk = chunk_near(folds.length, -(-groups // folds.results), members * width)
+        several = len(folds.folds) > 1
+        parts = -(-groups // folds.results)
+        if several:
+            parts = max(parts, -(-folds.length // (MOST_TURNS // 2 * unit)))
+        chunk = chunk_near(folds.length, parts, unit)
         if not chunk:
             raise NoMatch(f"a fold of {folds.length} elements has no two chunks")
-        return in_two_kernels(folds, chunk, then(chunks, apply("store_global")))(at, place)
+        of_each = (
+            rows_by_groups(1, members, width, local_bytes) if several else by_groups(members, width)
+        )
+        chunks = then(inside("f")(of_each), apply("map_to_wrg", d=1), apply("store_global"))
+        return in_two_kernels(folds, chunk, chunks)(at, place)
 
     return tactic
 

@@ -52,7 +52,7 @@ from relift.semantics.syntax.terms import Term, free_variables, subterms
 from relift.semantics.syntax.types import cells, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
-_MOST_TURNS = 32
+MOST_TURNS = 32
 """Vectors of a row that a work-item goes through: an H200 takes 270 us instead of 140 with 64 for each."""
 
 FUSED = repeat(apply("map_fusion"))
@@ -186,7 +186,7 @@ def _lowered(members: int, width: int) -> Tactic:
         main = length - length % (members * lanes)
         if length < members:
             return at  # every work-item folds the few
-        if length > _MOST_TURNS * members * width:
+        if length > MOST_TURNS * members * width:
             raise NoMatch(f"{members} work-items do not share {length} elements")
         here = place
         if main < length:

@@ -1,0 +1,169 @@
+"""What is computed beside one another of the same elements: one map, and one loop.
+
+map f xs, map g xs                          =  map (\\p. p[0]) h, map (\\p. p[1]) h    where h = map (\\x. (f x, g x)) xs
+(reduce_seq f y xs, reduce_seq g z xs)      =  reduce_seq (f and g side by side) (y, z) xs
+map (\\x. e x (fold f x) (fold g x)) xs     =  map (\\(x, (a, b)). e x a b) (zip xs (map (\\x. (fold f x, fold g x)) xs))
+
+Source: Bird, theory of lists, tupling; Meijer, Fokkinga and Paterson, FPCA'91, banana split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.folds.places import places_in_any_order
+from relift.rewrites.tactics.sharing import apart, is_read, named_pair
+from relift.semantics.patterns import Map, Reduce
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    places_of,
+    positions,
+    term_at,
+)
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Input, Lambda, Term, free_variables, subterms
+from relift.semantics.syntax.types import dimensions, holds_array
+
+IN_ONE_LOOP = repeat(topdown(first(apply("reduce_banana_split"), apply("reduce_fusion_in_zip"))))
+"""Folds in order that make a tuple are one loop, which reads what they have in common once."""
+
+_TAKEN_APART = repeat(
+    topdown(first(apply("zip_unzip"), apply("unzip_first"), apply("unzip_second")))
+)
+
+
+def side_by_side(maps: Sequence[Term]) -> Tactic:
+    """Maps of one length, none of which needs another, as one map of tuples, whose components stand wherever they stood.
+
+    They stand below the place of the tactic, and need no variable that is bound there.  Raises `NoMatch` where one stands nowhere.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.beside import side_by_side
+    >>> @rl.program
+    ... def parts(x: rl.f32[8]):
+    ...     return rl.zip(rl.map(lambda v: v * v, x), rl.map(lambda v: v + v, x))
+    >>> rl.show(derive(parts, side_by_side([parts.body.xs, parts.body.ys])).result)
+    'map(lambda x_: (x_ * x_, x_ + x_), x)'
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        return paired(at, place, maps)[0]
+
+    return tactic
+
+
+def paired(at: Rewriting, place: Position, maps: Sequence[Term]) -> tuple[Rewriting, Term]:
+    """The same, and the one map."""
+    different = list({canonical(t): t for t in maps}.values())
+    found = different[0]
+    for other in different[1:]:
+        at, found = _beside(at, place, found, other)
+    return at, found
+
+
+def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Rewriting, Term]:
+    named = then(
+        named_pair(left, right),
+        inside("x")(first(apply("unzip_map", "backward"), apply("map_outside_pair"))),
+    )
+    at = named(at, place)
+    pairs = term_at(at.term, (*place, "x", "ps"))
+    if not isinstance(pairs, Map):
+        raise NoMatch("what stands side by side is no map")
+    return then(apply("let_inline"), _TAKEN_APART)(at, place), pairs
+
+
+def folds_together() -> Tactic:
+    """What folds of an array's elements give is an array of tuples, of which one pass over what they read may make all.
+
+    They are folds in one map, or in several, of equally many elements of which none needs another's result; those that do are
+    arrays apart, one after the other.  Raises `NoMatch` where there are no two such folds.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.beside import folds_together
+    >>> @rl.program
+    ... def spans(x: rl.f32[4, 8]):
+    ...     return rl.map(lambda r: rl.reduce(rl.maximum, 0.0, r) - rl.reduce(rl.minimum, 0.0, r), x)
+    >>> print(rl.show(derive(spans, folds_together()).result))  # doctest: +NORMALIZE_WHITESPACE
+    map(
+      lambda p: p[1][1] - p[1][0],
+      zip(x, map(lambda x_: (reduce(minimum, 0.0, x_), reduce(maximum, 0.0, x_)), x))
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
+        found = _maps_together(repeat(topdown(_in_one_map))(at, place), place)
+        if found == at:
+            raise NoMatch("no two folds of equally many elements stand beside one another")
+        return attempt(apart())(found, place)
+
+    return tactic
+
+
+def _in_one_map(at: Rewriting, place: Position) -> Rewriting:
+    """The folds in a map's function that are of equally many elements become an array of tuples."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or free_variables(t):
+        raise NoMatch("no map over an array that needs no variable")
+    folds = next((group for group in _alike(t.f) if len(group) > 1), [])
+    for i, fold in enumerate(folds):
+        (below, *_) = places_of(term_at(at.term, (*place, "f")), fold)
+        at = apply("let_inline", "backward", parts={"x": below})(at, (*place, "f"))
+        if i:
+            at = apply("let_let_pair")(at, (*place, "f"))
+    if not folds:
+        raise NoMatch("no two folds of equally many elements that are read here")
+    return then(
+        apply("map_fission_with_zip", parts={"g": ("f", "x")}), inside("f")(apply("let_inline"))
+    )(at, place)
+
+
+def _alike(f: Lambda) -> Iterator[list[Term]]:
+    """Folds of a function's argument to numbers, none of them in another: those of equally many elements together."""
+    own = frozenset(x.name for x in f.parameters)
+    found: dict[Size, dict[Term, Term]] = {}
+    for below, u in positions(f.body):
+        if isinstance(u, Reduce) and free_variables(u) == own and not holds_array(u.type):
+            innermost = sum(1 for v, _ in subterms(u) if isinstance(v, Reduce)) == 1
+            if innermost and is_read(f.body, below):
+                found.setdefault(_length(u.xs), {}).setdefault(canonical(u), u)
+    for group in found.values():
+        yield sorted(group.values(), key=lambda u: sum(1 for _ in subterms(u)))
+
+
+def _maps_together(at: Rewriting, place: Position) -> Rewriting:
+    """Maps of one length, whose functions fold equally many elements of the same inputs, as one map of tuples."""
+    body = term_at(at.term, place)
+    groups: dict[object, dict[Term, Term]] = {}
+    for below, u in positions(body):
+        if isinstance(u, Map) and not free_variables(u) and not binders_at(body, below):
+            folds = [v for v, _ in subterms(u.f.body) if isinstance(v, Reduce)]
+            if len(folds) == 1 and not holds_array(u.f.body.type):
+                read = frozenset(v for v, _ in subterms(u) if isinstance(v, Input))
+                kind = (_length(u.xs), _length(folds[0].xs), read)
+                groups.setdefault(kind, {}).setdefault(canonical(u), u)
+    for group in groups.values():
+        if len(group) > 1:
+            at = side_by_side(list(group.values()))(at, place)
+    return at
+
+
+def _length(xs: Term) -> Size:
+    return dimensions(xs.type)[0][0]
