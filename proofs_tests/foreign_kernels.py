@@ -1,6 +1,6 @@
 """Kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
 
-Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language`, `data_decides`, `records` and `in_sub_groups` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
+Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language`, `data_decides`, `records`, `in_sub_groups` and `textbooks` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
 and what devices give on the inputs at which it was found to be wrong.  Exit status 1 where a right one is not
 validated within 30 seconds of the processor or differs on a device, or a wrong one is not refuted or no device shows it.
 """
@@ -19,6 +19,7 @@ from proofs_tests.compiler.foreign.in_sub_groups import IN_SUB_GROUPS
 from proofs_tests.compiler.foreign.kernels import LARGE, SMALL, ByHandKernel, kernels
 from proofs_tests.compiler.foreign.records import RECORDS
 from proofs_tests.compiler.foreign.styles import STYLES
+from proofs_tests.compiler.foreign.textbooks import TEXTBOOKS
 from relift.compiler.devices.survey import survey
 from relift.compiler.dialects.backend import backend_of
 from relift.compiler.foreign.comparison import validate_foreign
@@ -94,6 +95,7 @@ def main() -> int:
         *DATA_DECIDES,
         *RECORDS,
         *IN_SUB_GROUPS,
+        *TEXTBOOKS,
     ]
     for k in every:
         if given.kernel and given.kernel not in k.name:

@@ -25,7 +25,7 @@ from relift.compiler.foreign.ways.forks import followed
 from relift.compiler.foreign.ways.on_inputs import OnInputs
 from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.meaning.computed import DRAWN, ORDINARY, Machine, Rough, drawn_as
-from relift.compiler.meaning.witness import near, on_inputs, on_numbers
+from relift.compiler.meaning.witness import differing, near, on_inputs, rounded_apart
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
 from relift.compiler.text.lexing import NotUnderstood
@@ -33,6 +33,7 @@ from relift.compiler.text.tree import CType, Source
 from relift.compiler.validation.arithmetic import kind_of, wrapped
 from relift.compiler.validation.bits import Bits
 from relift.compiler.validation.cells import flattened
+from relift.compiler.validation.laws.applied import Laws
 from relift.compiler.validation.lockstep import Run, limits_of
 from relift.compiler.validation.machine import (
     Fault,
@@ -193,8 +194,7 @@ class _Asked:
 
     def on_numbers(self) -> Report | None:
         """What some inputs show to be wrong, if any do."""
-        named = [called for called, machine in DRAWN.items() if machine is not Rough]
-        for called in named:
+        for called in (name for name, machine in DRAWN.items() if machine is not Rough):
             one = self._one(Taken.NUMBERS, self.drawn)
             if (found := one.on(as_drawn(called, self.drawn), drawn_as(called))) is not None:
                 return found
@@ -238,13 +238,13 @@ class _Foreign(Comparison):
     doubts: Sequence[Symbol] = ()
     """Conditions on data under which something may be wrong."""
     asks: bool = False
+    laws: Laws | None = None
     shows: Sequence[Apart] = ()
     """A cell that is known to differ on some inputs."""
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
-        report = self.report(reassociate=reassociate)
-        report = on_inputs(report, self.shows, regrouped=reassociate)
+        report = on_inputs(self.report(reassociate=reassociate), self.shows, regrouped=reassociate)
         if report.verdict == "unknown" and self.taken is Taken.NUMBERS:
             report = self._by_solving() or report
         return replace(report, sizes="these sizes")
@@ -256,8 +256,8 @@ class _Foreign(Comparison):
             if cells is None:
                 continue
             called = said_as(cells)
-            numbers = on_numbers(wanted, value, drawn_as(called))
-            if numbers is not None and not near(*numbers):
+            numbers = differing(wanted, value, drawn_as(called))
+            if numbers is not None:
                 return self._wrong(
                     called, f"{where} is {numbers[1]} instead of {numbers[0]}", "values"
                 )
@@ -301,7 +301,7 @@ class _Foreign(Comparison):
                 )
             with suppress(Undecided):
                 number, other = self.numbers.value(wanted), self.numbers.value(value)
-                if not near(number, other):
+                if not near(number, other) and not rounded_apart(wanted, value, machine):
                     return self._wrong(called, f"{where} is {other} instead of {number}", "values")
         return None
 
@@ -338,10 +338,10 @@ class _Foreign(Comparison):
             x, y = self._lifted(wanted, value)
             if self.taken is Taken.EXACTLY and x.type in FLOATING:
                 return False
-            if self.bits.same(normal(x), normal(y)):
+            if self.laws is not None and (law := self.laws.make_equal(x, y)) is not None:
+                self.notes += law
                 return True
-            self.notes += [law] if (law := normal.law_of(x, y)) else []
-            return bool(law)
+            return self.bits.same(normal(x), normal(y))
         except TooLarge:
             return False  # numbers will tell
 
@@ -353,7 +353,8 @@ class _Foreign(Comparison):
     def normal_form(self, *, reassociate: bool) -> Reassociation:
         """How values are compared."""
         if self.taken is Taken.NUMBERS:
-            return WithoutNaN(self.algebra)
+            self.laws = Laws(WithoutNaN(self.algebra))
+            return self.laws.normal
         return super().normal_form(reassociate=reassociate)
 
 

@@ -160,6 +160,8 @@ class Trees:
             raise refused(e, f"the constant {e.value}")
         if re.fullmatch(r"0[xX][89a-fA-F][0-9a-fA-F]{7}", e.value):
             return Real(e.value + "u")  # no int holds it: C takes it without a sign
+        if m := re.fullmatch(r"(0[xX][\da-fA-F.]+[pP][+-]?\d+)([fFlL]?)", e.value):
+            return Real(f"{float.fromhex(m[1])!r}{m[2]}")
         found = numeric(e.value)
         return Real(e.value) if found.value is None else Whole(found.value, found.long)
 

@@ -56,6 +56,9 @@ COPIES = {"async_work_group_copy": 4, "async_work_group_strided_copy": 5}
 SHORT = {INT: (-(2**23), 2**23 - 1), CType("uint"): (0, 2**24 - 1)}
 """The numbers of 24 bits."""
 
+LARGEST_IN_FLOATS = 2**24
+"""Up to here every whole number is a float."""
+
 _RELATIONS = {
     "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
 }  # fmt: skip
@@ -398,9 +401,14 @@ def _of_lanes(t: CType, x: Expression, operator: str) -> Expression | None:
 
 
 def _saturated(of: str, scalar: str, width: str, x: Expression) -> Expression | None:
-    """A whole number of another type: the nearest that it has."""
+    """A number as a whole one of a type, the nearest that it has; of what is not a number 0."""
     if of in FLOATS:
-        return None
+        low, high = RANGES[scalar]
+        if high > LARGEST_IN_FLOATS:
+            return None
+        ends = (Real(f"{low}.0f"), Real(f"{high}.0f"))
+        x = Invocation("fmin", (Invocation("fmax", (x, ends[0])), ends[1]))
+        return Invocation(f"convert_{scalar}{width}", (x,))
     (low, high), (least, most) = RANGES[scalar], RANGES[of]
     if low > least or high < most:
         ends = (Whole(max(low, least)), Whole(min(high, most)))

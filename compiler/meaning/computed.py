@@ -163,7 +163,7 @@ class Machine:
 
     def _computed(self, x: Symbol, memo: dict[Symbol, Any]) -> Any:
         kind = "boolean" if x.type == "bool" else x.type
-        number = DTYPES[kind].type if kind in DTYPES else float
+        number = self.number(kind)
         match x.op:
             case "open" | "looked":
                 raise GivenUp
@@ -186,6 +186,10 @@ class Machine:
                 return memo[yes if memo[c] else no]
             case _:
                 return self._applied(x, [memo[v] for v in x.args], number)
+
+    def number(self, kind: str) -> Any:
+        """Who makes numbers of a type."""
+        return DTYPES[kind].type if kind in DTYPES else float
 
     def _applied(self, x: Symbol, values: list[Any], number: Any) -> Any:
         if x.op in SCALARS and x.op != boolean.name:
@@ -405,6 +409,34 @@ def drawn_as(called: str) -> type[Machine]:
             return int(text) if text.lstrip("-").isdecimal() else float(text)
 
     return Said
+
+
+def unrounded(machine: type[Machine]) -> type[Machine]:
+    """Who draws the same, and computes with floats that are hardly rounded; what is done to the bits of one is given up.
+
+    >>> from relift.compiler.meaning.computed import Machine, unrounded
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> a = Algebra()
+    >>> one, small = a.real(1.0, "f32"), a.real(2.0**-40, "f32")
+    >>> lost = a.sub(a.add(one, small), one)
+    >>> [float(m({}, 9).value(lost)) for m in (Machine, unrounded(Machine))] == [0.0, 2.0**-40]
+    True
+    """
+
+    class Unrounded(machine):  # type: ignore[misc, valid-type]
+        def number(self, kind: str) -> Any:
+            found = super().number(kind)
+            return np.longdouble if issubclass(found, float | np.floating) else found
+
+        def _fold(self, x: Symbol) -> Any:
+            return self._turn_by_turn(x)
+
+        def _applied(self, x: Symbol, values: list[Any], number: Any) -> Any:
+            if x.op in ("bits_of_float", "float_of_bits"):
+                raise GivenUp
+            return super()._applied(x, values, number)
+
+    return Unrounded
 
 
 ORDINARY = "the inputs of drawn_inputs"

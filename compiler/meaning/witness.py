@@ -26,6 +26,7 @@ from relift.compiler.meaning.computed import (
     Rising,
     Rough,
     Zeros,
+    unrounded,
 )
 from relift.compiler.meaning.folds_in_python import FoldInPython
 from relift.compiler.meaning.kernels.memory import Write
@@ -132,8 +133,8 @@ def on_inputs(report: Report, apart: Sequence[Apart], *, regrouped: bool = False
         return report
     for inputs, machine in DRAWN.items():
         for where, wanted, value in apart if not (regrouped and machine is Rough) else ():
-            numbers = on_numbers(wanted, value, machine)
-            if numbers is not None and not (near if regrouped else same_number)(*numbers):
+            numbers = (differing if regrouped else _distinct)(wanted, value, machine)
+            if numbers is not None:
                 said = f"on {inputs}, {where} is {numbers[1]} instead of {numbers[0]}"
                 return replace(report, detail=f"{report.detail}; {said}", inputs=inputs)
     said = f"{report.detail}; no input was found at which the numbers differ"
@@ -149,6 +150,32 @@ def on_numbers(
         return made.value(wanted), made.value(found)
     except (GivenUp, RecursionError):
         return None
+
+
+def _distinct(wanted: Symbol, found: Any, machine: type[Machine]) -> tuple[Any, Any] | None:
+    """Two values on such inputs, where they are not one to the last bit."""
+    numbers = on_numbers(wanted, found, machine)
+    return None if numbers is None or same_number(*numbers) else numbers
+
+
+def differing(wanted: Symbol, found: Any, machine: type[Machine]) -> tuple[Any, Any] | None:
+    """Two values on such inputs, where they differ by more than rounding makes of values that are one; else None.
+
+    Where large parts of a sum take each other away, rounding may be all that is left: the values are computed again,
+    hardly rounded.
+    """
+    numbers = on_numbers(wanted, found, machine)
+    if numbers is None or near(*numbers):
+        return None
+    return None if rounded_apart(wanted, found, machine) else numbers
+
+
+def rounded_apart(wanted: Symbol, found: Any, machine: type[Machine]) -> bool:
+    """Whether two values that differ on such inputs are one where hardly anything is rounded."""
+    if not isinstance(found, Symbol):
+        return False
+    exact = on_numbers(wanted, found, unrounded(machine))
+    return exact is not None and near(*exact)
 
 
 def same_number(x: Any, y: Any) -> bool:

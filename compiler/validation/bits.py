@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -72,14 +72,35 @@ class Bits:
         self.ordered, self.summed = ordered, summed
         self.different = 0
         self.known: dict[Symbol, Any] = {}
+        self.answers: dict[tuple[Any, ...], bool] = {}
+        """What was found of values of a shape, whatever inputs they are of."""
 
     def same(self, x: Symbol, y: Symbol) -> bool:
         """Whether two values of one type are surely equal."""
         if self.different >= MOST_DIFFERENT or x.type != y.type or not _short(x, y):
             return False
-        found = self._never(self._of(x) != self._of(y))
-        self.different += not found
-        return found
+        shape = _shape(x, y)
+        if shape not in self.answers:
+            self.answers[shape] = self._same_by_parts(x, y)
+            self.different += not self.answers[shape]
+        return self.answers[shape]
+
+    def _same_by_parts(self, x: Symbol, y: Symbol) -> bool:
+        """Whether two values are equal; of sums of whole numbers, those parts that have the same inputs."""
+        pairs = _by_inputs(x, y)
+        if len(pairs) > 1 and all(self._same_sums(*pair) for pair in pairs):
+            return True
+        return self._never(self._of(x) != self._of(y))
+
+    def _same_sums(self, x: Sequence[Symbol], y: Sequence[Symbol]) -> bool:
+        """Whether the sums of some values are equal."""
+        if not x or not y:
+            return False
+        shape = _shape(*x, None, *y)
+        if shape not in self.answers:
+            sums = [reduce(operator.add, map(self._of, side)) for side in (x, y)]
+            self.answers[shape] = self._never(sums[0] != sums[1])
+        return self.answers[shape]
 
     def always(self, b: Symbol) -> bool:
         """Whether a truth value surely holds."""
@@ -230,7 +251,10 @@ class Bits:
 
     def _floor(self, x: Any, y: Any) -> Any:
         """The quotient, rounded down; 0 by 0."""
-        z3, rest = self.z3, self.z3.SRem(x, y)
+        z3 = self.z3
+        if z3.is_bv_value(y) and (by := y.as_signed_long()) > 0 and not by & (by - 1):
+            return x >> (by.bit_length() - 1)
+        rest = z3.SRem(x, y)
         down = z3.If(z3.And(rest != 0, (rest < 0) != (y < 0)), x / y - 1, x / y)
         return z3.If(y == 0, 0, down)
 
@@ -272,6 +296,42 @@ class Bits:
 
 
 _ENDS = {"minimum": "<", "maximum": ">", "minimum_unsigned": "u<", "maximum_unsigned": "u>"}
+
+
+def _shape(*values: Symbol | None) -> tuple[Any, ...]:
+    """How values are computed, with numbers for their inputs: equal for values that differ in what inputs they are of."""
+    numbered: dict[Symbol, int] = {}
+    found: list[Any] = []
+    for value in values:
+        todo = [value] if isinstance(value, Symbol) else []
+        while todo:
+            x = todo[-1]
+            missing = [v for v in x.args if isinstance(v, Symbol) and v not in numbered]
+            if missing and x not in numbered:
+                todo += missing
+                continue
+            todo.pop()
+            if x in numbered:
+                continue
+            parts = [numbered[v] if isinstance(v, Symbol) else ("", v) for v in x.args]
+            found.append((x.op, x.type, *(() if x.op == "cell" else parts)))
+            numbered[x] = len(numbered)
+        found.append(None if value is None else numbered[value])
+    return tuple(found)
+
+
+def _by_inputs(x: Symbol, y: Symbol) -> list[tuple[list[Symbol], list[Symbol]]]:
+    """The parts of two sums of whole numbers that are of the same inputs; nothing where they are no sums."""
+    if x.type not in BITS or "any_add" not in (x.op, y.op):
+        return []
+    found: dict[Symbol | None, tuple[list[Symbol], list[Symbol]]] = {}
+    for k, side in enumerate((x, y)):
+        for part in side.args if side.op == "any_add" else (side,):
+            cells = _cells(part)
+            if len(cells) > 1:
+                return []
+            found.setdefault(cells[0] if cells else None, ([], []))[k].append(part)
+    return list(found.values())
 
 
 def _within(*values: Symbol) -> set[Symbol]:

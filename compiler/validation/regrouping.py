@@ -82,10 +82,6 @@ class Reassociation:
                 todo.pop()
         return self.known[x]
 
-    def law_of(self, x: Symbol, y: Symbol) -> str:
-        """By what two values are equal that have other normal forms, for a note; nothing where they are not known to be."""
-        return ""
-
     def _has_no_order(self, x: Symbol) -> bool:
         """Whether a value is a chain that may be regrouped."""
         whole = x.type not in FLOATING
@@ -122,6 +118,8 @@ class Reassociation:
                 return self._negated(normal[0])
             case "mul":
                 return self._product(x.type, normal)
+            case "div" if (number := _quotient(x.type, *normal)) is not None:
+                return self.algebra.real(number, x.type)
             case _:
                 return self.algebra.made(x.op, x.type, *normal)
 
@@ -293,6 +291,18 @@ def _multiplied(type_: str, numbers: list[float]) -> list[float]:
     if not math.isfinite(found) or Fraction(found) != exact:
         return numbers
     return [] if found == 1.0 else [found]
+
+
+def _quotient(type_: str, over: Symbol, under: Symbol) -> float | None:
+    """A number by another, where nothing is rounded."""
+    if over.op != "real" or under.op != "real" or not value_of(under):
+        return None
+    numbers = value_of(over), value_of(under)
+    if not all(map(math.isfinite, numbers)):
+        return None
+    found = float(FLOATING[type_](numbers[0] / numbers[1]))
+    exact = math.isfinite(found) and Fraction(found) * Fraction(numbers[1]) == Fraction(numbers[0])
+    return found if exact and found else None
 
 
 def in_both(x: Symbol, y: Symbol) -> Counter[Symbol]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from relift.compiler.validation.regrouping import Reassociation, in_both, parts_beside
@@ -34,26 +34,6 @@ class WithoutNaN(Reassociation):
     def __init__(self, algebra: Algebra, *, floats: bool = True) -> None:
         super().__init__(algebra, floats=floats)
         self.places = Places(algebra, self._end)
-
-    def law_of(self, x: Symbol, y: Symbol) -> str:
-        """That of exponentials, where both values have some."""
-        if not (self._has_exponentials(x) and self._has_exponentials(y)):
-            return ""
-        return NOTE_OF_EXPONENTIALS if self.by_law(x) is self.by_law(y) else ""
-
-    @cached_property
-    def by_law(self) -> WithExponentials:
-        """The normal form by the law of exponentials."""
-        return WithExponentials(self.algebra)
-
-    def _has_exponentials(self, x: Symbol) -> bool:
-        """Whether a value, or its parts up to some depth, are exponentials."""
-        level = {x}
-        for _ in range(EXPONENTIALS_WITHIN):
-            if any(v.op == "exp" for v in level):
-                return True
-            level = {u for v in level for u in v.args if isinstance(u, Symbol)}
-        return False
 
     def _made(self, x: Symbol, inner: Any) -> Symbol:
         made = super()._made(x, inner)
@@ -85,9 +65,22 @@ class WithoutNaN(Reassociation):
             return self.places.each(
                 x, held, lambda p: self._multiples(x.type, [(1, p), (1, number)])
             )
+        if x.op in ("in_range", "saturated") and self._is_held(x):
+            return self.algebra.saturated(x.args[0], x.type)
+        if x.op == "any_bitwise_and" and len(x.args) == 2 and x.args[1].op == "whole":
+            held, mask = x.args
+            most = ends(held)[1]
+            if ends(held)[0] >= 0 and most <= mask.args[0] and not mask.args[0] & mask.args[0] + 1:
+                return held
         if x.op in (*BITS, "in_range"):
             return self.places.each(x, x.args[0], lambda p: self._number_as(p, x.type))
         return x
+
+    def _is_held(self, x: Symbol) -> bool:
+        """Whether the whole part of a float is surely one of the numbers of a type."""
+        low, high = ends(x.args[0])
+        most = 2 ** (BITS[x.type] - 1)
+        return -most <= low and high < most
 
     def _number_as(self, p: Symbol, type_: str) -> Symbol:
         """A number in a type of whole numbers: one with a fraction without it."""
@@ -115,7 +108,21 @@ class WithoutNaN(Reassociation):
         for choice in choices:
             if (found := self.places.chosen(*choice)) is not None:
                 return found
+        if (product := self._product_or_0(c, a, b)) is not None:
+            return product
         return self.algebra.select(c, a, b)
+
+    def _product_or_0(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol | None:
+        """A product that is left out where one of its factors is 0, which it is then itself; None where it is none."""
+        if c.op not in ("equal", "not_equal"):
+            return None
+        product, left = (a, b) if c.op == "not_equal" else (b, a)
+        factors = product.args if product.op == "any_mul" else (product,)
+        for factor, zero in (c.args, c.args[::-1]):
+            zeros = all(v.op == "real" and value_of(v) == 0 for v in (zero, left))
+            if zeros and factor in factors:
+                return product
+        return None
 
     def _one_choice(
         self, c: Symbol, a: Symbol, b: Symbol
@@ -154,73 +161,6 @@ class WithoutNaN(Reassociation):
 
 LARGEST_PLACE = 2**24
 """Up to here all whole numbers are floats."""
-
-
-class WithExponentials(WithoutNaN):
-    """The normal form of `WithoutNaN`, in which a product of exponentials is the exponential of a sum.
-
-    A product of one with a sum is a sum of products, and a quotient a product: so a sum that is rescaled by
-    each new maximum is that by the last one.
-
-    >>> from relift.compiler.validation.symbols import Algebra
-    >>> from relift.compiler.validation.without_nan import WithExponentials
-    >>> a = Algebra()
-    >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
-    >>> def exp(u, v):
-    ...     return a.made("exp", "f32", a.sub(u, v))
-    >>> normal = WithExponentials(a)
-    >>> normal(a.mul(a.add(exp(x, y), exp(y, z)), exp(z, x))) is normal(a.add(exp(z, y), exp(y, x)))
-    True
-    """
-
-    def _made(self, x: Symbol, inner: Any) -> Symbol:
-        made = super()._made(x, inner)
-        if made.op == "exp":
-            return self._exponential(made)
-        if made.op == "div" and made.args[0].op != "real":
-            over, under = made.args
-            one = self.algebra.real(1.0, made.type)
-            return self._product(made.type, [over, self.algebra.made("div", made.type, one, under)])
-        return made
-
-    def _exponential(self, x: Symbol) -> Symbol:
-        """exp(x), where that is a number."""
-        parts = x.args[0].args if x.args[0].op == "any_add" else x.args
-        numbers = [value_of(v) for v in parts if v.op == "real"]
-        if float("-inf") in numbers or (len(parts) == 1 and numbers == [0.0]):
-            return self.algebra.real(0.0 if float("-inf") in numbers else 1.0, x.type)
-        return x
-
-    def _product(self, type_: str, parts: list[Symbol]) -> Symbol:
-        found = super()._product(type_, parts)
-        word = found.args if found.op == "any_mul" else (found,)
-        powers = [v for v in word if v.op == "exp"]
-        if any(v.op == "real" and value_of(v) == 0 for v in word):
-            return self.algebra.real(0.0, type_)
-        if not powers or len(word) == 1:
-            return found
-        rest = [v for v in word if v.op != "exp"]
-        if len(powers) > 1:
-            exponent = self._without_opposites_in(self._sum(type_, [v.args[0] for v in powers]))
-            power = self._exponential(self.algebra.made("exp", type_, exponent))
-            return self._product(type_, [power, *rest])
-        for v in rest:
-            if v.op == "any_add":
-                others = [u for u in word if u is not v]
-                return self._sum(type_, [self._product(type_, [u, *others]) for u in v.args])
-        return found
-
-    def _without_opposites_in(self, x: Symbol) -> Symbol:
-        return self._without_opposites(x, x.args) if x.op == "any_add" else x
-
-
-EXPONENTIALS_WITHIN = 8
-"""So many operations at most are done with exponentials before a value is compared by their law."""
-
-NOTE_OF_EXPONENTIALS = (
-    "where exp(a) * exp(b) is exp(a + b), and products of sums are sums of products"
-)
-"""What is assumed of values that are equal by `WithExponentials`."""
 
 
 class Before(NamedTuple):
@@ -419,6 +359,31 @@ def _compared(c: Symbol) -> Before | None:
         return None
     (x, y), (tie, sign) = plain.args, _COMPARED[plain.op]
     return Before(y, x, not tie, sign) if negated else Before(x, y, tie, sign)
+
+
+def ends(x: Symbol) -> tuple[float, float]:
+    """Between which numbers a value surely is, which is not NaN.
+
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> from relift.compiler.validation.without_nan import ends
+    >>> a = Algebra()
+    >>> x, low, high = a.cell("x", 0, "f32"), a.real(0, "f32"), a.real(255.5, "f32")
+    >>> limited = a.made("any_maximum", "f32", a.made("any_minimum", "f32", x, high), low)
+    >>> ends(limited), ends(a.saturated(limited, "i32")), ends(x)
+    ((0.0, 255.5), (0.0, 255.0), (-inf, inf))
+    """
+    if x.op in ("real", "whole"):
+        return value_of(x), value_of(x)
+    if x.op in ("any_minimum", "any_maximum"):
+        lows, highs = zip(*map(ends, x.args), strict=True)
+        end = min if x.op == "any_minimum" else max
+        return end(lows), end(highs)
+    if x.op in ("floor", "saturated"):
+        low, high = ends(x.args[0])
+        rounded = math.floor if x.op == "floor" else math.trunc
+        low, high = (float(rounded(v)) if math.isfinite(v) else v for v in (low, high))
+        return low, high
+    return -math.inf, math.inf
 
 
 def _are_equal(c: Symbol, said: Before) -> bool:

@@ -15,6 +15,7 @@ from proofs_tests.compiler.foreign.in_sub_groups import IN_SUB_GROUPS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.records import RECORDS
 from proofs_tests.compiler.foreign.styles import STYLES
+from proofs_tests.compiler.foreign.textbooks import TEXTBOOKS
 from proofs_tests.compiler.programs import typed
 from relift.compiler.foreign.comparison import ByOthers, validate_foreign
 from relift.compiler.foreign.inputs import drawn_inputs
@@ -23,7 +24,16 @@ from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
-EVERY = KERNELS + STYLES + HABITS + GIVEN_BY_THE_LANGUAGE + DATA_DECIDES + RECORDS + IN_SUB_GROUPS
+EVERY = (
+    KERNELS
+    + STYLES
+    + HABITS
+    + GIVEN_BY_THE_LANGUAGE
+    + DATA_DECIDES
+    + RECORDS
+    + IN_SUB_GROUPS
+    + TEXTBOOKS
+)
 
 
 @pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
@@ -167,6 +177,10 @@ def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str)
         ("y[i] = x[i] - -x[i];", "shown"),
         ("y[i] = x[i] / 0.5f;", "shown"),
         ("y[i] = mix(x[i], 3 * x[i], 0.5f);", "shown"),  # by the laws of sums and products
+        ("y[i] = (x[i] + 1) * (x[i] + 1) - x[i] * x[i] - 1;", "shown"),  # as polynomials
+        ("y[i] = (x[i] * x[i] - 1e6f) / (x[i] - 1e3f) - 1e3f + x[i];", "unknown"),  # but for rounding
+        ("y[i] = x[i] != 0 ? x[i] * 2 : 0;", "shown"),
+        ("y[i] = x[i] != 1 ? x[i] * 2 : 0;", "refuted"),
         ("if (x[i] < 0) { y[i] = x[i] * 2; } if (!(x[i] < 0)) { y[i] = x[i] + x[i]; }", "shown"),
         ("if (x[i] < 0) y[i] = x[i] * 2;", "refuted"),
         ("if (x[i] < 0) y[i] = x[i] * 2; else y[i + 8] = 0;", "refuted"),
