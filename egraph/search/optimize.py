@@ -34,7 +34,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.rewrites.tactics.combinators import Tactic
+from relift.rewrites.tactics.combinators import Tactic, applied_once
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language.arguments import one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
@@ -207,10 +207,11 @@ def optimize(
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
-    grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-    if varied or clock is not None:
-        proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
-    results = _best(task, proposals, top, grown.stopped, clock)
+    with applied_once():
+        grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
+        if varied or clock is not None:
+            proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
+        results = _best(task, proposals, top, grown.stopped, clock)
     return _optimized(task, grown, results)
 
 

@@ -61,8 +61,13 @@ def _first_partial_operator(
 
 
 def has_open_cells(t: terms.Term) -> bool:
-    """Whether some cells of a term are left open."""
-    return any(isinstance(u, terms.Pattern) and u.leaves_open for u, _ in terms.subterms(t))
+    """Whether some cells of a term are left open; each term keeps the answer."""
+    known: bool | None = vars(t).get("_open")
+    if known is None:
+        own = isinstance(t, terms.Pattern) and t.leaves_open
+        known = own or any(has_open_cells(u) for _, u, _ in terms.inside(t))
+        vars(t)["_open"] = known
+    return known
 
 
 def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:

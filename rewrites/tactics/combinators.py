@@ -16,7 +16,7 @@ Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from typing import ClassVar, TypeAlias
 
 from relift.rewrites.application.beginnings import may_match
 from relift.rewrites.application.matching import NoMatch, apply_rule
+from relift.rewrites.application.totality import has_open_cells
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
@@ -33,8 +34,9 @@ from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Term, children
+from relift.semantics.syntax.binding import Position, positions, replace_at, term_at
+from relift.semantics.syntax.substitution import Substitution
+from relift.semantics.syntax.terms import Term, children, free_variables
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,67 @@ def _note(at: Rewriting, failure: NoMatch) -> None:
         kept.at, kept.failure = at, failure
 
 
+_known: ContextVar[dict[Hashable, tuple[Rule, Term, Substitution]] | None] = ContextVar(
+    "what rules made of terms", default=None
+)
+
+MOST_KNOWN = 1 << 14
+"""So many applications are kept at a time."""
+
+
+@contextmanager
+def applied_once() -> Generator[None]:
+    """What a rule makes of a term is found once inside: tactics that differ in a tile or two repeat most of their steps.
+
+    Terms are equal whatever the sizes that they name are at least; so inside are tactics for one program.
+
+    >>> from relift import add, f32, program, reduce
+    >>> from relift.rewrites.tactics.combinators import applied_once, apply, derive
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, x)
+    >>> with applied_once():
+    ...     first, again = (derive(total, apply("reduce_to_seq")) for _ in range(2))
+    >>> first.result is again.result
+    True
+    """
+    token = _known.set({} if _known.get() is None else _known.get())
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def _applied(
+    rule: Rule,
+    at: Rewriting,
+    place: Position,
+    direction: Direction,
+    parts: Mapping[str, Position],
+    choices: Mapping[str, int],
+) -> tuple[Term, Substitution]:
+    """What the rule makes of the whole term, and what its metavariables stand for; raises `NoMatch`."""
+    applying = partial(
+        apply_rule, direction=direction, choices=choices, parts=parts, policy=at.policy
+    )
+    known = _known.get()
+    if known is None:
+        return applying(rule, at.term, place)
+    here = term_at(at.term, place)
+    chosen = tuple(sorted(choices.items())), tuple(sorted(parts.items()))
+    key = id(rule), here, direction, chosen, at.policy, has_open_cells(at.term)
+    if (found := known.get(key)) is not None and found[0] is rule:
+        _, new, substitution = found
+        return replace_at(at.term, place, new), substitution
+    t, substitution = applying(rule, at.term, place)
+    new = term_at(t, place)
+    if free_variables(new) <= free_variables(here):  # else it hangs on what is bound around
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[key] = rule, new, substitution
+    return t, substitution
+
+
 def apply(
     rule: str | Rule,
     direction: Direction = "forward",
@@ -160,15 +223,7 @@ def apply(
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         try:
-            t, substitution = apply_rule(
-                known,
-                at.term,
-                place,
-                direction=direction,
-                choices=choices,
-                parts=parts,
-                policy=at.policy,
-            )
+            t, substitution = _applied(known, at, place, direction, parts or {}, choices)
         except NoMatch as failure:
             _note(at, failure)
             raise

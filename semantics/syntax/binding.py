@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields as dataclass_fields
-from dataclasses import replace
 from functools import cache
 from typing import Any, Self, TypeAlias
 
+from relift.semantics.syntax.expression import changed
 from relift.semantics.syntax.terms import (
     Get,
     Input,
@@ -31,21 +31,42 @@ Position: TypeAlias = tuple[str, ...]
 def map_children(
     t: Term, on_term: Callable[[Term], Term], on_lambda: Callable[[Lambda], Lambda]
 ) -> Term:
-    """`t` with every immediate child replaced; types are kept, so children must keep theirs."""
+    """`t` with every immediate child replaced; types are kept, so children must keep theirs.
+
+    Where all children stay the same objects, so does `t`.
+    """
     if isinstance(t, Get):
         return _component(t, on_term(t.of))
     changes: dict[str, Any] = {}
     for place in t.below:
         child = getattr(t, place)
-        changes[place] = on_lambda(child) if isinstance(child, Lambda) else on_term(child)
+        new: Term | Lambda
+        if isinstance(child, Lambda):
+            new = on_lambda(child)
+            new = child if _is_one(new, child) else new
+        else:
+            new = on_term(child)
+        if new is not child:
+            changes[place] = new
     if t.row:
-        changes[t.row] = tuple(map(on_term, getattr(t, t.row)))
-    return replace(t, **changes) if changes else t
+        row: tuple[Term, ...] = getattr(t, t.row)
+        items = tuple(map(on_term, row))
+        if any(new is not u for new, u in zip(items, row, strict=True)):
+            changes[t.row] = items
+    return changed(t, changes) if changes else t
+
+
+def _is_one(f: Lambda, g: Lambda) -> bool:
+    """Whether the parts of two functions are the same objects."""
+    same = (x is y for x, y in zip(f.parameters, g.parameters, strict=True))
+    return f.body is g.body and all(same)
 
 
 def _component(t: Get, of: Term) -> Term:
     """The component that `t` takes, of another tuple; of one written out it is the part itself."""
-    return of.parts[t.index] if isinstance(of, MakeTuple) else replace(t, of=of)
+    if isinstance(of, MakeTuple):
+        return of.parts[t.index]
+    return t if of is t.of else changed(t, {"of": of})
 
 
 def substitute(t: Term, values: Mapping[str, Term]) -> Term:
@@ -67,6 +88,8 @@ def substitute(t: Term, values: Mapping[str, Term]) -> Term:
 def _substitute(t: Term, values: Mapping[str, Term], free: Mapping[str, frozenset[str]]) -> Term:
     if isinstance(t, Var):
         return values.get(t.name, t)
+    if free_variables(t).isdisjoint(values):
+        return t
 
     def under(f: Lambda) -> Lambda:
         wanted = free_variables(f.body) - {x.name for x in f.parameters}
@@ -102,21 +125,32 @@ def canonical(t: Term, names: Mapping[str, str] | None = None) -> Term:
 
     `names`: what free variables are called there.
     """
-    return _canonical(t, names or {}, 0)
+    if names:
+        return _canonical(t, names, 0)
+    known: Term | None = vars(t).get("_canonical")
+    if known is None:
+        known = _canonical(t, {}, 0)
+        if known is not t:
+            vars(t)["_canonical"] = known
+    return known
 
 
 def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
     if isinstance(t, Var):
-        return Var(names.get(t.name, t.name), t.type)
+        return _called(t, names.get(t.name, t.name))
 
     def under(f: Lambda) -> Lambda:
         new = {x.name: Level(depth + i) for i, x in enumerate(f.parameters)}
         return Lambda(
-            tuple(Var(new[x.name], x.type) for x in f.parameters),
+            tuple(_called(x, new[x.name]) for x in f.parameters),
             _canonical(f.body, {**names, **new}, depth + len(new)),
         )
 
     return map_children(t, lambda u: _canonical(u, names, depth), under)
+
+
+def _called(x: Var, name: str) -> Var:
+    return x if name == x.name else Var(name, x.type)
 
 
 def alpha_equal(t: Term, u: Term) -> bool:
@@ -274,18 +308,17 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
         return new
     place, rest = position[0], position[1:]
     here = _child(t, place)
-    changed: Any
+    put: Any
     if isinstance(here, Lambda):
-        changed = Lambda(here.parameters, replace_at(here.body, rest, new))
+        put = Lambda(here.parameters, replace_at(here.body, rest, new))
     else:
-        changed = replace_at(here, rest, new)
+        put = replace_at(here, rest, new)
     if "." in place:
         place, index = place.split(".")
         items = list(getattr(t, place))
-        items[int(index)] = changed
-        changed = tuple(items)
-    update: dict[str, Any] = {place: changed}
-    return replace(t, **update)
+        items[int(index)] = put
+        put = tuple(items)
+    return changed(t, {place: put})
 
 
 def places_of(t: Term, u: Term) -> list[Position]:
@@ -296,7 +329,8 @@ def places_of(t: Term, u: Term) -> list[Position]:
 
 def positions(t: Term) -> Iterator[tuple[Position, Term]]:
     """Every position of `t` with its subterm, outermost first."""
-    yield (), t
-    for place, below, _ in inside(t):
-        for rest, u in positions(below):
-            yield (place, *rest), u
+    waiting: list[tuple[Position, Term]] = [((), t)]
+    while waiting:
+        position, t = waiting.pop()
+        yield position, t
+        waiting += [((*position, place), u) for place, u, _ in inside(t)][::-1]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from relift.display.displayed import Displayed
 from relift.semantics.errors import IllTyped
@@ -13,6 +15,45 @@ from relift.semantics.syntax.types import Array, Tuple, Type
 
 if TYPE_CHECKING:
     from relift.semantics.syntax.terms import Term
+
+E = TypeVar("E", bound="Expression")
+
+
+@cache
+def _fields_of(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the fields of a kind of term, and of those by which terms of that kind differ."""
+    known = fields(kind)
+    return tuple(f.name for f in known), tuple(f.name for f in known if f.compare)
+
+
+def changed(t: E, changes: Mapping[str, Any]) -> E:
+    """A term with other values in some fields; as `dataclasses.replace`, which asks each field what it is.
+
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.expression import changed
+    >>> from relift.semantics.syntax.terms import Var
+    >>> changed(Var("x", f32), {"name": "y"})
+    Var(name='y', type=f32)
+    """
+    kind: Any = type(t)
+    names, _ = _fields_of(kind)
+    made: E = object.__new__(kind)
+    held, given = vars(made), vars(t)
+    for name in names:
+        held[name] = given[name]
+    held.update(changes)
+    return made
+
+
+def _kept_hash(t: Expression) -> int:
+    """The hash of a term, which it keeps: terms that are rewritten share most of what is below them."""
+    held = vars(t)
+    known: int | None = held.get("_hash")
+    if known is None:
+        kind: Any = type(t)
+        _, compared = _fields_of(kind)
+        known = held["_hash"] = hash((kind, *(held[name] for name in compared)))
+    return known
 
 
 def _operator(name: str) -> Callable[[Any, Any], Term]:
@@ -38,6 +79,17 @@ class Expression(Displayed, Combined):
     holds: ClassVar[tuple[str, ...]] = ()
     below: ClassVar[tuple[str, ...]] = ()
     row: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        """A kind of term that does not say how it is hashed keeps its hash."""
+        super().__init_subclass__()
+        if "__hash__" not in vars(cls):
+            type.__setattr__(cls, "__hash__", _kept_hash)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what is kept beside them is cheap to find again, and a hash holds in one process."""
+        kind: Any = type(self)
+        return {name: vars(self)[name] for name in _fields_of(kind)[0]}
 
     __add__, __radd__ = _operator("add"), _reflected("add")
     __sub__, __rsub__ = _operator("sub"), _reflected("sub")

@@ -219,6 +219,7 @@ class Pattern(Expression):
 
     def __init_subclass__(cls) -> None:
         """A layout has a view, and is compiled and searched unless it says otherwise."""
+        super().__init_subclass__()
         if hasattr(cls, "signature"):  # which a class that several patterns share leaves to them
             cls.holds, cls.below = tuple(cls.signature.parameters), cls.signature.term_fields
         assert cls.has_view() or not cls.layout, f"{cls.__name__} is a layout and states no view"

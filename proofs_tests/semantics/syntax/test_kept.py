@@ -1,0 +1,34 @@
+"""What terms keep beside their fields: found once for terms that share most of what is below them."""
+
+import pickle
+
+from proofs_tests.compiler.programs import typed
+from relift import add, f32, map, reduce
+from relift.rewrites.tactics.combinators import applied_once, apply, derive, then, topdown
+from relift.semantics.syntax.binding import canonical, substitute
+from relift.semantics.syntax.terms import Apply, Input, Literal
+
+total = typed(x=f32[8])(lambda x: reduce(add, 0.0, map(lambda v: v * v, x)))
+
+
+def test_a_hash_stays_in_its_process():
+    t = Apply("neg", (Input("x", f32),), f32)
+    hash(t)
+    again = pickle.loads(pickle.dumps(t))
+    assert "_hash" not in vars(again)
+    assert again == t
+
+
+def test_what_a_change_leaves_alone_stays_one_object():
+    form = canonical(total.body)
+    assert canonical(form) is form
+    assert substitute(form, {"y": Literal(1.0, f32)}) is form
+
+
+def test_what_is_applied_once_is_what_is_applied_anew():
+    tactic = then(topdown(apply("map_to_seq")), topdown(apply("reduce_to_seq")))
+    alone = derive(total, tactic)
+    with applied_once():
+        kept = [derive(total, tactic) for _ in range(2)]
+    assert all(each.result == alone.result and each.steps == alone.steps for each in kept)
+    assert kept[0].result is kept[1].result
