@@ -406,8 +406,8 @@ def _saturated(of: str, scalar: str, width: str, x: Expression) -> Expression | 
         low, high = RANGES[scalar]
         if high > LARGEST_IN_FLOATS:
             return None
-        ends = (Real(f"{low}.0f"), Real(f"{high}.0f"))
-        x = Invocation("fmin", (Invocation("fmax", (x, ends[0])), ends[1]))
+        at_least = Invocation("fmax", (x, Real(f"{low}.0f")))
+        x = Invocation("fmin", (at_least, Real(f"{high}.0f")))
         return Invocation(f"convert_{scalar}{width}", (x,))
     (low, high), (least, most) = RANGES[scalar], RANGES[of]
     if low > least or high < most:

@@ -68,10 +68,10 @@ class WithoutNaN(Reassociation):
         if x.op in ("in_range", "saturated") and self._is_held(x):
             return self.algebra.saturated(x.args[0], x.type)
         if x.op == "any_bitwise_and" and len(x.args) == 2 and x.args[1].op == "whole":
-            held, mask = x.args
-            most = ends(held)[1]
-            if ends(held)[0] >= 0 and most <= mask.args[0] and not mask.args[0] & mask.args[0] + 1:
-                return held
+            masked: Symbol = x.args[0]
+            mask = int(x.args[1].args[0])
+            if ends(masked)[0] >= 0 and ends(masked)[1] <= mask and not mask & mask + 1:
+                return masked
         if x.op in (*BITS, "in_range"):
             return self.places.each(x, x.args[0], lambda p: self._number_as(p, x.type))
         return x
@@ -79,7 +79,7 @@ class WithoutNaN(Reassociation):
     def _is_held(self, x: Symbol) -> bool:
         """Whether the whole part of a float is surely one of the numbers of a type."""
         low, high = ends(x.args[0])
-        most = 2 ** (BITS[x.type] - 1)
+        most: int = 2 ** (BITS[x.type] - 1)
         return -most <= low and high < most
 
     def _number_as(self, p: Symbol, type_: str) -> Symbol:

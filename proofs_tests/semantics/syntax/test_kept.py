@@ -11,7 +11,7 @@ from relift.semantics.syntax.terms import Apply, Input, Literal
 total = typed(x=f32[8])(lambda x: reduce(add, 0.0, map(lambda v: v * v, x)))
 
 
-def test_a_hash_stays_in_its_process():
+def test_a_hash_stays_in_its_process() -> None:
     t = Apply("neg", (Input("x", f32),), f32)
     hash(t)
     again = pickle.loads(pickle.dumps(t))
@@ -19,13 +19,13 @@ def test_a_hash_stays_in_its_process():
     assert again == t
 
 
-def test_what_a_change_leaves_alone_stays_one_object():
+def test_what_a_change_leaves_alone_stays_one_object() -> None:
     form = canonical(total.body)
     assert canonical(form) is form
     assert substitute(form, {"y": Literal(1.0, f32)}) is form
 
 
-def test_what_is_applied_once_is_what_is_applied_anew():
+def test_what_is_applied_once_is_what_is_applied_anew() -> None:
     tactic = then(topdown(apply("map_to_seq")), topdown(apply("reduce_to_seq")))
     alone = derive(total, tactic)
     with applied_once():
