@@ -406,6 +406,8 @@ def _saturated(of: str, scalar: str, width: str, x: Expression) -> Expression | 
         low, high = RANGES[scalar]
         if high > LARGEST_IN_FLOATS:
             return None
+        if low:  # else the nearest of what is not a number is 0 as it is
+            x = Conditional(Binary("==", x, x), x, Real("0.0f"))
         at_least = Invocation("fmax", (x, Real(f"{low}.0f")))
         x = Invocation("fmin", (at_least, Real(f"{high}.0f")))
         return Invocation(f"convert_{scalar}{width}", (x,))

@@ -179,6 +179,8 @@ def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str)
         ("y[i] = mix(x[i], 3 * x[i], 0.5f);", "shown"),  # by the laws of sums and products
         ("y[i] = (x[i] + 1) * (x[i] + 1) - x[i] * x[i] - 1;", "shown"),  # as polynomials
         ("y[i] = (x[i] * x[i] - 1e6f) / (x[i] - 1e3f) - 1e3f + x[i];", "unknown"),  # but for rounding
+        ("y[i] = x[i] * 2 + convert_char_sat(NAN);", "unknown"),  # of what is no number 0, not the least one
+        ("y[i] = x[i] * 2 + convert_char_sat(NAN) + 128;", "refuted"),
         ("y[i] = x[i] != 0 ? x[i] * 2 : 0;", "shown"),
         ("y[i] = x[i] != 1 ? x[i] * 2 : 0;", "refuted"),
         ("if (x[i] < 0) { y[i] = x[i] * 2; } if (!(x[i] < 0)) { y[i] = x[i] + x[i]; }", "shown"),
