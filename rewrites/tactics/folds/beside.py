@@ -140,12 +140,26 @@ def _alike(f: Lambda) -> Iterator[list[Term]]:
     own = frozenset(x.name for x in f.parameters)
     found: dict[Size, dict[Term, Term]] = {}
     for below, u in positions(f.body):
-        if isinstance(u, Reduce) and free_variables(u) == own and not holds_array(u.type):
-            innermost = sum(1 for v, _ in subterms(u) if isinstance(v, Reduce)) == 1
-            if innermost and is_read(f.body, below):
-                found.setdefault(_length(u.xs), {}).setdefault(canonical(u), u)
+        if not isinstance(u, Reduce) or free_variables(u) != own or holds_array(u.type):
+            continue
+        if is_innermost(u) and is_read(f.body, below):
+            found.setdefault(_length(u.xs), {}).setdefault(canonical(u), u)
     for group in found.values():
         yield sorted(group.values(), key=lambda u: sum(1 for _ in subterms(u)))
+
+
+def is_innermost(fold: Reduce) -> bool:
+    """Whether a fold has no other in it.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.folds.beside import is_innermost
+    >>> @rl.program
+    ... def total(x: rl.f32[4, 8]):
+    ...     return rl.reduce(rl.add, 0.0, rl.map(lambda r: rl.reduce(rl.add, 0.0, r), x))
+    >>> is_innermost(total.body), is_innermost(total.body.xs.f.body)
+    (False, True)
+    """
+    return not any(isinstance(u, Reduce) and u is not fold for u, _ in subterms(fold))
 
 
 def _maps_together(at: Rewriting, place: Position) -> Rewriting:

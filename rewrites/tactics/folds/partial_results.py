@@ -23,13 +23,13 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP, paired
+from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP, is_innermost, paired
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
-from relift.semantics.syntax.terms import Term, free_variables, subterms
+from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import Array, dimensions
 
 
@@ -138,7 +138,7 @@ def _map_of_folds(t: Term) -> tuple[Position, tuple[Position, ...]]:
 def _are_alike(body: Term, folds: Sequence[tuple[Position, Reduce]]) -> bool:
     """Whether folds are of equally many elements, and none is computed in another or in a function."""
     lengths = {dimensions(fold.xs.type)[0][0] for _, fold in folds}
-    apart = all(sum(1 for u, _ in subterms(v) if isinstance(u, Reduce)) == 1 for _, v in folds)
+    apart = all(is_innermost(fold) for _, fold in folds)
     return len(lengths) == 1 and apart and not any(binders_at(body, at) for at, _ in folds)
 
 
