@@ -143,13 +143,16 @@ def apply_filled(
     return replace_at(t, position, new)
 
 
-def _free_types(t: terms.Term) -> dict[str, Type]:
-    """The free variables of a term, and the type that each is used at."""
-    return {
-        u.name: u.type
-        for u, bound in (terms.subterms(t) if terms.free_variables(t) else ())
-        if isinstance(u, terms.Var) and u.name not in {x.name for x in bound}
-    }
+def _free_types(t: terms.Term) -> Mapping[str, Type]:
+    """The free variables of a term, and the type that each is used at; each term keeps its own."""
+    known: dict[str, Type] | None = vars(t).get("_free_types")
+    if known is None:
+        known = {t.name: t.type} if isinstance(t, terms.Var) else {}
+        for _, u, binders in terms.inside(t):
+            bound = {x.name for x in binders}
+            known |= {x: of for x, of in _free_types(u).items() if x not in bound}
+        vars(t)["_free_types"] = known
+    return known
 
 
 def match(
@@ -378,7 +381,7 @@ def _require_uncopied(
 ) -> None:
     """Raise `NoMatch` when a term with unspecified cells would be copied: each copy would leave them open anew."""
     for name, f in substitution.functions.items():
-        if any(isinstance(t, terms.Pattern) and t.leaves_open for t, _ in terms.subterms(f.body)):
+        if has_open_cells(f.body):
             uses, depth = _uses(after, name)
             most_uses, most_depth = _uses(before, name)
             if uses > most_uses or (not f.parameters and depth > most_depth):

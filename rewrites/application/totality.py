@@ -25,7 +25,7 @@ LARGEST_TABLE = 1 << 20
 
 
 def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
-    """What may be undefined in a term, by name; None where it is total.
+    """What may be undefined in a term, by name; None where it is total.  Each term keeps the answer.
 
     >>> from relift import i32
     >>> from relift.rewrites.application.totality import first_partial
@@ -36,7 +36,11 @@ def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
     'at_runtime_unsafe'
     >>> first_partial(parse_term("gather(lambda i: 7 - i, xs)", xs=xs))
     """
-    return next(_partial(t, open_cells), None)
+    kept, place = vars(t), "_partial_at_open" if open_cells else "_partial"
+    if place not in kept:
+        kept[place] = next(_partial(t, open_cells), None)
+    known: str | None = kept[place]
+    return known
 
 
 def first_partial_operator(operator: terms.Operator, element: Type, open_cells: bool) -> str | None:
@@ -71,50 +75,55 @@ def has_open_cells(t: terms.Term) -> bool:
 
 
 def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
-    for u, _ in terms.subterms(t):
-        match u:
-            case terms.Apply("select") if open_cells:
-                yield "select"
-            case terms.Call(function) if function.body is not None:
-                yield from _partial(function.body.body, open_cells)
-            case terms.Call(function) if open_cells:
-                yield function.name
-            case Gather(idx):
-                if not stays(idx, u.solved["n"]):
-                    yield u.name
-            case Scatter(idx):
-                if not permutes(idx, u.solved["n"]):
-                    yield u.name
-            case terms.Pattern():
-                if u.partial or (open_cells and u.branches):
-                    yield u.name
-            case (
-                terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
-                | terms.Metavariable()
-            ):  # fmt: skip
-                pass
-            case terms.Apply() | terms.Call() | terms.Combine():
-                pass
-    for operator, element in operators_in(t):
+    match t:
+        case terms.Apply("select") if open_cells:
+            yield "select"
+        case terms.Call(function) if function.body is not None:
+            if (found := first_partial(function.body.body, open_cells=open_cells)) is not None:
+                yield found
+        case terms.Call(function) if open_cells:
+            yield function.name
+        case Gather(idx):
+            if not stays(idx, t.solved["n"]):
+                yield t.name
+        case Scatter(idx):
+            if not permutes(idx, t.solved["n"]):
+                yield t.name
+        case terms.Pattern():
+            if t.partial or (open_cells and t.branches):
+                yield t.name
+        case (
+            terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
+            | terms.Metavariable() | terms.Apply() | terms.Call() | terms.Combine()
+        ):  # fmt: skip
+            pass
+    for operator, element in _operators_of(t):
         if (found := first_partial_operator(operator, element, open_cells)) is not None:
+            yield found
+    for _, u, _ in terms.inside(t):
+        if (found := first_partial(u, open_cells=open_cells)) is not None:
             yield found
 
 
 def operators_in(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:
     """The operators of a term, each with the type of what it combines."""
     for u, _ in terms.subterms(t):
-        match u:
-            case terms.Combine(operator, left):
-                yield operator, left.type
-            case terms.Pattern():
-                for place, kind in u.signature.parameters.items():
-                    if isinstance(kind, OperatorKind):
-                        yield getattr(u, place), operand_type(u)
-            case (
-                terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.Call()
-                | terms.MakeTuple() | terms.Get() | terms.Metavariable()
-            ):  # fmt: skip
-                pass
+        yield from _operators_of(u)
+
+
+def _operators_of(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:
+    match t:
+        case terms.Combine(operator, left):
+            yield operator, left.type
+        case terms.Pattern():
+            for place, kind in t.signature.parameters.items():
+                if isinstance(kind, OperatorKind):
+                    yield getattr(t, place), operand_type(t)
+        case (
+            terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.Call()
+            | terms.MakeTuple() | terms.Get() | terms.Metavariable()
+        ):  # fmt: skip
+            pass
 
 
 def stays(f: IndexFunction, n: Size) -> bool:

@@ -113,7 +113,7 @@ class Substitution:
         free: frozenset[str] = frozenset()
         for f in self.functions.values():
             free |= terms.free_variables(f.body) - {x.name for x in f.parameters}
-            free |= {t.name for t, _ in terms.subterms(f.body) if isinstance(t, terms.Input)}
+            free |= {t.name for t in terms.distinct(f.body) if isinstance(t, terms.Input)}
         return free
 
 

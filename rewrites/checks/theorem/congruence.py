@@ -129,6 +129,7 @@ class Shared:
     sizes: NamedSizes
     lemmas: Lemmas = field(default_factory=dict)
     known: dict[tuple[terms.Term, terms.Term], Known] = field(default_factory=dict)
+    _called: dict[tuple[terms.Term, tuple[str, ...]], terms.Term] = field(default_factory=dict)
     _flat: dict[str, Flat] = field(default_factory=dict)
     _mentioned: dict[int, tuple[terms.Term, dict[str, None]]] = field(default_factory=dict)
     _functions: dict[tuple[terms.BinaryOperator, Type], terms.Lambda] = field(default_factory=dict)
@@ -149,6 +150,13 @@ class Shared:
                         found |= {x: None for x in self.mentioned(u) if x not in bound}
             self._mentioned[id(t)] = t, found
         return self._mentioned[id(t)][1]
+
+    def canonical(self, t: terms.Term, free: tuple[str, ...]) -> terms.Term:
+        """A term with its binders named by their depth, and its free variables by their places in a row."""
+        key = t, free
+        if key not in self._called:
+            self._called[key] = canonical(t, {x: f"free{i}" for i, x in enumerate(free)})
+        return self._called[key]
 
     def function(self, operator: terms.BinaryOperator, element: Type) -> terms.Lambda:
         """The function that an operator abbreviates."""
@@ -177,12 +185,17 @@ class Walk:
     shared: Shared
     w: Writer
     _count: int = 0
+    _sides: dict[tuple[tuple[str, str], ...], ProgramSide] = field(default_factory=dict)
 
     # ---- text
 
     def text(self, t: terms.Term, pairs: Pairs, *, right: bool = False) -> str:
-        """A term, with one value of each pair."""
-        return ProgramSide.of(self.w, pairs.side(right)).term(t)
+        """A term, with one value of each pair; what it shares with others is written once."""
+        values = pairs.side(right)
+        bound = tuple((x, values[x]) for x in self.shared.mentioned(t) if x in values)
+        if bound not in self._sides:
+            self._sides[bound] = ProgramSide.of(self.w, dict(bound))
+        return self._sides[bound].term(t)
 
     # ---- proofs
 
@@ -350,8 +363,8 @@ class Walk:
         """
         found = {**self.shared.mentioned(first), **self.shared.mentioned(second)}
         types = {x: pairs.variables[x].type for x in found if x in pairs.variables}
-        new = {x: f"free{i}" for i, x in enumerate(types)}
-        key = canonical(first, new), canonical(second, new)
+        free = tuple(types)
+        key = self.shared.canonical(first, free), self.shared.canonical(second, free)
         if key not in self.shared.known:
             inner = Walk(self.shared, Writer(sizes=self.shared.sizes))
             own, inside = inner.under([terms.Var(x, of) for x, of in types.items()], Pairs())
@@ -360,7 +373,7 @@ class Walk:
             conclusion = f"{inner.w.relation(first.type)}\n  {left}\n  {right}"
             name = inner.stated_lemma(stem, [*map(inner.binder, own)], conclusion, whole)
             self.shared.known[key] = Known(name, inner.w)
-        return replace(self.shared.known[key], free=tuple(types))
+        return replace(self.shared.known[key], free=free)
 
     def stated_lemma(self, stem: str, own: Sequence[str], conclusion: str, proof: str) -> str:
         """Add a lemma about what the writer has met; its name."""

@@ -183,11 +183,15 @@ def _plain(operator: BinaryOperator, left: Term, right: Term, t: Combine) -> Ter
 
 @dataclass
 class ProgramSide(Side):
-    """Writes a program; `bound` are the names that some of its variables have, `primed` the inputs as second ones."""
+    """Writes a program; `bound` are the names that some of its variables have, `primed` the inputs as second ones.
+
+    It keeps the text of each pattern: a proof repeats the terms that it is about at every node of them.
+    """
 
     writer: Writer = field(default_factory=Writer)
     bound: Mapping[str, str] = field(default_factory=dict)
     primed: bool = False
+    _texts: dict[Pattern, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -199,7 +203,9 @@ class ProgramSide(Side):
     def term(self, t: Term) -> str:
         match t:
             case Pattern():
-                return self.pattern(t)
+                if t not in self._texts:
+                    self._texts[t] = self.pattern(t)
+                return self._texts[t]
             case Var(name):
                 return self.bound.get(name) or self.writer.names.of("variable", name)
             case Input():
