@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 from relift.display.displayed import Displayed
+from relift.processes.collecting import uncollected
 from relift.rewrites.application.matching import apply_filled, apply_rule
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
@@ -182,7 +183,8 @@ def redone(
     Raises `ReliftError` when the program, or a step, does not allow these sizes.
     """
     program = derivation.origin.at(sizes)
-    again = list(steps_at(derivation, program, rules, choices))
+    with uncollected():
+        again = list(steps_at(derivation, program, rules, choices))
     terms = [program.body, *(t for t, _ in again)]
     steps = tuple(step for _, step in again)
     return replace(derivation, sizes=sizes, steps=steps, result=terms[-1]), terms

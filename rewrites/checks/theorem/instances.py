@@ -59,10 +59,28 @@ def _assignments(
             yield own, {}
     divisors = math.lcm(1, *_divisors(derivation, rules))
     primes = dict(zip(derivation.sizes, _primes(), strict=False))
-    for depth in range(1, NESTED + 1):
+    for multiples, depth in itertools.product(
+        (primes, _growing(derivation.sizes)), range(1, NESTED + 1)
+    ):
         factor = divisors**depth
-        yield {name: factor * p for name, p in primes.items()}, {}
-        yield {name: derivation.sizes[name] + factor * p for name, p in primes.items()}, {}
+        yield {name: factor * p for name, p in multiples.items()}, {}
+        yield {name: derivation.sizes[name] + factor * p for name, p in multiples.items()}, {}
+
+
+def _growing(sizes: Mapping[str, int]) -> dict[str, int]:
+    """A prime for each size, that of a larger one larger by as much: a row stays longer than its window.
+
+    >>> from relift.rewrites.checks.theorem.instances import _growing
+    >>> _growing({"width": 64, "height": 64, "radius": 2})
+    {'radius': 5, 'width': 163, 'height': 167}
+    """
+    found: dict[str, int] = {}
+    before, primes = 1, _primes()
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        least = max(found.values(), default=1) * sizes[name] / max(before, 1)
+        found[name] = next(p for p in primes if p >= least)
+        before = sizes[name]
+    return found
 
 
 def _divisors(derivation: Derivation, rules: Mapping[str, Rule]) -> Iterator[int]:
