@@ -196,7 +196,7 @@ class Accesses:
         if scope.loop is not None and not self._storing and not depends_on(offset, scope.loop):
             return 0.0, 0.0  # read before the loop
         if memory.space.distance == "register":
-            vectors = self.meter.counted.registers / self.meter.device.vector_width
+            vectors = self.meter.counted.live / self.meter.device.vector_width
             return (
                 self.meter.issue() if vectors > self.meter.device.vector_registers else 0.0
             ), 0.0

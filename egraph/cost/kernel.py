@@ -88,7 +88,7 @@ class Kernel:
     `streamed` are the cycles in which a CPU's cores get parts of rows from memory, or rows again from the second cache;
     `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
-    the private arrays of one, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
+    the private arrays that one has at a time, `live` those that it has where it is, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
     dimension, which a kernel in parts asks for their number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
     order in which work-items go through it: how far these are apart.  `loaded` are the numbers that the work-items of a GPU
     load, `fetched` the bytes that its groups get from the second cache, of each memory at the `places` where an access begins.
@@ -108,6 +108,7 @@ class Kernel:
     waits: float = 0.0
     waited: float = 0.0
     registers: float = 0.0
+    live: float = 0.0
     ahead: float = 0.0
     barriers: float = 0.0
     apart: float = 0.0

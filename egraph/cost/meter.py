@@ -123,6 +123,11 @@ class Meter:
         before, more = self.counted.read_again.get(memory, (0.0, 0.0))
         self.counted.read_again[memory] = max(before, held), more + bytes
 
+    def hold(self, registers: float) -> None:
+        """Registers that every work-item has from here to the end of the loop around."""
+        self.counted.live += registers
+        self.counted.registers = max(self.counted.registers, self.counted.live)
+
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
         self.counted.waits += cycles * self.scope.trips * self.scope.turns
@@ -217,8 +222,10 @@ class Meter:
             computed=(*scope.computed, []),
             around=(*scope.around, Around(i, n, "loop")),
         )
+        counted, live = self.counted, self.counted.live
         with self._inside(inner):
             yield i
+        counted.live = live
 
     @contextmanager
     def chain(self, length: Index) -> Generator[None]:

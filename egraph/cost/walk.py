@@ -284,7 +284,7 @@ class Walk:
                 self._meter.together(*waits)
             self._meter.barrier()
         elif t.space.of_item:
-            self._meter.counted.registers += _held(xs) * self._meter.scope.width
+            self._meter.hold(_held(xs) * self._meter.scope.width)
         return target
 
     def _read(self, v: View, t: Type) -> View:

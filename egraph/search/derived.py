@@ -115,7 +115,8 @@ def combined(
     """The best that was found for each part of a program, and for one of them what comes next, as one program."""
     if not all(ranked):
         return
-    for choice in choices([len(part) for part in ranked], ALTERNATIVES):
+    seconds = [[each.cost.seconds for each in part] for part in ranked]
+    for choice in choices(seconds, ALTERNATIVES):
         chosen = [part[i] for i, part in zip(choice, ranked, strict=True)]
         whole = replace(source, body=low([each.low.body for each in chosen]))
         with suppress(Unsupported):

@@ -257,15 +257,24 @@ def body_in_names_of(program: Program, found: Program) -> Program:
     return replace(program, body=filled(found.body, {p.name: q for p, q in pairs}))
 
 
-def choices(found: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+def choices(seconds: Sequence[Sequence[float]], most: int) -> Iterator[tuple[int, ...]]:
     """Which of what was found for each kernel is taken: the best of each, then for one of them another.
 
+    `seconds` are the times of what was found, the best first.  Another is taken first of the kernel that takes longest, and of none
+    whose part is too small to matter.
+
     >>> from relift.egraph.search.starts.staged import choices
-    >>> list(choices([3, 1, 2], 2))
-    [(0, 0, 0), (1, 0, 0), (0, 0, 1)]
+    >>> list(choices([[3.0, 4.0], [5.0], [9.0, 9.5], [0.1, 0.2]], 2))
+    [(0, 0, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0)]
     """
-    best = tuple(0 for _ in found)
+    best = tuple(0 for _ in seconds)
     yield best
-    for i, count in enumerate(found):
-        for other in range(1, min(count, most)):
-            yield (*best[:i], other, *best[i + 1 :])
+    whole = sum(each[0] for each in seconds)
+    for i in sorted(range(len(seconds)), key=lambda i: -seconds[i][0]):
+        if seconds[i][0] >= _MATTERS * whole:
+            for other in range(1, min(len(seconds[i]), most)):
+                yield (*best[:i], other, *best[i + 1 :])
+
+
+_MATTERS = 0.05
+"""What part of a program's time a kernel takes of which several are tried: the others are not told apart by a clock."""

@@ -22,7 +22,11 @@ from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import ToGlobal
+from relift.semantics.syntax.terms import subterms
 
 b, n, m, k = nat("b"), nat("n"), nat("m"), nat("k")
 
@@ -171,3 +175,36 @@ def test_batches_of_odd_sizes_have_a_condition_for_each_number() -> None:
 
     np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
     assert kernel.source.count("kernel void") == 1
+
+
+EDGES = {
+    "rows": {"n": 17, "m": 16, "k": 3},
+    "columns": {"n": 16, "m": 18, "k": 3},
+    "both": {"n": 18, "m": 17, "k": 3},
+}
+
+
+@pytest.mark.parametrize("source", [product, scaled, across, gated], ids=lambda p: p.name)
+@pytest.mark.parametrize("sizes", EDGES.values(), ids=EDGES)
+def test_edges_are_computed_apart_and_put_together(source: Program, sizes: dict[str, int]) -> None:
+    found = derive(source, edges_apart(4), sizes)
+    arrays = whole_inputs(found.program, seed=1)
+
+    np.testing.assert_array_equal(
+        replace(found.program, body=found.result)(*arrays), found.program(*arrays)
+    )
+    assert found.replay(RULES)[-1] == found.result
+
+
+@pytest.mark.parametrize("sizes", [(16, 16), (15, 16), (19, 19), (9, 8)], ids=str)
+def test_whole_tiles_and_wide_edges_are_left_as_they_are(sizes: tuple[int, int]) -> None:
+    """None beyond; three of four; a nest of two tiles only."""
+    with pytest.raises(NoMatch, match="leave no few rows or columns"):
+        derive(product, edges_apart(4), {"n": sizes[0], "m": sizes[1], "k": 3})
+
+
+def test_a_column_beyond_is_stored_side_by_side() -> None:
+    found = derive(product, edges_apart(4), {"n": 16, "m": 17, "k": 3})
+    stored = [str(u.xs.type) for u, _ in subterms(found.result) if isinstance(u, ToGlobal)]
+
+    assert sorted(stored) == ["f32[1, 3]", "f32[16, 1]", "f32[16, 16]"]

@@ -1,0 +1,97 @@
+"""Tactics for nests that are a little larger than whole tiles: the few rows and columns beyond are nests of their own.
+
+    map f xs            =  concat (map f (take m xs)) (map f (drop m xs))
+    map (map g ys) xs   =  transpose (concat (transpose (map (map g (take n ys)) xs))
+                                             (transpose (map (map g (drop n ys)) xs)))
+
+Padded, 4097 rows are 33 tiles of 128, and as many groups compute nothing but what nobody reads.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
+from relift.rewrites.tactics.groups.tiles import cells_copied
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Reduction
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Term, free_variables, subterms
+
+TILE = 128
+"""Rows, and columns, of the tiles that groups compute best; smaller ones divide it."""
+
+_FEW = 16
+"""So few rows or columns are an edge: more than so many fill a good part of a tile."""
+
+_TILES = 4
+"""A nest has so many tiles in a direction at least: of fewer, padding is no small part, but little in all."""
+
+
+def edges_apart(tile: int = TILE) -> Tactic:
+    """The rows and columns of a nest beyond those that tiles divide, each part stored by a kernel of its own.
+
+    Raises `NoMatch` where they are none, or more than a few.
+
+    >>> from relift.rewrites.tactics.nests.edges import edges_apart
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/matmul.py"), edges_apart(4), {"n": 17, "m": 18, "k": 2})
+    >>> [step.rule for step in found.steps]  # doctest: +NORMALIZE_WHITESPACE
+    ['concat_take_drop', 'map_concat', 'insert_copy', 'insert_copy', 'store_global', 'store_global', 'concat_take_drop',
+     'map_concat', 'transpose_transpose', 'transpose_map_concat', 'insert_copy', 'insert_copy', 'store_global',
+     'store_global', 'store_global']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        down, across = _lengths(term_at(at.term, place))
+        beyond = _edge(down, tile), _edge(across, tile)
+        if not any(beyond):
+            raise NoMatch(f"tiles of {tile} leave no few rows or columns of {down} and {across}")
+        main = place
+        if beyond[0]:
+            edge = then(inside("xs")(_side_by_side), _STORED)
+            at = then(map_here_with_rest(down - beyond[0]), inside("ys")(edge))(at, place)
+            main = (*main, "xs")
+        if beyond[1]:
+            apart = then(
+                inside("f")(map_here_with_rest(across - beyond[1])),
+                apply("transpose_transpose", "backward"),
+                inside("xss")(apply("transpose_map_concat")),
+                inside("xss", "ys", "xss")(then(inside("f", "xs")(_side_by_side), _STORED)),
+            )
+            at = apart(at, main)
+            main = (*main, "xss", "xs", "xss")
+        return _STORED(at, main)
+
+    return tactic
+
+
+_STORED: Tactic = apply("store_global")
+
+
+def _side_by_side(at: Rewriting, place: Position) -> Rewriting:
+    """The few rows or columns that all others meet, stored so that each lies side by side.
+
+    Read where it is, a column takes a line of memory for each of its numbers.
+    """
+    t = term_at(at.term, place)
+    if not is_layout(t):
+        return at
+    return then(cells_copied, _STORED)(at, place)
+
+
+def _lengths(t: Term) -> tuple[int, int]:
+    """The rows and columns of a nest whose folds take the elements of both."""
+    if isinstance(t, Map) and isinstance(inner := t.f.body, Map):
+        bound = {x.name for x in (*t.f.parameters, *inner.f.parameters)}
+        folds = (u for u, _ in subterms(inner.f.body) if isinstance(u, Reduction))
+        if any(bound <= free_variables(fold) for fold in folds):
+            return length_of(t.xs), length_of(inner.xs)
+    raise NoMatch("no nest of two maps around folds of the elements of both is the whole program")
+
+
+def _edge(length: int, tile: int) -> int:
+    """How many of so many rows or columns lie beyond whole tiles, if they are few."""
+    beyond = length % tile
+    return beyond if beyond <= min(_FEW, tile // 2) and length >= _TILES * tile else 0
