@@ -207,4 +207,4 @@ def test_a_column_beyond_is_stored_side_by_side() -> None:
     found = derive(product, edges_apart(4), {"n": 16, "m": 17, "k": 3})
     stored = [str(u.xs.type) for u, _ in subterms(found.result) if isinstance(u, ToGlobal)]
 
-    assert sorted(stored) == ["f32[1, 3]", "f32[16, 1]", "f32[16, 16]"]
+    assert set(stored) == {"f32[1, 3]", "f32[16, 1]", "f32[16, 16]"}
