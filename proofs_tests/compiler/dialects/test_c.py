@@ -52,7 +52,7 @@ from relift.semantics.syntax.types import f64, i32
 AT_A_TIME = 12
 """Programs that are compiled together."""
 
-MEETINGS = 20_000
+MEETINGS = 5_000
 """Calls in which two threads write side by side: they are at it at the same time in few of them."""
 
 SEEDS = 3
