@@ -18,6 +18,7 @@ from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.nests.edges import edges_apart
+from relift.rewrites.tactics.nests.normal_form import maps_together
 from relift.rewrites.tactics.sharing import (
     apart,
     copied,
@@ -46,7 +47,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
-    (edges_apart(), 0),
+    (then(maps_together(), edges_apart()), 0),
     (in_one_pass(), 0),
     (UNROLLED, 0),
     (raised(), 2),

@@ -10,13 +10,23 @@ Padded, 4097 rows are 33 tiles of 128, and as many groups compute nothing but wh
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
 from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
 from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduction
+from relift.semantics.patterns import Map, Reduction, Zip
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Term, free_variables, subterms
+from relift.semantics.syntax.types import Array
 
 TILE = 128
 """Rows, and columns, of the tiles that groups compute best; smaller ones divide it."""
@@ -51,11 +61,11 @@ def edges_apart(tile: int = TILE) -> Tactic:
         main = place
         if beyond[0]:
             edge = then(inside("xs")(_side_by_side), _STORED)
-            at = then(map_here_with_rest(down - beyond[0]), inside("ys")(edge))(at, place)
+            at = then(_parted(down - beyond[0]), inside("ys")(edge))(at, place)
             main = (*main, "xs")
         if beyond[1]:
             apart = then(
-                inside("f")(map_here_with_rest(across - beyond[1])),
+                inside("f")(_parted(across - beyond[1])),
                 apply("transpose_transpose", "backward"),
                 inside("xss")(apply("transpose_map_concat")),
                 inside("xss", "ys", "xss")(then(inside("f", "xs")(_side_by_side), _STORED)),
@@ -70,15 +80,22 @@ def edges_apart(tile: int = TILE) -> Tactic:
 _STORED: Tactic = apply("store_global")
 
 
+def _parted(main: int) -> Tactic:
+    """A map as its first `main` elements and the others, of the parts of what is zipped there."""
+    zips = repeat(topdown(first(apply("take_zip"), apply("drop_zip"))))
+    return then(map_here_with_rest(main), inside("xs", "xs")(zips), inside("ys", "xs")(zips))
+
+
 def _side_by_side(at: Rewriting, place: Position) -> Rewriting:
     """The few rows or columns that all others meet, stored so that each lies side by side.
 
-    Read where it is, a column takes a line of memory for each of its numbers.
+    Read where it is, a column takes a line of memory for each of its numbers.  What stands beside a row is no row.
     """
     t = term_at(at.term, place)
-    if not is_layout(t):
-        return at
-    return then(cells_copied, _STORED)(at, place)
+    if isinstance(t, Zip):
+        return then(inside("xs")(_side_by_side), inside("ys")(_side_by_side))(at, place)
+    is_row = isinstance(t.type, Array) and isinstance(t.type.element, Array)
+    return then(cells_copied, _STORED)(at, place) if is_row and is_layout(t) else at
 
 
 def _lengths(t: Term) -> tuple[int, int]:
