@@ -132,11 +132,10 @@ def maps_together() -> Tactic:
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.nests.normal_form import maps_together
     >>> @rl.program
-    ... def shifted(x: rl.f32[4, 2], bias: rl.f32[4]):
-    ...     sums = rl.map(lambda row: rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, row)), x)
-    ...     return rl.map(lambda p: p[0] + p[1], rl.zip(sums, bias))
-    >>> print(rl.show(derive(shifted, maps_together()).result))
-    map(lambda x_: reduce(add, 0.0, map(lambda v: v * v, x_[0])) + x_[1], zip(x, bias))
+    ... def doubled(x: rl.f32[4, 2]):
+    ...     return rl.map(lambda v: v * 2.0, rl.map(lambda row: rl.reduce(rl.add, 0.0, row), x))
+    >>> print(rl.show(derive(doubled, maps_together()).result))
+    map(lambda x_: reduce(add, 0.0, x_) * 2.0, x)
     """
     return repeat(first(_outside_folds(_zipped_map), _outside_folds(apply("map_fusion"))))
 
