@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from proofs_tests.sizes import ROOT, sources, tree_of
 
@@ -30,6 +31,7 @@ class ErrorClass:
     summary: str
 
 
+@cache
 def classes() -> dict[str, ErrorClass]:
     """The classes of errors by name: `ReliftError`, and all that derive from it."""
     declared: dict[str, ErrorClass] = {}

@@ -130,7 +130,7 @@ def test_nothing_differs_at_size_1() -> None:
 
 def test_verify_compares_several_candidates() -> None:
     """`verify` compares the interpreter, the low-level terms and the kernels of several plans."""
-    ran = relift("verify", DOT, "--size", "n=65536", "--devices", "cpu", "--top", "2", "--json")
+    ran = relift("verify", DOT, "--size", "n=4096", "--devices", "cpu", "--top", "2", "--json")
     data = json.loads(ran.stdout)
 
     assert ran.returncode == 0, ran.stderr
