@@ -97,16 +97,17 @@ def main() -> int:
         *IN_SUB_GROUPS,
         *TEXTBOOKS,
     ]
-    for k in every:
-        if given.kernel and given.kernel not in k.name:
-            continue
+    asked = [k for k in every if not given.kernel or given.kernel in k.name]
+    if not asked:
+        parser.error(f"no kernel has {given.kernel!r} in its name; --help says where they are")
+    for k in asked:
         try:
             ok, row = judged(k, devices)
         except ReliftError as error:
             ok, row = False, f"{k.name}: {error.message}"
         failed += not ok
         print(f"{'ok  ' if ok else 'FAIL'} {row}", flush=True)
-    print(f"devices: {', '.join(devices)}; {failed} of {len(every)} pairs failed")
+    print(f"devices: {', '.join(devices)}; {failed} of {len(asked)} pairs failed")
     return 1 if failed else 0
 
 

@@ -154,7 +154,7 @@ kernel void s(global const uint *x, global uint *y) {
   local uint h[24]; uint l=get_local_id(0), v=x[get_global_id(0)]; for (uint k=l;k<24;k+=16) h[k]=0;
   local uint *mine = h+12*(l/8); barrier(CLK_LOCAL_MEM_FENCE);
   if (v<12) atomic_inc(mine+v);
-  barrier(CLK_LOCAL_MEM_FENCE); if (l<12) y[12*get_group_id(0)+l]=h[l]+h[12+l]; }""", (32,), (16,), ("v<12", "v<=12")),
+  barrier(CLK_LOCAL_MEM_FENCE); if (l<12) y[12*get_group_id(0)+l]=h[l]+h[12+l]; }""", (32,), (16,), ("v<12", "v<11")),
 ByHandKernel("count while", counted, """
 kernel void s(global const float *x, global int *y) { int g=get_global_id(0); int c=0; for (int i=0;i<8;i++) { if (!(x[8*g+i]>0)) continue; c++; } y[g]=c; }""", (2,), (1,), ("c=0", "c=1")),
 ByHandKernel("clamp returns", limited, """
@@ -204,6 +204,7 @@ MORE_FAULTS = [
 ("smallest by a tree", ("at[t]=t;", "if (t<15) at[t]=t;")),
 ("smallest by strides and a tree", ("i+=4", "i+=5")),
 ("bins of their own", ("h[l]+h[12+l]", "h[l]")),
+("bins of their own", ("v<12", "v<=12")),
 ("count while", ("!(x[8*g+i]>0)", "!(x[8*g+i]>=0)")),
 ("clamp switch", ("break;", "")),
 ("bool conv", ("if (b)", "if (d)")),

@@ -207,7 +207,7 @@ kernel void inverse(global const float *x, global float *y) {
 }""", (8,), (4,), ("t[0][2] * c[6]", "t[0][2] * c[2]")),
 ByHandKernel("xorshift", steps, """
 uint next(uint s) { s ^= s << 13; s ^= s >> 17; s ^= s << 5; return s; }
-kernel void step(global const uint *x, global uint *y) { size_t i = get_global_id(0); y[i] = next(x[i]); }
+kernel void advance(global const uint *x, global uint *y) { size_t i = get_global_id(0); y[i] = next(x[i]); }
 """, (32,), (8,), (">> 17", ">> 16")),
 ByHandKernel("bits counted by pairs and fours", counts, """
 uint counted(uint v) { v &= 15; v -= (v >> 1) & 0x55555555; return (v & 0x33333333) + ((v >> 2) & 0x33333333); }
