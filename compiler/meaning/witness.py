@@ -187,11 +187,19 @@ ROUNDED = 1e-5
 
 
 def near(x: Any, y: Any) -> bool:
-    """Whether two numbers are one but for rounding."""
+    """Whether two numbers are one but for rounding, which makes no finite number infinite but where sums overflow.
+
+    >>> import numpy as np
+    >>> from relift.compiler.meaning.witness import near
+    >>> near(np.float32(1.0), np.float32(1.000001)), near(np.float32(np.inf), np.float32(3.0))
+    (True, False)
+    """
     if same_number(x, y):
         return True
+    if not isinstance(x, np.floating) or not (np.isfinite(x) and np.isfinite(y)):
+        return False
     with np.errstate(all="ignore"):
-        return isinstance(x, np.floating) and bool(abs(x - y) <= ROUNDED * max(abs(x), abs(y)))
+        return bool(abs(x - y) <= ROUNDED * max(abs(x), abs(y)))
 
 
 def _numbers(
