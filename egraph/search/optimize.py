@@ -27,6 +27,7 @@ from relift.egraph.search.proposals import STAGES, Proposals
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
+from relift.processes.collecting import rarely_collected
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.declared_laws import FloatPolicy
@@ -156,6 +157,7 @@ class Optimized(Displayed):
 
 
 @bounded_depth("the program")
+@rarely_collected()
 def optimize(
     program: Program,
     sizes: Mapping[str, int] | None = None,
