@@ -136,6 +136,7 @@ class Statement:
     floats: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
     literals: dict[str, int] = field(default_factory=dict)
+    _without: dict[tuple[str, Kind, Hashable], str] = field(default_factory=dict)
 
     def size(self, n: Size) -> str:
         """A polynomial over nat; what is subtracted is known to be no more than the rest."""
@@ -243,11 +244,13 @@ class Statement:
 
     def without_definition(self, of: str, kind: Kind, what: Hashable = None) -> str:
         """The name of something that every meaning is allowed for; `what` it is, besides its name and kind."""
-        arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
-        shown = "_".join([of, *map(_word, arguments)])
-        chosen = self.names.of("given", shown, (of, kind, what))
-        self.given[chosen] = Uninterpreted(of, kind)
-        return chosen
+        key = of, kind, what
+        if key not in self._without:
+            arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
+            shown = "_".join([of, *map(_word, arguments)])
+            self._without[key] = chosen = self.names.of("given", shown, key)
+            self.given[chosen] = Uninterpreted(of, kind)
+        return self._without[key]
 
 
 def _nested(form: str, parts: Iterable[str]) -> str:

@@ -185,13 +185,13 @@ def _plain(operator: BinaryOperator, left: Term, right: Term, t: Combine) -> Ter
 class ProgramSide(Side):
     """Writes a program; `bound` are the names that some of its variables have, `primed` the inputs as second ones.
 
-    It keeps the text of each pattern: a proof repeats the terms that it is about at every node of them.
+    It keeps the text of each term: a proof repeats the terms that it is about at every node of them.
     """
 
     writer: Writer = field(default_factory=Writer)
     bound: Mapping[str, str] = field(default_factory=dict)
     primed: bool = False
-    _texts: dict[Pattern, str] = field(default_factory=dict)
+    _texts: dict[Term, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -202,17 +202,27 @@ class ProgramSide(Side):
 
     def term(self, t: Term) -> str:
         match t:
-            case Pattern():
-                if t not in self._texts:
-                    self._texts[t] = self.pattern(t)
-                return self._texts[t]
             case Var(name):
                 return self.bound.get(name) or self.writer.names.of("variable", name)
             case Input():
                 return self.writer.input(t) + "'" * self.primed
+            case (
+                Pattern() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Metavariable()
+            ):  # fmt: skip
+                if t not in self._texts:
+                    self._texts[t] = self._written(t)
+                return self._texts[t]
+
+    def _written(self, t: Term) -> str:
+        match t:
+            case Pattern():
+                return self.pattern(t)
             case Combine(BinaryOperator() as operator, left, right):
                 return super().term(_plain(operator, left, right, t))
-            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Metavariable():
+            case (
+                Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
+                | Metavariable()
+            ):  # fmt: skip
                 return super().term(t)
 
     def stays_natural(self, body: IndexExpression, length: Size) -> bool:
