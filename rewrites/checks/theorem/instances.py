@@ -58,10 +58,10 @@ def _assignments(
         if nested:
             yield own, {}
     divisors = math.lcm(1, *_divisors(derivation, rules))
-    primes = dict(zip(derivation.sizes, _primes(), strict=False))
-    for multiples, depth in itertools.product(
-        (primes, _growing(derivation.sizes)), range(1, NESTED + 1)
-    ):
+    families = [dict(zip(derivation.sizes, _primes(), strict=False))]
+    if (growing := _growing(derivation.sizes)) not in families:
+        families.append(growing)
+    for multiples, depth in itertools.product(families, range(1, NESTED + 1)):
         factor = divisors**depth
         yield {name: factor * p for name, p in multiples.items()}, {}
         yield {name: derivation.sizes[name] + factor * p for name, p in multiples.items()}, {}
@@ -73,11 +73,13 @@ def _growing(sizes: Mapping[str, int]) -> dict[str, int]:
     >>> from relift.rewrites.checks.theorem.instances import _growing
     >>> _growing({"width": 64, "height": 64, "radius": 2})
     {'radius': 5, 'width': 163, 'height': 167}
+    >>> _growing({"n": 4096, "m": 4096})
+    {'n': 5, 'm': 7}
     """
     found: dict[str, int] = {}
     before, primes = 1, _primes()
     for name in sorted(sizes, key=lambda name: sizes[name]):
-        least = max(found.values(), default=1) * sizes[name] / max(before, 1)
+        least = max(found.values(), default=0) * sizes[name] / max(before, 1)
         found[name] = next(p for p in primes if p >= least)
         before = sizes[name]
     return found
