@@ -367,7 +367,7 @@ class Child:
 
     def __init__(self, message: dict[str, Any]) -> None:
         self._message = message
-        self._buffer = b""
+        self._buffer = bytearray()
 
     def __enter__(self) -> Self:
         script = Path(__file__).with_name("saturation_child.py")
@@ -416,9 +416,8 @@ class Child:
             if len(self._buffer) >= 8:
                 (length,) = struct.unpack("<Q", self._buffer[:8])
                 if len(self._buffer) >= 8 + length:
-                    data = self._buffer[8 : 8 + length]
-                    self._buffer = self._buffer[8 + length :]
-                    message: dict[str, Any] = pickle.loads(data)
+                    message: dict[str, Any] = pickle.loads(memoryview(self._buffer)[8 : 8 + length])
+                    del self._buffer[: 8 + length]
                     return message
             assert self._process.stdout is not None, "cannot happen: it is a pipe"
             ready, _, _ = select.select(

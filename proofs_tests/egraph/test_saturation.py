@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -183,6 +184,19 @@ def test_an_interrupt_ends_the_child(
     with pytest.raises(KeyboardInterrupt):
         saturate(Request(program, (Stage("all", ("split_join",), 3),)), interrupt)
     assert [process.poll() is not None for process in started] == [True]
+
+
+ALONE = """
+import sys
+from relift.egraph.process.saturation_child import bindings
+bindings().EGraph()
+assert "egglog.egraph" not in sys.modules
+"""
+
+
+def test_the_child_imports_what_is_compiled_of_egglog_alone() -> None:
+    """The package in Python takes a fifth of a second, for every child."""
+    subprocess.run([sys.executable, "-c", ALONE], check=True)
 
 
 def test_a_search_says_that_it_is_saturated(cases: Mapping[str, Case]) -> None:
