@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from relift.files import parsed_json, read_text
+from relift.processes.collecting import uncollected
 from relift.rewrites.checks.operator_uses import operator_uses
 from relift.rewrites.declared_laws import float_policy
 from relift.rewrites.derivation.own_rules import OwnRule
@@ -197,13 +198,14 @@ def from_json(
     Steps may be by rules of `own`, which the user gave again.  A file has the C of a function, its Python is that of the
     same one of `functions`; without it, the interpreter raises `Unsupported` where it is called.
     """
-    found, names = steps_from_json(data, rules, own, functions)
+    with uncollected():
+        found, names = steps_from_json(data, rules, own, functions)
     try:
         result = parse_term(data["result"], names)
     except MALFORMED as error:
         raise BrokenDerivation(f"not a derivation: {in_a_line(error)}") from None
     recorded = replace(found, result=result)
-    recorded.replay(rules)
+    recorded.require_result(found.result)
     return recorded
 
 

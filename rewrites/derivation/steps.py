@@ -93,13 +93,17 @@ class Derivation(Displayed):
                 terms.append(replayed(step, terms[-1], rules, self.policy))
             except ReliftError as error:
                 raise BrokenDerivation(f"step {number}: {error}") from None
-        if not alpha_equal(terms[-1], self.result):
+        self.require_result(terms[-1])
+        return terms
+
+    def require_result(self, last: Term) -> None:
+        """Raise `BrokenDerivation` unless what the last step gives is the result, and is about the parameters."""
+        if not alpha_equal(last, self.result):
             raise BrokenDerivation("the last step does not give the recorded result")
         known = {p.name: p for p in self.program.parameters}
-        for t, _ in subterms(terms[-1]):
+        for t, _ in subterms(last):
             if isinstance(t, Input) and known.get(t.name) != t:
                 raise BrokenDerivation(f"the result uses {t.name}, which is no parameter")
-        return terms
 
 
 def replayed(step: Step, t: Term, rules: Mapping[str, Rule], policy: FloatPolicy) -> Term:

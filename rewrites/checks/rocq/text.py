@@ -418,7 +418,7 @@ class Side:
 
     def stays_natural(self, body: IndexExpression, length: Size) -> bool:
         """Whether nothing that the expression computes is negative, as far as ranges tell."""
-        return _never_negative(body, indices.variable("an index", length), length)
+        return never_negative(body, length)
 
     def natural_size(self, n: Size) -> str:
         """A size in an index function over nat."""
@@ -442,8 +442,13 @@ class Side:
         return folded(e, i, size, operation, applied)
 
 
+def never_negative(e: IndexExpression, length: Size) -> bool:
+    """Whether nothing that the expression computes is negative at any index below a length, as far as ranges tell."""
+    return _never_negative(e, indices.variable("an index", length), length)
+
+
 def _never_negative(e: IndexExpression, i: Index, length: Size) -> bool:
-    """Whether nothing that the expression computes is negative, as far as ranges tell; there is an index."""
+    """The same at an index."""
     match e:
         case IndexMetavariable(_, _, argument):
             return _never_negative(argument, i, length)

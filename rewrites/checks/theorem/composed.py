@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from relift.rewrites.checks.rocq.definedness import conjunction
 from relift.rewrites.checks.rocq.tier import opening
-from relift.rewrites.checks.theorem.chains import Chains, Move, move
+from relift.rewrites.checks.theorem.chains import Chains, move
 from relift.rewrites.checks.theorem.congruence import Known, Lemma, Pairs, Shared, Walk, lemma_name
 from relift.rewrites.checks.theorem.instances import other_instances
 from relift.rewrites.checks.theorem.result import (
@@ -27,6 +27,7 @@ from relift.rewrites.checks.theorem.result import (
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
 from relift.rewrites.checks.theorem.steps import as_pairs, second_inputs, stable_lemma
 from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
+from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.derivation.steps import (
     BrokenDerivation,
     Derivation,
@@ -38,7 +39,7 @@ from relift.rewrites.derivation.steps import (
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
-from relift.semantics.syntax.binding import alpha_equal, tidy
+from relift.semantics.syntax.binding import Position, alpha_equal, tidy
 from relift.semantics.syntax.terms import Input, Term
 
 HEADING = "From Relift Require Import Tactic Congruence.\nSet Implicit Arguments.\n"
@@ -156,20 +157,82 @@ def stated_theorem(
     rules = first.known(rules)
     if len({len(terms) for terms in programs}) > 1:
         raise Unlike
-    shared = Shared(NamedSizes(len(derivations)))
-    terms: list[Term] = [shared.sizes.merged(group) for group in zip(*programs, strict=True)]
-    moves: list[Move] = []
-    for number, step in enumerate(first.steps):
-        same: Step = shared.sizes.merged([_bare(d.steps[number]) for d in derivations])
-        moves.append(move(number + 1, rules[step.rule], same, terms[number], terms[number + 1]))
+    outline = tuple((step.rule, step.direction, step.position) for step in first.steps)
+    before = _WRITTEN.pop(outline, None)
+    sizes = NamedSizes(len(derivations), whole=before.sizes.whole if before else {})
+    inputs = zip(*(d.program.parameters for d in derivations), strict=True)
+    about = About(
+        tuple(sizes.merged(group) for group in zip(*programs, strict=True)),
+        tuple(
+            sizes.merged([_bare(d.steps[i]) for d in derivations]) for i in range(len(first.steps))
+        ),
+        tuple(rules[step.rule] for step in first.steps),
+        tuple(sizes.merged(group) for group in inputs),
+    )
+    names = _names_of_sizes(derivations)
+    theorem = before.at(about, sizes, names) if before is not None else None
+    if theorem is None:
+        theorem = _written(about, sizes, names)
+    _WRITTEN[outline] = Written(about, sizes, names, theorem)
+    for oldest in list(_WRITTEN)[:-KEPT]:
+        _WRITTEN.pop(oldest, None)
+    return theorem
+
+
+KEPT = 4
+"""So many theorems are kept for the same derivations at other sizes."""
+
+_WRITTEN: dict[tuple[tuple[str, Direction, Position], ...], Written] = {}
+
+
+def _written(about: About, sizes: NamedSizes, names: Mapping[Values, str]) -> Theorem:
+    """The theorem about programs of which the numbers have names."""
+    shared = Shared(sizes)
+    moves = [
+        move(number, *step)
+        for number, step in enumerate(
+            zip(about.rules, about.steps, about.programs, about.programs[1:], strict=False), 1
+        )
+    ]
     chains = Chains(shared)
     chain = chains.whole(moves) if moves else None
-    ends = [tidy(terms[0]), tidy(terms[-1])]  # so that no name depends on where terms were read
+    ends = [
+        tidy(t) for t in (about.programs[0], about.programs[-1])
+    ]  # so that no name depends on where terms were read
     stable = stable_lemma(shared, ends[1])
-    inputs = zip(*(d.program.parameters for d in derivations), strict=True)
-    parameters = [shared.sizes.merged(group) for group in inputs]
     steps = tuple((chains.names[one.number], one.rule.name) for one in moves)
-    return _composed(shared, ends, parameters, chain, stable, _names_of_sizes(derivations), steps)
+    return _composed(shared, ends, about.parameters, chain, stable, names, steps)
+
+
+@dataclass(frozen=True)
+class About:
+    """What a theorem is about, with names for sizes: the programs, the steps between them, their rules, the parameters."""
+
+    programs: tuple[Term, ...]
+    steps: tuple[Step, ...]
+    rules: tuple[Rule, ...]
+    parameters: tuple[Input, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A theorem, and what it was written of: at sizes that no proof tells from these it is the same."""
+
+    about: About
+    sizes: NamedSizes
+    names: Mapping[Values, str]
+    theorem: Theorem
+
+    def at(self, about: About, sizes: NamedSizes, names: Mapping[Values, str]) -> Theorem | None:
+        """The theorem at other sizes; None where another is to be written."""
+        if about != self.about or (here := sizes.standing_for(self.sizes)) is None:
+            return None
+        if {here.get(values): name for values, name in self.names.items()} != names:
+            return None
+        statement, w = self.theorem.statement, self.theorem.statement.writer
+        atoms = {here[values]: name for values, name in w.atoms.items()}
+        writer = replace(w, sizes=sizes, atoms=atoms, preferred=names)
+        return replace(self.theorem, statement=replace(statement, writer=writer))
 
 
 def _bare(step: Step) -> Step:

@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
 
+from relift.rewrites.checks.rocq.text import never_negative
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.functions import IndexExpression, IndexFunction
 from relift.semantics.indices.rows import Numbers
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import BinaryOperator, Literal, UserFunction, Var
 from relift.semantics.syntax.types import Scalar
@@ -31,6 +34,10 @@ class NamedSizes:
 
     instances: int
     values: dict[str, Values] = field(default_factory=dict)
+    natural: dict[tuple[IndexExpression, Size], bool] = field(default_factory=dict)
+    """Of what was asked whether it stays natural, in the first instance, and the answers."""
+    whole: dict[Expression, Any] = field(default_factory=dict)
+    """Each term that was merged, once: equal ones are one, so that comparing programs is quick."""
     _names: dict[Values, str] = field(default_factory=dict)
     _numbers: dict[Size, Values] = field(default_factory=dict)
     _merged: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
@@ -71,6 +78,42 @@ class NamedSizes:
         """The size in the first instance, as a number."""
         return Size.of(self.of(n)[0])
 
+    def stays_natural(self, body: IndexExpression, length: Size) -> bool:
+        """Whether nothing that an expression computes is negative in the first instance, as far as ranges tell."""
+        asked = body, length
+        if asked not in self.natural:
+            numbers = {name: Size.of(values[0]) for name, values in self.values.items()}
+            there = IndexFunction(body).substitute(numbers).body
+            self.natural[asked] = never_negative(there, self.numbers(length))
+        return self.natural[asked]
+
+    def standing_for(self, other: NamedSizes) -> Mapping[Values, Values] | None:
+        """What is here in place of the values that sizes of the same names have there; None where a proof sees a difference.
+
+        That is where two of the sizes that it asked for are equal in one and not in the other, or an answer is another.
+
+        >>> from relift.rewrites.checks.theorem.sizes import NamedSizes
+        >>> sizes, larger, equal = (NamedSizes(1) for _ in range(3))
+        >>> s0, s1 = sizes.named((4,)), sizes.named((3,))
+        >>> sizes.of(s0 + s1)
+        (7,)
+        >>> found = [other.named((n,)) for other, n in ((larger, 8), (larger, 5), (equal, 8), (equal, 0))]
+        >>> larger.standing_for(sizes)
+        {(4,): (8,), (3,): (5,), (7,): (13,)}
+        >>> equal.standing_for(sizes)  # 8 + 0 is 8
+        """
+        if self.values.keys() != other.values.keys():
+            return None
+        there = [*other.values.values(), *other._numbers.values()]
+        here = [*(self.values[name] for name in other.values), *map(self.of, other._numbers)]
+        found = dict(zip(there, here, strict=True))
+        if len(set(here)) != len(found) or any(
+            found[old] != new for old, new in zip(there, here, strict=True)
+        ):
+            return None
+        answers = other.natural.items()
+        return found if all(self.stays_natural(*asked) == said for asked, said in answers) else None
+
     def merged(self, parts: Sequence[Any]) -> Any:
         """What the same part of each instance is with names for sizes; raises `Unlike`.
 
@@ -109,7 +152,8 @@ class NamedSizes:
             if f.init
         }
         made: Any = type(first)
-        return made(**values)
+        found = made(**values)
+        return self.whole.setdefault(found, found) if isinstance(found, Expression) else found
 
     def _merged_sizes(self, parts: Sequence[Size]) -> Size:
         values = [n.constant for n in parts]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from relift.rewrites.checks.rocq.definedness import Domains
 from relift.rewrites.checks.rocq.text import Side, Statement
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Values
-from relift.semantics.indices.functions import IndexExpression, IndexFunction
+from relift.semantics.indices.functions import IndexExpression
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.syntax.signatures import Kind
 from relift.semantics.syntax.sizes import Size
@@ -226,10 +226,7 @@ class ProgramSide(Side):
                 return super().term(t)
 
     def stays_natural(self, body: IndexExpression, length: Size) -> bool:
-        numbers = {name: Size.of(values[0]) for name, values in self.writer.sizes.values.items()}
-        there = IndexFunction(body).substitute(numbers).body
-        count = self.writer.sizes.numbers(length)
-        return super().stays_natural(there, count)
+        return self.writer.sizes.stays_natural(body, length)
 
     def natural_size(self, n: Size) -> str:
         return self.writer.size(n)

@@ -23,7 +23,7 @@ from proofs_tests.theorems import Verdicts, forgeries, judged
 from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.checks.rocq import tier
 from relift.rewrites.checks.rocq.installed import compiled_library
-from relift.rewrites.checks.theorem import proving, shared
+from relift.rewrites.checks.theorem import composed, proving, shared
 from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem, theorem_of
 from relift.rewrites.checks.theorem.proving import Checker, NotProved, Proved
 from relift.rewrites.checks.theorem.shared import Asked, answers
@@ -44,6 +44,11 @@ def dot(x: rl.f32[n], y: rl.f32[n]):
     return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
 
 
+@rl.program
+def differences(x: rl.f32[n], y: rl.f32[n]):
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] - p[1], rl.zip(x, y)))
+
+
 def derived(
     program: Any, size: int, steps: Sequence[tuple[str, tuple[str, ...], str, dict[str, int]]]
 ) -> Derivation:
@@ -57,10 +62,10 @@ def derived(
     return Derivation(program, {"n": size}, tuple(taken), t)
 
 
-def chunked(size: int = 24) -> Derivation:
+def chunked(size: int = 24, program: Any = dot) -> Derivation:
     """Sums of chunks: laws of operators, positions below binders, steps in both directions, a choice."""
     return derived(
-        dot,
+        program,
         size,
         [
             ("partial_reduce_chunks", (), "forward", {"m": 4}),
@@ -115,6 +120,31 @@ def test_other_sizes_take_the_same_proof(checker: Checker, monkeypatch: pytest.M
     monkeypatch.setattr(Checker, "compile", counted)
     assert checker.check(general_theorem(chunked(40), RULES)) == 0
     assert runs == ["AtItsSizes"]
+
+
+def test_at_other_sizes_nothing_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what would be written anew; another program, or sizes that are equal there, are written."""
+    written: list[str] = []
+    write = composed._written
+
+    def counted(about: composed.About, *more: Any) -> composed.Theorem:
+        written.append(str(about.programs[-1]))
+        return write(about, *more)
+
+    monkeypatch.setattr(composed, "_written", counted)
+    monkeypatch.setattr(composed, "_WRITTEN", {})
+    general_theorem(chunked(24), RULES)
+    again = general_theorem(chunked(40), RULES)
+    assert len(written) == 1
+    composed._WRITTEN.clear()
+    anew = general_theorem(chunked(40), RULES)
+    assert (again.result, again.derivation) == (anew.result, anew.derivation)
+    theorem_of([chunked(40)], RULES)
+    assert len(written) == 2
+    squares = theorem_of([chunked(16)], RULES)
+    assert len(written) == 3, "four chunks of four: one size less"
+    assert theorem_of([chunked(16, differences)], RULES).result != squares.result
+    assert len(written) == 4
 
 
 def test_one_chunk_is_as_general_as_many() -> None:
