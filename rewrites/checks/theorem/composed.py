@@ -24,10 +24,9 @@ from relift.rewrites.checks.theorem.result import (
     Statement,
     halves,
 )
-from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
+from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values, alike
 from relift.rewrites.checks.theorem.steps import as_pairs, second_inputs, stable_lemma
 from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
-from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.derivation.steps import (
     BrokenDerivation,
     Derivation,
@@ -157,9 +156,9 @@ def stated_theorem(
     rules = first.known(rules)
     if len({len(terms) for terms in programs}) > 1:
         raise Unlike
-    outline = tuple((step.rule, step.direction, step.position) for step in first.steps)
-    before = _WRITTEN.pop(outline, None)
-    sizes = NamedSizes(len(derivations), whole=before.sizes.whole if before else {})
+    outline = tuple((step.rule, step.position) for step in first.steps)
+    before = WRITTEN.pop(outline, None)
+    sizes = NamedSizes(len(derivations))
     inputs = zip(*(d.program.parameters for d in derivations), strict=True)
     about = About(
         tuple(sizes.merged(group) for group in zip(*programs, strict=True)),
@@ -172,20 +171,21 @@ def stated_theorem(
     names = _names_of_sizes(derivations)
     theorem = before.at(about, sizes, names) if before is not None else None
     if theorem is None:
-        theorem = _written(about, sizes, names)
-    _WRITTEN[outline] = Written(about, sizes, names, theorem)
-    for oldest in list(_WRITTEN)[:-KEPT]:
-        _WRITTEN.pop(oldest, None)
+        theorem = write_theorem(about, sizes, names)
+    WRITTEN[outline] = Written(about, sizes, names, theorem)
+    for oldest in list(WRITTEN)[:-KEPT]:
+        WRITTEN.pop(oldest, None)
     return theorem
 
 
 KEPT = 4
 """So many theorems are kept for the same derivations at other sizes."""
 
-_WRITTEN: dict[tuple[tuple[str, Direction, Position], ...], Written] = {}
+WRITTEN: dict[tuple[tuple[str, Position], ...], Written] = {}
+"""What was written last, by the rules of its steps and their places."""
 
 
-def _written(about: About, sizes: NamedSizes, names: Mapping[Values, str]) -> Theorem:
+def write_theorem(about: About, sizes: NamedSizes, names: Mapping[Values, str]) -> Theorem:
     """The theorem about programs of which the numbers have names."""
     shared = Shared(sizes)
     moves = [
@@ -225,7 +225,9 @@ class Written:
 
     def at(self, about: About, sizes: NamedSizes, names: Mapping[Values, str]) -> Theorem | None:
         """The theorem at other sizes; None where another is to be written."""
-        if about != self.about or (here := sizes.standing_for(self.sizes)) is None:
+        if self.about.rules != about.rules or not alike(self.about, about, {}):
+            return None
+        if (here := sizes.standing_for(self.sizes)) is None:
             return None
         if {here.get(values): name for values, name in self.names.items()} != names:
             return None

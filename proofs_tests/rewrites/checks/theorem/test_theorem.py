@@ -125,18 +125,18 @@ def test_other_sizes_take_the_same_proof(checker: Checker, monkeypatch: pytest.M
 def test_at_other_sizes_nothing_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is what would be written anew; another program, or sizes that are equal there, are written."""
     written: list[str] = []
-    write = composed._written
+    write = composed.write_theorem
 
     def counted(about: composed.About, *more: Any) -> composed.Theorem:
         written.append(str(about.programs[-1]))
         return write(about, *more)
 
-    monkeypatch.setattr(composed, "_written", counted)
-    monkeypatch.setattr(composed, "_WRITTEN", {})
+    monkeypatch.setattr(composed, "write_theorem", counted)
+    monkeypatch.setattr(composed, "WRITTEN", {})
     general_theorem(chunked(24), RULES)
     again = general_theorem(chunked(40), RULES)
     assert len(written) == 1
-    composed._WRITTEN.clear()
+    composed.WRITTEN.clear()
     anew = general_theorem(chunked(40), RULES)
     assert (again.result, again.derivation) == (anew.result, anew.derivation)
     theorem_of([chunked(40)], RULES)
