@@ -8,7 +8,7 @@ from typing import Any
 
 from relift.compiler.foreign.branches import WithBranches
 from relift.compiler.foreign.expressions import declared, number, refused
-from relift.compiler.foreign.functions import EVENT
+from relift.compiler.foreign.functions import EVENT, seen_as
 from relift.compiler.text.c_types import INT, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Declaration, Element, Expression, Name, Whole
@@ -79,6 +79,9 @@ class WithDeclarations(WithBranches):
         if not dims:
             if isinstance(d.init, c_ast.InitList):
                 raise refused(d, "the first values of a scalar")
+            if t.pointer and d.init is None:
+                self._unset(d.name, t, depth)
+                return
             value = None if d.init is None else self.trees.of(self.pure(d.init, depth))
             self._declaration(
                 Declaration(replace(t, constant=t.constant and t.pointer), d.name, None, value),
@@ -104,6 +107,13 @@ class WithDeclarations(WithBranches):
             zero = [Whole(0)] * (cells - len(flat))
             for i, e in enumerate([*map(self.trees.of, flat), *zero]):
                 self._assignment(Element(Name(d.name), Whole(i)), e, depth)
+
+    def _unset(self, name: str, t: CType, depth: int) -> None:
+        """A pointer that has no value yet: into nothing, in which every access is out of bounds."""
+        held = self.w.fresh(name)
+        self.w.environment["seen_as"] = seen_as
+        self.w.emit(depth, f"{held} = seen_as(Memory({name!r}, []), {t.width}), 0")
+        self.w.declare(name, Variable(held, t, "pointer"))
 
     def _single(self, d: Any, t: CType, dims: Sequence[Any], depth: int) -> None:
         """What is followed as a cell though it is declared as a variable: one of local memory, or an event."""

@@ -2,6 +2,7 @@
 
 preprocessing  the text as the preprocessor leaves it, whichever compiler that is part of
 records        what structs and unions are made of
+buffers        pointers to structs in a buffer
 members        expressions over structs
 structs        a source without them: a variable for each member
 parsing        the text through a parser of C; places of what is not understood

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias
 
 from relift.compiler.foreign.effects import has_effects
 from relift.compiler.foreign.expressions import refused
+from relift.compiler.foreign.reading.buffers import COUNTERS, InBuffers, cells_of
 from relift.compiler.foreign.reading.records import Part, Record, Records, renamed
 
 Member: TypeAlias = Callable[[Part], Any]
@@ -36,10 +36,12 @@ class Source:
     aligned: bool
     records: Records = field(default_factory=Records)
     results: dict[str, Record] = field(default_factory=dict[str, Record])
+    by_member: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    """Which arguments of functions are pointers to structs that are no cells of a buffer."""
     made: int = 0
 
 
-class Members:
+class Members(InBuffers):
     """Rewrites expressions; `before` is what has to run before the statement that is rewritten, None where nothing can."""
 
     def __init__(self, of: Source) -> None:
@@ -164,16 +166,15 @@ class Members:
         from pycparser import c_ast
 
         record, member = reached
-        if not self._in_buffer(base):
+        if self.cells(base) is None:
             return lambda q: cell_of(member(q), at)
         parts = record.parts
-        each = sum(math.prod(q.extents) for q in parts)
+        each = whole(cells_of(record))
 
         def cell(q: Part) -> Any:
             before = parts[: [p.name for p in parts].index(q.name)]
-            offset = whole(sum(math.prod(p.extents) for p in before))
-            first = c_ast.BinaryOp("*", at, whole(each), at.coord)
-            place = c_ast.BinaryOp("+", first, offset, at.coord)
+            first = c_ast.BinaryOp("*", at, each, at.coord)
+            place = c_ast.BinaryOp("+", first, whole(cells_of(Record(before))), at.coord)
             return (
                 c_ast.BinaryOp("+", member(q), place, at.coord)
                 if q.extents
@@ -186,19 +187,17 @@ class Members:
         """Where a pointer to structs leads, or an array of them, by their members."""
         from pycparser import c_ast
 
+        if (cells := self.cells(e)) is not None:
+            return cells[0], lambda q: cells[1]
         match e:
             case c_ast.ID() if (v := self._find(e.name)) is not None and v.how != "alone":
-                if v.how == "cells":
-                    return v.record, lambda q: named(v.name, e)
                 return v.record, lambda q: named(f"{v.name}·{q.name}", e)
             case c_ast.UnaryOp() if e.op == "&" and (of := self._struct(e.expr)) is not None:
                 if self._in_buffer(e.expr):
-                    raise refused(e, "a pointer to a struct in a buffer")
+                    raise refused(e, "a pointer to a part of a struct in a buffer")
                 member = of[1]
                 return of[0], lambda q: c_ast.UnaryOp("&", member(q), e.coord)
             case c_ast.BinaryOp() if e.op in "+-" and (of := self._reached(e.left)) is not None:
-                if self._in_buffer(e.left):
-                    raise refused(e, "a pointer that is moved in a buffer of structs")
                 by, first = self._expression(e.right), of[1]
                 return of[0], lambda q: c_ast.BinaryOp(e.op, first(q), by, e.coord)
             case c_ast.ArrayRef() if (of := self._reached(e.name)) is not None:
@@ -247,6 +246,10 @@ class Members:
         """An expression without structs."""
         from pycparser import c_ast
 
+        if (cells := self.cells(e)) is not None:
+            return cells[1]
+        if (distance := self.distance(e)) is not None:
+            return distance
         match e:
             case c_ast.StructRef():
                 return self._member(e)
@@ -254,12 +257,17 @@ class Members:
                 bits := self._bits(e.lvalue)
             ):
                 return self._set(e, *bits)
-            case c_ast.UnaryOp() if e.op in ("p++", "p--", "++", "--") and (
+            case c_ast.UnaryOp() if e.op in COUNTERS and (
                 isinstance(e.expr, c_ast.StructRef) and self._bits(e.expr)
             ):
                 raise refused(e, "a counter in a union")
             case c_ast.FuncCall() if e.args is not None:
                 made = copy(e)
+                for k, x in enumerate(e.args.exprs):
+                    if (e.name.name, k) in self.of.by_member and self.cells(x) is not None:
+                        raise refused(
+                            e, "a pointer to a struct in a buffer, with no address space,"
+                        )
                 made.args = c_ast.ExprList([new for x in e.args.exprs for new in self._handed(x)])
                 return made
             case c_ast.TernaryOp() | c_ast.BinaryOp() if getattr(e, "op", "&&") in ("&&", "||"):
@@ -282,21 +290,20 @@ class Members:
 
     def _handed(self, x: Any) -> list[Any]:
         """An argument, by its members where it is a struct or reaches one."""
-        from pycparser import c_ast
-
+        if (cells := self.cells(x)) is not None:
+            return [cells[1]]
         found = self._struct(x) or self._reached(x)
         if found is None:
             return [self._expression(x)]
-        if isinstance(x, c_ast.ID) and self._in_buffer(x):
-            return [x]
         return [found[1](q) for q in found[0].stored]
 
     def _in_buffer(self, e: Any) -> bool:
         """Whether a struct lies in the cells of a buffer."""
-        while type(e).__name__ != "ID":
-            e = next((getattr(e, n) for n in ("name", "left", "expr") if hasattr(e, n)), None)
-        held = self._find(e.name)
-        return held is not None and held.how == "cells"
+        while type(e).__name__ in ("StructRef", "ArrayRef", "UnaryOp"):
+            e = e.expr if type(e).__name__ == "UnaryOp" else e.name
+            if self.cells(e) is not None:
+                return True
+        return False
 
     def _member(self, e: Any) -> Any:
         outer = self._outer(e)

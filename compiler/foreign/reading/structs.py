@@ -74,7 +74,7 @@ class _Function(Members):
         given = (
             []
             if kind.args is None
-            else [q for p in kind.args.params for q in self._taken(p, first)]
+            else [q for k, p in enumerate(kind.args.params) for q in self._taken(p, k, first)]
         )
         record = self.of.records.of(getattr(kind.type, "type", None))
         if record is not None:
@@ -89,8 +89,8 @@ class _Function(Members):
         f.body = c_ast.Compound([*first, *(body.block_items or [])], f.body.coord)
         return f
 
-    def _taken(self, p: Any, first: list[Any]) -> list[Any]:
-        """The parameters that a parameter becomes, and what copies it."""
+    def _taken(self, p: Any, k: int, first: list[Any]) -> list[Any]:
+        """The parameters that the parameter k becomes, and what copies it."""
         from pycparser import c_ast
 
         how, t, _ = declared_as(p)
@@ -101,9 +101,10 @@ class _Function(Members):
         name: str = p.name
         if how == "pointer" and _GLOBAL & {*t.quals}:
             self.scopes[0][name] = Held(name, record, "cells")
-            return [self._cells(p, t, record)]
+            return [self._cell(p, t, record)]
         if how == "pointer":
             self.scopes[0][name] = Held(name, record, "pointer")
+            self.of.by_member.add((self.f.decl.name, k))
             return [self._pointer(name, q, t.quals, p.coord) for q in record.stored]
         if how != "alone" or is_kernel(self.f) or any(q.extents for q in record.parts):
             raise refused(p, f"{p.name}, a struct that a kernel takes or one with arrays by value,")
@@ -120,8 +121,8 @@ class _Function(Members):
             ]
         return found
 
-    def _cells(self, p: Any, t: Any, record: Record) -> Any:
-        """A buffer of structs as one of scalars."""
+    def _cell(self, p: Any, t: Any, record: Record) -> Any:
+        """A pointer into a buffer of structs as one to scalars."""
         from pycparser import c_ast
 
         types = {q.type for q in record.parts}
@@ -208,7 +209,7 @@ class _Function(Members):
             case None:
                 return []
             case _:
-                return [self._expression(s)]
+                return [self.for_its_effect(s)]
 
     def _control(self, s: Any) -> Any:
         """A branch or a loop: nothing can run before its condition each time."""
@@ -217,7 +218,8 @@ class _Function(Members):
         for name in ("init", "cond", "next"):
             if (part := getattr(s, name, None)) is not None:
                 with self._nothing_before():
-                    setattr(made, name, self._expression(part))
+                    new = self.for_its_effect if name == "next" else self._expression
+                    setattr(made, name, new(part))
         for name in ("iftrue", "iffalse", "stmt"):
             if (part := getattr(s, name, None)) is not None:
                 setattr(made, name, self._block(part))
@@ -247,7 +249,10 @@ class _Function(Members):
     def _pointed(self, d: Any, t: Any, record: Record) -> list[Any]:
         """A pointer for each member."""
         if _GLOBAL & {*t.quals}:
-            raise refused(d, f"{d.name}, a pointer into a buffer of structs,")
+            made = self._cell(d, t, record)
+            made.init = None if d.init is None else self.cell_pointer(d.init, record)
+            self.scopes[-1][d.name] = Held(d.name, record, "cells")
+            return [made]
         to = None if d.init is None else self._reached(d.init)
         self.scopes[-1][d.name] = Held(d.name, record, "pointer")
         found: list[Any] = []

@@ -106,4 +106,12 @@ kernel void h(global const int*x, global int*o) { local B b[8]; int l=get_local_
 ByHandKernel("struct float4 member", squares, """
 typedef struct { float2 v; } V;
 kernel void c(global const float2*x, global float*y) { int g=get_global_id(0); V w; w.v=x[g]; w.v.x*=w.v.x; y[g]=w.v.x+w.v.y*w.v.y; }""", (8,), (4,), ("w.v.x*=w.v.x", "w.v.x*=w.v.y")),
+ByHandKernel("struct pointer moved", squares, """
+typedef struct { float re, im; } C;
+float n(global const C*p) { return p->re*p->re+p->im*p->im; }
+kernel void c(global const C*x, global float*y) { int g=get_global_id(0); x += g; y[g]=n(x); }""", (8,), (4,), ("x += g", "x += 2*g")),
+ByHandKernel("struct pointers compared", squares, """
+struct C { float re, im; };
+kernel void c(global const struct C*x, global float*y) { const global struct C *q=&x[get_global_id(0)], *end = 0 ? x : x + get_global_id(0) + 1, *p;
+ for (p=q; p<end; p++) y[p-x]=q->re*p->re+(*p).im*(q+1-1)->im; }""", (8,), (4,), ("q+1-1", "q-1+1+(q-x)/7")),
 ]  # fmt: skip

@@ -102,7 +102,7 @@ RIGHT = "y[i] = x[i] * 2;"
         ("asm(1);", "", "line 3"),
         (RIGHT, "typedef struct { float a, b; } __attribute__((aligned(16))) P; float f(global const P *p) { return p[0].a; }", "a buffer of structs of several types or with an alignment, in line 1"),
         (RIGHT, "typedef struct { float a; int b; } P; float f(global const P *p) { return p[0].a; }", "p, a buffer of structs of several types"),
-        (RIGHT, "typedef struct { float a, b; } P; float g(const P *p) { return p[1].a; } float f(global const P *p) { return g(&p[1]); }", "a pointer to a struct in a buffer in line 1"),
+        (RIGHT, "typedef struct { float a, b; } P; float g(const P *p) { return p[1].a; } float f(global const P *p) { return g(&p[1]); }", "a pointer to a struct in a buffer, with no address space, in line 1"),
         (RIGHT, "typedef union { float a; uchar4 b; } P; float f(P p) { return p.a; }", "a union of other than numbers of 4 or 8 bytes in line 1"),
         ("struct p { float a; }; struct p f; y[i] = f.b;", "", "line 3"),
         ("y[i] = x[i] * 02;", "", "the constant 02 in line 3"),
