@@ -350,6 +350,41 @@ split; [split; [tauto |] |].
 """,
 }
 
+_SCANNED_IN_ZIP = "intros A R B S C T D V n f f' g g' y y' z z' xs xs' ys ys' "
+_DEFINED_IN_ZIP = f"{_SCANNED_IN_ZIP} Dy Dy' Dz Dz' Dx Dx' Df Df' Dw Dw' Dg Dg' P Q U O F G Y Z X W Ey Ez Ex Ef Ew Eg "
+
+_BOTH_SCANNED_IN_ZIP = """
+set (both := fun k => fold (fun a p => (f' (fst a) (fst p), g' (snd a) (f' (fst a) (fst p), snd p)))
+  (z', y') k (fun i => (xs' i, ys' i))).
+assert (H : forall k, k <= n -> S (fold f z k xs) (fst (both k)) /\\
+  V (fold g y k (fun i => (fold f z (Datatypes.S i) xs, ys i))) (snd (both k))).
+{ induction k as [| k step]; intros N; simpl; [split; assumption |]. destruct (step ltac:(lia)) as [E1 E2].
+  assert (E : S (f (fold f z k xs) (xs k)) (f' (fst (both k)) (xs' k))) by (apply F; [exact E1 | apply X; lia]).
+  split; [exact E |]. apply G; [exact E2 |]. split; [exact E | apply W; lia]. }
+assert (E : forall i, i < n -> Rpair S T (f (fold f z i xs) (xs i), ys i) (f' (fst (both i)) (xs' i), ys' i)).
+{ intros i I. destruct (H i ltac:(lia)) as [E1 _]. split; [apply F; [exact E1 | apply X] | apply W]; exact I. }
+"""
+"""The same of a fold of what is zipped with the scan, and what it is given at each step."""
+
+REDUCE_SCAN_FUSION_IN_ZIP = f"""{_SCANNED_IN_ZIP} P Q U O F G Y Z X W.
+{_BOTH_SCANNED_IN_ZIP}unfold reduce_seq, scan_seq, let_in, zip. apply (H n). lia.
+"""
+
+REDUCE_SCAN_FUSION_IN_ZIP_DEFINED: dict[Direction, str] = {
+    "forward": f"{_DEFINED_IN_ZIP} [[[K Kf] L] Kg]."
+    + _BOTH_SCANNED_IN_ZIP
+    + """
+split; [tauto |]; intros i I; destruct (H i ltac:(lia)) as [E1 E2]; specialize (Kf i I); specialize (Kg i I).
+unfold let_in, let_defined. split; [apply (Ef _ _ E1 _ _ (X i I)) | apply (Eg _ _ E2 _ _ (E i I))]; assumption.
+""",
+    "backward": f"{_DEFINED_IN_ZIP} [K Kp]."
+    + _BOTH_SCANNED_IN_ZIP
+    + """
+split; [split; [split; [tauto |] | tauto] |]; intros i I; destruct (H i ltac:(lia)) as [E1 E2];
+  destruct (Kp i I) as [K1 K2]; [apply (Ef _ _ E1 _ _ (X i I)) | apply (Eg _ _ E2 _ _ (E i I))]; assumption.
+""",
+}
+
 COUNTED = """
 intros A R B S n f f' z z' xs xs' P Q F Z X.
 opened.

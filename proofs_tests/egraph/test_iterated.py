@@ -131,3 +131,19 @@ def test_few_steps_on_little_are_those_of_one_work_item() -> None:
     )
     found = optimize(program, {}, GPU, refused=refusal)
     assert len(compile_program(found.term).plan.kernels) == 1
+
+
+def test_rows_are_iterated_together() -> None:
+    """A step of each row reads its neighbours: no work-item of a GPU keeps a row, but a kernel takes a step of all rows."""
+
+    def step(row: Any) -> Any:
+        windows = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, row))
+        return rl.map(lambda w: 0.25 * w[0] + 0.5 * w[1] + 0.25 * w[2], windows)
+
+    x = Input("x", f32[4096, 4096])
+    program = Program("smooth", (x,), as_term(rl.map(lambda row: rl.iterate(20, step, row), x)))
+
+    found = optimize(program, {}, GPU, refused=refusal)
+
+    assert len(compile_program(found.term).plan.kernels) == 20
+    assert found.derivation.replay(RULES)[-1] == found.derivation.result

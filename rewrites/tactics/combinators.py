@@ -334,6 +334,11 @@ def topdown(tactic: Tactic) -> Tactic:
     return somewhere
 
 
+def somewhere(tactic: Tactic) -> Tactic:
+    """As often as it applies below the place, and at least once: raises what `topdown` raises where it does not."""
+    return then(topdown(tactic), repeat(topdown(tactic)))
+
+
 def everywhere(tactic: Tactic) -> Tactic:
     """Once at every place, outermost first; inside what it makes, too."""
 

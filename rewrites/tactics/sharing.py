@@ -28,6 +28,7 @@ from relift.rewrites.tactics.combinators import (
     everywhere,
     inside,
     repeat,
+    somewhere,
     then,
     topdown,
 )
@@ -305,7 +306,7 @@ def through_zips() -> Tactic:
     >>> rl.show(derive(less, through_zips()).result)
     'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
     """
-    return then(topdown(_through_zip), repeat(topdown(_through_zip)))
+    return somewhere(_through_zip)
 
 
 def _through_zip(at: Rewriting, place: Position) -> Rewriting:

@@ -17,6 +17,8 @@ from relift.rewrites.tactics.combinators import Tactic, attempt, skip, then
 from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
+from relift.rewrites.tactics.folds.running import folds_of_running_results
+from relift.rewrites.tactics.iterations import of_tables
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together
 from relift.rewrites.tactics.sharing import (
@@ -49,7 +51,9 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (parts_apart(), 0),
     (then(maps_together(), edges_apart()), 0),
     (in_one_pass(), 0),
+    (folds_of_running_results(), 0),
     (UNROLLED, 0),
+    (then(of_tables(), attempt(UNROLLED)), 0),
     (raised(), 2),
     (copied(), 0),
     (finished(), 0),

@@ -6,6 +6,7 @@ scan f z (concat xs ys)      =  concat (scan f z xs) (scan f (reduce_seq f z xs)
 take m . scan f z            =  scan f z . take m
 map (op x) . scan op z       =  scan op x                                (op a monoid)
 scan op z                    =  join . map (\\(s, c). scan op s c) . zip (exclusive scan of chunk results) . split m
+fold g y (zip (scan f z xs) ys)  =  second of a fold of pairs over zip xs ys
 transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
 """
 
@@ -17,6 +18,8 @@ from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
 from relift.rewrites.proof_scripts import (
     REDUCE_SCAN_FUSION,
     REDUCE_SCAN_FUSION_DEFINED,
+    REDUCE_SCAN_FUSION_IN_ZIP,
+    REDUCE_SCAN_FUSION_IN_ZIP_DEFINED,
     SCAN_BLOCKED,
     SCAN_BLOCKED_APART,
     SCAN_SPLIT,
@@ -38,6 +41,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import tup
 
 
 @rule(source="Bird, theory of lists, accumulations; RISE scanSeq")
@@ -181,3 +185,22 @@ def reduce_scan_fusion(f: Fun[B, A, B], g: Fun[C, B, C], y: C, z: B, xs: A[n]):
             lambda acc, x: let(lambda b: (b, g(acc[1], b)), f(acc[0], x)), (z, y), xs
         )[1],
     )  # fmt: skip
+
+
+@rule(
+    source="Bird, theory of lists: a fold after a scan in one pass, with what lies beside the scan",
+    proof=REDUCE_SCAN_FUSION_IN_ZIP,
+    defined=REDUCE_SCAN_FUSION_IN_ZIP_DEFINED,
+)
+def reduce_scan_fusion_in_zip(
+    f: Fun[B, A, B], g: Fun[D, tup(B, C), D], y: D, z: B, xs: A[n], ys: C[n]
+):  # fmt: skip
+    """A fold of running results, and of what lies beside them, keeps both accumulators."""
+    return (
+        reduce_seq(g, y, zip(scan_seq(f, z, xs), ys)),
+        reduce_seq(
+            lambda acc, p: let(lambda b: (b, g(acc[1], (b, p[1]))), f(acc[0], p[0])),
+            (z, y),
+            zip(xs, ys),
+        )[1],
+    )

@@ -4,6 +4,7 @@ shared           a work-item folds for several neighbouring results at once
 by_rows          columns by whole rows, with an accumulator for each column
 in_vectors       what all work-items fold, by vectors
 partial_results  partial results of blocks first, then the results of all blocks
+running          folds of what a scan gives, which is never stored
 beside           folds of the same elements: one map of tuples, and one loop
 remainders       a main part whose length blocks divide, and a rest
 starts           folds from any number as folds from the neutral element
