@@ -6,6 +6,7 @@ is where it may be regrouped.  What an update gives back depends on the order, s
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,11 +19,11 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Expression, Invocation, Whole
 from relift.compiler.validation.arithmetic import Arithmetic, wrapped
 from relift.compiler.validation.machine import Fault, Item, Memory, Shared, Undecided, Vectors
-from relift.compiler.validation.symbols import OPEN, Symbol
+from relift.compiler.validation.symbols import OPEN, Algebra, Symbol
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code
 
-_ATOMIC = re.compile(r"atom(ic)?_\w+")
+_ATOMIC = re.compile(r"atom(ic)?_[\w·]+")
 _SHORT = re.compile(r"atom(?:ic)?_(add|sub|min|max|and|or|xor|inc|dec)")
 _LONG = re.compile(r"atomic_fetch_(add|sub|min|max|and|or|xor)(_explicit)?")
 _LOAD = re.compile(r"atomic_load(_explicit)?")
@@ -86,6 +87,11 @@ def in_no_order(function: str) -> NotUnderstood:
     return NotUnderstood(f"the result of {function}, which depends on the order of work-items,")
 
 
+def in_unknown_order(scalar: str, function: str) -> NotUnderstood:
+    """Why a sum of floats is not followed where + may not be regrouped."""
+    return NotUnderstood(f"a sum of {scalar} in the order of {function}, which is not known,")
+
+
 def updated(values: Any, e: Invocation) -> str | None:
     """The Python of a call that updates or sets a cell; None where it is none."""
     if (stored := stored_by(e)) is not None:
@@ -101,7 +107,7 @@ def updated(values: Any, e: Invocation) -> str | None:
     if scalar in FLOATS and update.operation != "add":
         raise NotUnderstood(f"{e.function} of {scalar}")
     if scalar in FLOATS and not values.contracted:
-        raise NotUnderstood(f"a sum of {scalar} in the order of {e.function}, which is not known,")
+        raise in_unknown_order(scalar, e.function)
     value = as_type(values.w, values.value(update.operand), plain(t))
     known = f"{update.operation!r}, {scalar!r}, {value.text}, {update.subtracted}"
     return f"updated(it, {memory}, {at.text}, {known})"
@@ -174,7 +180,7 @@ class Updating:
                     here = _if(arithmetic, it.under.since(None), operation, scalar, value)
                 found = _combined(arithmetic, operation, scalar, memory.cells[i], here)
             if isinstance(memory, Shared):
-                ordered = partial(self._ordered, it, memory, i, operation)
+                ordered = partial(self.ordered, it, memory, i, operation)
                 if path is None:
                     ordered()
                 else:
@@ -185,7 +191,7 @@ class Updating:
                 with it.ways.at(it, None):
                     memory.store(it, i, found)
 
-    def _ordered(self, it: Item, memory: Shared, i: int, operation: str) -> None:
+    def ordered(self, it: Item, memory: Shared, i: int, operation: str) -> None:
         """Nobody else may have read or written the cell since the last barrier, nor updated it otherwise."""
         if it.under is not None:
             memory.doubtful[i] = it.under.since(None)
@@ -233,6 +239,11 @@ def _kind(scalar: str) -> str:
     return FLOATS.get(scalar) or ("i64" if "long" in scalar else "i32")
 
 
+def larger(a: Algebra, x: Symbol, y: Symbol, *, least: bool = False) -> Symbol:
+    """The larger of two floats, or the smaller: the first, unless the second is beyond it."""
+    return a.select(a.lt(y, x) if least else a.lt(x, y), y, x)
+
+
 def _negative(arithmetic: Arithmetic, scalar: str, value: Any) -> Any:
     return arithmetic.algebra.neg(value) if isinstance(value, Symbol) else wrapped(-value, scalar)
 
@@ -241,7 +252,7 @@ def _if(arithmetic: Arithmetic, under: Any, operation: str, scalar: str, value: 
     """The value where a condition holds, else what changes nothing."""
     a, kind = arithmetic.algebra, _kind(scalar)
     if scalar in FLOATS:
-        neutral = a.real(-0.0, kind)
+        neutral = a.real({"add": -0.0, "max": -math.inf, "min": math.inf}[operation], kind)
     elif operation in _ENDS:
         neutral = a.whole(RANGES[scalar][_ENDS[operation]], kind)
     else:
@@ -252,6 +263,8 @@ def _if(arithmetic: Arithmetic, under: Any, operation: str, scalar: str, value: 
 def _combined(arithmetic: Arithmetic, operation: str, scalar: str, old: Any, value: Any) -> Any:
     if old is OPEN or value is OPEN:
         return OPEN
+    if operation in _ENDS and scalar in FLOATS:
+        return larger(arithmetic.algebra, old, value, least=operation == "min")
     if operation in _ENDS:
         return arithmetic.extreme(operation, scalar, old, value)
     a, kind = arithmetic.algebra, _kind(scalar)

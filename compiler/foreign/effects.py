@@ -100,22 +100,26 @@ def require_ordered(node: Any) -> None:
         raise refused(node, f"{_base(_target(node))}, which is changed twice in one expression,")
 
 
-def with_other(e: Any, part: Any, other: Any) -> Any:
-    """An expression with something else in place of a part."""
-    if e is part:
-        return other
-    if not any(n is part for n in within(e)):
-        return e
+def with_parts(e: Any, part: Callable[[Any], Any]) -> Any:
+    """An expression or a statement of other parts; itself, where all are the same."""
     found = copy(e)
+    same = True
     for name, inner in children(e):
+        new = part(inner)
+        same = same and new is inner
         attribute, bracket, index = name.partition("[")
         if bracket:
             whole = list(getattr(found, attribute))
-            whole[int(index[:-1])] = with_other(inner, part, other)
+            whole[int(index[:-1])] = new
             setattr(found, attribute, whole)
         else:
-            setattr(found, attribute, with_other(inner, part, other))
-    return found
+            setattr(found, attribute, new)
+    return e if same else found
+
+
+def with_other(e: Any, part: Any, other: Any) -> Any:
+    """An expression with something else in place of a part."""
+    return other if e is part else with_parts(e, lambda inner: with_other(inner, part, other))
 
 
 def called_alone(e: Any, waits: Callable[[Any], bool]) -> Any:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
-from relift.compiler.foreign.atomics import in_no_order, is_atomic, loaded, loaded_by
+from relift.compiler.foreign.atomics import is_atomic
+from relift.compiler.foreign.attempts import given_back
 from relift.compiler.foreign.expressions import ROW, refused
 from relift.compiler.foreign.groups.sub_groups import is_of_sub_group, numbered
 from relift.compiler.text.c_types import (
@@ -184,9 +185,7 @@ class Loosely(Expressions):
         if COPIES.get(function) == len(arguments):
             return self._copied(function, arguments)
         if is_atomic(function):
-            if (place := loaded_by(Invocation(function, arguments))) is None:
-                raise in_no_order(function)
-            return loaded(self, place)
+            return given_back(self, Invocation(function, arguments))
         if (found := self._written_out(function, arguments)) is not None:
             return self.value(found)
         if function == "mul24" and len(arguments) == 2:
@@ -259,7 +258,7 @@ class Loosely(Expressions):
             e, t = self.value(arguments[0]), CType(m[1], int(m[2] or 1))
             between = (e.type.scalar in FLOATS) != (t.scalar in FLOATS)
             if between and (size_of(e.type), e.type.width) == (size_of(t), t.width):
-                return self._as_bits(t, e)
+                return self.as_bits(t, e)
             return None
         if ARGUMENTS.get(function) == len(arguments):
             return self._of_known(function, [self.value(a) for a in arguments])
@@ -299,7 +298,7 @@ class Loosely(Expressions):
         ends = RANGES[result.scalar] if all(v.known for v in values) else (None, None)
         return Code(f"{self.w.bound(known)}({', '.join(v.text for v in values)})", result, *ends)
 
-    def _as_bits(self, t: CType, e: Code) -> Code:
+    def as_bits(self, t: CType, e: Code) -> Code:
         """The bits of a float as a whole number, or the other way round."""
         a = self.w.arithmetic.algebra
         if e.type.scalar in FLOATS:

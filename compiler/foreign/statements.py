@@ -11,14 +11,8 @@ from functools import partial
 from typing import Any
 
 from relift.compiler.foreign import runtime
-from relift.compiler.foreign.atomics import (
-    Updating,
-    in_no_order,
-    is_atomic,
-    loaded_atomically,
-    set_atomically,
-    updated,
-)
+from relift.compiler.foreign.atomics import Updating, in_no_order, is_atomic, updated
+from relift.compiler.foreign.attempts import without_interruption
 from relift.compiler.foreign.declarations import WithDeclarations
 from relift.compiler.foreign.effects import changed, has_effects, within
 from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
@@ -95,7 +89,7 @@ class ByHand(WithDeclarations):
             "row": partial(runtime.row, self.ways), "negated": partial(self.arithmetic.refused, "int"), "short": runtime.short, "tick": self._tick,
             "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": partial(runtime.placed, self.ways),
             "copied": self.copies.copied, "waited": self.copies.waited, "together": self.together.found,
-            "updated": partial(self.updating.update, self.arithmetic), "loaded_atomically": loaded_atomically, "set_atomically": set_atomically,
+            **without_interruption(self.arithmetic, self.updating),
             **{f"h_{name}": helper.run for name, helper in self.helpers.items()},
         }  # fmt: skip
         for d in self.constants:

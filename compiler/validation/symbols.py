@@ -219,6 +219,8 @@ class Algebra:
             for b, other in ((x, y), (y, x)):
                 if other.op == "whole":
                     return b if other.args[0] else self.invert(b)
+        if x is y and x.type in BITS:
+            return self.whole(1, "bool")
         before = moved_back(self, x, y)
         return self.whole(0, "bool") if before is None else self.made("equal", "bool", *before)
 
@@ -229,6 +231,8 @@ class Algebra:
             for b, other in ((x, y), (y, x)):
                 if other.op == "whole":
                     return self.invert(b) if other.args[0] else b
+        if x is y and x.type in BITS:
+            return self.whole(0, "bool")
         before = moved_back(self, x, y)
         return self.whole(1, "bool") if before is None else self.made("not_equal", "bool", *before)
 

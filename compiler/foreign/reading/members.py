@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from relift.compiler.foreign.effects import has_effects
+from relift.compiler.foreign.effects import has_effects, with_parts
 from relift.compiler.foreign.expressions import refused
 from relift.compiler.foreign.reading.buffers import COUNTERS, InBuffers, cells_of
 from relift.compiler.foreign.reading.records import Part, Record, Records, renamed
@@ -272,21 +272,9 @@ class Members(InBuffers):
                 return made
             case c_ast.TernaryOp() | c_ast.BinaryOp() if getattr(e, "op", "&&") in ("&&", "||"):
                 with self._nothing_before():
-                    return self._of_parts(e)
+                    return with_parts(e, self._expression)
             case _:
-                return self._of_parts(e)
-
-    def _of_parts(self, e: Any) -> Any:
-        made = copy(e)
-        for name, part in e.children():
-            attribute, bracket, index = name.partition("[")
-            if bracket:
-                row = [*getattr(made, attribute)]
-                row[int(index[:-1])] = self._expression(part)
-                setattr(made, attribute, row)
-            else:
-                setattr(made, attribute, self._expression(part))
-        return made
+                return with_parts(e, self._expression)
 
     def _handed(self, x: Any) -> list[Any]:
         """An argument, by its members where it is a struct or reaches one."""

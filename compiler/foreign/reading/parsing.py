@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from relift.compiler.foreign.reading.attempts import with_attempts
 from relift.compiler.foreign.reading.preprocessing import preprocessed
 from relift.compiler.foreign.reading.structs import without_structs
 from relift.compiler.text.lexing import NotUnderstood
@@ -36,7 +37,8 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
         raise NotUnderstood(f"the attribute {error.text} in line {at}") from None
     except (ParseError, TypeError, AssertionError) as error:
         raise NotUnderstood(_with_line(str(error))) from None
-    return without_structs(_without_typedefs(tree.ext), aligned="aligned" in text)
+    plain_types = _without_typedefs(tree.ext)
+    return with_attempts(without_structs(plain_types, aligned="aligned" in text))
 
 
 def _without_typedefs(parts: list[Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from relift.compiler.foreign.ways.choices import Choices
 from relift.compiler.foreign.ways.paths import Dead, Path, State, certain, common
@@ -42,6 +42,8 @@ class Conditions:
     """Indices of which nothing more is known than that they are in their array."""
     asks: bool = False
     """Whether a solver is asked if a way can be taken at all before it is."""
+    in_one_order: ClassVar[bool] = False
+    """Whether work-items are followed in one of the orders that they may run in, which shows what may happen but proves nothing."""
 
     def __post_init__(self) -> None:
         self.algebra = self.arithmetic.algebra

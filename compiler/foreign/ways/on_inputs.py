@@ -18,6 +18,8 @@ EFFORT = 5_000_000
 class OnInputs(Ways):
     """The ways that some inputs take; `machine` draws them."""
 
+    in_one_order = True
+
     def __init__(self, arithmetic: Arithmetic, machine: type[Machine]) -> None:
         super().__init__(arithmetic)
         self.machine = machine({}, EFFORT)
@@ -38,29 +40,30 @@ class OnInputs(Ways):
             raise Fault("initialised", f"{it} branches on what nothing was written to")
         return bool(self.value(c))
 
-    def _place(self, i: Any) -> Any:
+    def place(self, i: Any) -> Any:
+        """Where an index is."""
         return i if i is OPEN else int(self.value(i))
 
     def leaves(self, it: Item, i: Symbol, extent: int = 0) -> list[tuple[Symbol, int]]:
         """The only place that an index is."""
-        return [(self.choices.true, self._place(i))]
+        return [(self.choices.true, self.place(i))]
 
     def load(self, memory: Memory, it: Item, i: Symbol) -> Any:
         """The value of a cell."""
-        return memory.load(it, self._place(i))
+        return memory.load(it, self.place(i))
 
     def store(self, memory: Memory, it: Item, i: Symbol, value: Any) -> None:
         """Set a cell."""
-        memory.store(it, self._place(i), value)
+        memory.store(it, self.place(i), value)
 
     def places(self, memory: Memory, it: Item, i: Any) -> list[tuple[Path | None, Any]]:
         """The only place that an index is."""
-        return [(None, self._place(i))]
+        return [(None, self.place(i))]
 
     def moved(self, place: Any, by: Any) -> Any:
         """A place in an array, moved."""
-        return OPEN if OPEN in (place, by) else self._place(place) + self._place(by)
+        return OPEN if OPEN in (place, by) else self.place(place) + self.place(by)
 
     def moved_back(self, place: Any, by: Any) -> Any:
         """A place so many elements before."""
-        return OPEN if OPEN in (place, by) else self._place(place) - self._place(by)
+        return OPEN if OPEN in (place, by) else self.place(place) - self.place(by)
