@@ -21,6 +21,7 @@ from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.iterations import of_tables
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together
+from relift.rewrites.tactics.nests.tupling import tables_apart
 from relift.rewrites.tactics.sharing import (
     apart,
     copied,
@@ -41,6 +42,9 @@ from relift.semantics.syntax.types import Array, Type
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
 
+TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
+"""Each of several folds of a cell has a table of its own: blocks in vector registers are for one, a GPU's work-items keep tuples."""
+
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
@@ -50,6 +54,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
     (then(maps_together(), edges_apart()), 0),
+    (TABLES_APART, 0),
     (in_one_pass(), 0),
     (folds_of_running_results(), 0),
     (UNROLLED, 0),

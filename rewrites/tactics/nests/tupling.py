@@ -1,8 +1,10 @@
-"""The folds of a cell that read its row and its column are one fold of tuples.
+"""The folds of a cell that read its row and its column are one fold of tuples, or tables of their own.
 
 (reduce_seq f y (zip x a), reduce_seq g z (zip x b))  =  reduce_seq h (y, z) (zip x (zip a b))
+map (\\x. map (\\y. e (h x y) (u x y)) ys) xs         =  map (map e) (zip (map (\\x. map (h x) ys) xs) (map (\\x. map (u x) ys) xs))
 
-A gate of a neural network is such a cell: two products of a row, of which one is a function of the other.
+A gate of a neural network is such a cell: two products of a row, of which one is a function of the other.  A product of
+complex numbers has four folds; blocks in vector registers are for one fold of numbers, so each is a product of its own there.
 Source: Meijer, Fokkinga and Paterson, FPCA'91, tupling.
 """
 
@@ -11,9 +13,9 @@ from __future__ import annotations
 from itertools import combinations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, apply, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, somewhere, then
 from relift.rewrites.tactics.sharing import named_pair
-from relift.semantics.patterns import Fold, Map, ReduceSeq
+from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -22,7 +24,7 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
-from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables, subterms
 from relift.semantics.syntax.types import dimensions
 
 
@@ -50,6 +52,52 @@ def tupled(at: Rewriting, place: Position) -> Rewriting:
         named_pair(one, other), inside("x")(apply("reduce_fusion_in_zip")), apply("let_inline")
     )
     return pair(at, cell)
+
+
+def tables_apart() -> Tactic:
+    """Cells of two or more folds that need the elements of two maps: each fold has a table of its own, the rest is done with those.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.tupling import tables_apart
+    >>> @rl.program
+    ... def both(x: rl.f32[4, 8], a: rl.f32[6, 8]):
+    ...     def fold(op, u, v):
+    ...         return rl.reduce(op, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(u, v)))
+    ...     return rl.map(lambda r: rl.map(lambda s: (fold(rl.add, r, s), 2.0 - fold(rl.maximum, r, s)), a), x)
+    >>> [step.rule for step in derive(both, tables_apart()).steps]
+    ['map_map_fission_with_zip']
+    """
+    return somewhere(_in_two_tables)
+
+
+def _in_two_tables(at: Rewriting, place: Position) -> Rewriting:
+    outer = term_at(at.term, place)
+    if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
+        raise NoMatch("no two maps around folds")
+    if free_variables(outer) or free_variables(inner.xs):
+        raise NoMatch("two maps that are no table of pairs")
+    own = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
+    cell = inner.f.body
+    below: Position = ()
+    while len(parts := _with_folds(term_at(cell, below), own)) == 1:
+        below = (*below, *parts)
+    if len(parts) != 2 or binders_at(cell, (*below, parts[0])):
+        raise NoMatch("a cell that is no function of two parts with folds")
+    h, u = (("f", "f", *below, part) for part in parts)
+    return apply("map_map_fission_with_zip", parts={"h": h, "u": u})(at, place)
+
+
+def _with_folds(t: Term, own: set[str]) -> list[str]:
+    """Which children of a term hold folds that need all of some variables; none where it is such a fold."""
+    if isinstance(t, Reduction):
+        return []
+    return [
+        field
+        for field, u in children(t)
+        if not isinstance(u, Lambda)
+        if any(isinstance(v, Reduction) and own <= free_variables(v) for v, _ in subterms(u))
+    ]
 
 
 def _folds(cell: Term, own: set[str]) -> list[Fold]:
