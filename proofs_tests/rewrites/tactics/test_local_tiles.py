@@ -88,6 +88,18 @@ def blurred(image: f32[n, m]):
 
 
 @program
+def spread(image: f32[n, m]):
+    """A window is folded in three ways, one of which is read twice."""
+
+    def cell(w):
+        whole, top = reduce(add, 0.0, join(w)), reduce(maximum, 0.0, join(w))
+        squares = reduce(add, 0.0, map(lambda v: v * v, join(w)))
+        return top - w[1][1] + (squares - whole * whole)
+
+    return map_nd(2, cell, slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), 0.0, image)))
+
+
+@program
 def depthwise(image: f32[c, n, m], weights: f32[c, 2 * r + 1, 2 * r + 1]):
     """A stencil in one more map."""
 
@@ -231,6 +243,7 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (load_program(str(EXAMPLES / "j2d5pt.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
     (softened, strips_in_groups(8, 2), {"n": 8, "m": 16}),
     (blurred, strips_in_groups(8, 8), {"n": 8, "m": 16}),
+    (spread, strips_in_groups(8, 4), {"n": 8, "m": 16}),
     (load_program(str(EXAMPLES / "md.py")), rows_in_groups(32, ROOM), {"n": 64, "k": 8}),
     (
         load_program(str(EXAMPLES / "kmeans.py")),

@@ -3,7 +3,7 @@
 A group copies an overlapping tile of the image to local memory, borders included, and each of its work-items has a strip
 of windows of one column: neighbours read neighbouring cells, and windows of a strip overlap, so that a work-item reads
 a cell once for all windows that it is in.  Where the function of a window folds it, column by column, the folds of a strip
-become one, with an accumulator for each window in registers.
+become one, with an accumulator for each window in registers; several folds of a window are one of tuples first.
 
     strips_in_groups    all of it
     by_columns          a fold of a window, and of what is as large, goes column by column of both
@@ -30,13 +30,22 @@ from relift.rewrites.tactics.combinators import (
     tile_stencil_2d,
     topdown,
 )
+from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
 from relift.rewrites.tactics.folds.shared import apart, lifted
 from relift.rewrites.tactics.groups.tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, tiles_in_groups
 from relift.rewrites.tactics.nests.dimensions import one_fold
 from relift.rewrites.tactics.nests.normal_form import fuse_once
 from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.sharing import named_pair
 from relift.semantics.patterns import Map, Reduction, Slide
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    places_of,
+    positions,
+    term_at,
+)
 from relift.semantics.syntax.terms import Get, Term, Var
 
 
@@ -271,12 +280,39 @@ def windows_of_strip(at: Rewriting, place: Position) -> Rewriting:
     folds = outermost_folds(t.f.body)
     if not folds:
         return UNROLLED(at, place)
-    if len(folds) > 1:
-        raise NoMatch("the function of a window has several folds")
     fold = ("f", *folds[0])
-    at = inside(*fold)(first(by_columns(), fuse()))(at, place)
+    at = first(_each(folds, by_columns()), _each(folds, _IN_ORDER))(at, place)
+    if len(folds) > 1:
+        at, fold = _folded_once(at, place)
     written = copy(UNROLLED) if fold == ("f",) else UNROLLED
     return then(apart(fold, strip_folds()), written)(at, place)
+
+
+_IN_ORDER = then(fuse(), attempt(apply("reduce_to_seq")), repeat(apply("reduce_map_fusion")))
+"""A fold that no law lets go by columns, as one whose start is not neutral."""
+
+
+def _each(folds: Sequence[Position], ordered: Tactic) -> Tactic:
+    """All folds of a function in one order, so that they may be one loop."""
+    return then(*(inside("f", *fold)(ordered) for fold in folds))
+
+
+def _folded_once(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
+    """The folds of a window as one of tuples, which has a name; where it is."""
+    body = (*place, "f")
+    while len(folds := _different_folds(term_at(at.term, body))) > 1:
+        one, other, *_ = folds
+        at = then(named_pair(one, other), inside("x")(IN_ONE_LOOP))(at, body)
+        if not isinstance(term_at(at.term, (*body, "x")), Reduction):
+            raise NoMatch("the folds of a window are not of as many elements")
+        at = apply("let_inline")(at, body)
+    below = places_of(term_at(at.term, body), folds[0])[0]
+    return apply("let_inline", "backward", parts={"x": below})(at, body), ("f", "x")
+
+
+def _different_folds(t: Term) -> list[Term]:
+    folds = (term_at(t, below) for below in outermost_folds(t))
+    return list({canonical(fold): fold for fold in folds}.values())
 
 
 def by_columns() -> Tactic:
