@@ -52,8 +52,8 @@ from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStat
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
+    ELSEWHERE,
     FORMS,
-    TABLES_APART,
     UNROLLED,
     Form,
     accepted,
@@ -343,7 +343,7 @@ class Proposals:
     def forms(self, without: Sequence[Tactic] = ()) -> list[Form]:
         """The program in the form of each of `FORMS`, with some of its values stored; first as it is written."""
         prepared = self.prepared()
-        without = (*without, TABLES_APART) if self.device.kind == "gpu" else without
+        without = (*without, *ELSEWHERE[self.device.kind])
         found, seen = list[Form](), set[Term]()
         simple: dict[Term, list[Proposal]] = {}
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):

@@ -7,7 +7,7 @@ vectors       schedules for the vector registers of a CPU
 folds         folds and scans in parts
 iterations    iterations on rows as iterations on tables
 sharing       what is needed more than once is computed once; `looked_up`: what is read at indices that are data
-transpositions  tables that are computed and transposed: columns from columns, and rows from what folds of columns give
+transpositions  tables that are computed and transposed: columns from columns, rows from what folds of columns give, and rows that are scanned by columns
 reuse         where the elements of an array lie in memory, read off its view
 spelled_out   patterns that are others put together stand as those
 """

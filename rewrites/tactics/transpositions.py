@@ -1,6 +1,7 @@
 """Tactics for transpositions of what is computed: they go to what is read, where they cost nothing.
 
     columns            the columns of a table that is computed are computed from those of what it is computed of
+    scans_across       rows that are scanned in order are read, and what comes of them is stored, column by column
     rows_of_columns    a result whose columns are computed from columns is computed row by row, with what folds of its columns give
 
 A row lies together in memory: what is done to each element of it fills vectors, and a column is only folded.
@@ -22,10 +23,10 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.sharing import apart
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduction, Transpose, Zip
+from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Get, Term, free_variables, subterms
-from relift.semantics.syntax.types import holds_array
+from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, subterms
+from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
 def columns() -> Tactic:
@@ -191,3 +192,59 @@ def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
     if not found:
         raise NoMatch("no fold is left")
     return apply("map_fission_with_zip", parts={"g": ("f", *min(found)[1])})(at, place)
+
+
+# ---- rows that work-items go along
+
+
+def scans_across() -> Tactic:
+    """Rows that are scanned in an order that no law changes: their tables are copied column by column, and the result after them.
+
+    Neighbours that go along a row each read one row further each; of what is stored by columns they read neighbouring numbers.
+    Raises `NoMatch` where no rows are scanned so.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import scans_across
+    >>> @rl.program
+    ... def averages(x: rl.f32[4, 8]):
+    ...     return rl.map(lambda r: rl.scan_seq(lambda a, v: 0.5 * a + 0.5 * v, 0.0, r), x)
+    >>> found = derive(averages, scans_across()).result
+    >>> rl.show(found.xs.xss.xs.xss.xs)
+    'transpose(to_global(map(lambda x_: map(lambda x: x, x_), transpose(x))))'
+    """
+
+    def once(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or free_variables(t) or not _scans_in_order(t.f.body):
+            raise NoMatch("no rows are scanned in an order that no law changes")
+        if not (tables := _tables(t.xs)) or not _is_table(t.type):
+            raise NoMatch("what is scanned, or what comes of it, is no table of numbers")
+        for below in tables:
+            at = then(_BY_COLUMNS, inside("xss")(_CELLS_STORED))(at, (*place, "xs", *below))
+        stored = inside("xss")(apply("store_global"))
+        return then(_BY_COLUMNS, stored, _CELLS_COPIED)(at, place)
+
+    return topdown(once)
+
+
+_BY_COLUMNS = apply("transpose_transpose", "backward")
+_CELLS_COPIED = then(apply("insert_copy"), inside("f")(apply("insert_copy")))
+_CELLS_STORED = then(_CELLS_COPIED, apply("store_global"))
+
+
+def _scans_in_order(t: Term) -> bool:
+    """Whether there are scans, none of them with an operator, which may have laws."""
+    scans = [u for u, _ in subterms(t) if isinstance(u, ScanSeq)]
+    return bool(scans) and not any(isinstance(u.f.body, Combine) for u in scans)
+
+
+def _tables(t: Term) -> list[Position]:
+    """Where tables of numbers are that a map goes through."""
+    if isinstance(t, Zip):
+        return [(side, *below) for side in ("xs", "ys") for below in _tables(term_at(t, (side,)))]
+    return [()] if _is_table(t.type) and is_layout(t) else []
+
+
+def _is_table(t: Type) -> bool:
+    return len(dimensions(t)[0]) == 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.egraph.search.outcomes import Proposal
@@ -33,7 +33,7 @@ from relift.rewrites.tactics.sharing import (
     unrolled,
 )
 from relift.rewrites.tactics.spelled_out import raised
-from relift.rewrites.tactics.transpositions import columns, rows_of_columns
+from relift.rewrites.tactics.transpositions import columns, rows_of_columns, scans_across
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import MakeTuple, Term
@@ -42,8 +42,12 @@ from relift.semantics.syntax.types import Array, Type
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
 
-TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
-"""Each of several folds of a cell has a table of its own: blocks in vector registers are for one, a GPU's work-items keep tuples."""
+_TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
+"""Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
+_SCANS_ACROSS: Tactic = scans_across()
+
+ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {"gpu": (_TABLES_APART,), "cpu": (_SCANS_ACROSS,)}
+"""Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
@@ -54,7 +58,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
     (then(maps_together(), edges_apart()), 0),
-    (TABLES_APART, 0),
+    (_TABLES_APART, 0),
+    (_SCANS_ACROSS, 0),
     (in_one_pass(), 0),
     (folds_of_running_results(), 0),
     (UNROLLED, 0),

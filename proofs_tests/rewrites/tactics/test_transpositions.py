@@ -18,7 +18,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable
-from relift.rewrites.tactics.transpositions import rows_of_columns
+from relift.rewrites.tactics.transpositions import rows_of_columns, scans_across
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Transpose
 from relift.semantics.syntax.terms import subterms
@@ -155,3 +155,32 @@ def test_a_blur_of_columns_reads_no_column() -> None:
     sizes = {"n": 2048, "m": 2048}
     found = optimize(blurred, sizes, CPU)
     assert found.candidates[0].cost.seconds < 4 * least_seconds(found.source, CPU)
+
+
+@rl.program
+def filtered(x: rl.f32[n, m], w: rl.f32[n]):
+    """The state of a row is a pair, and starts from a number of its own."""
+    step = lambda s, v: (v + 0.5 * s[0] - 0.2 * s[1], s[0])
+    return rl.map(
+        lambda p: rl.map(lambda s: s[0], rl.scan_seq(step, (p[1], 0.0), p[0])), rl.zip(x, w)
+    )
+
+
+def test_rows_that_work_items_of_a_gpu_go_along_are_copied_by_columns() -> None:
+    """The array beside the table is read as it is; with an operator, which may have laws, a group scans a row."""
+    sizes = {"n": 4, "m": 6}
+    found = derive(filtered, scans_across(), sizes)
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    at_sizes = filtered.at(sizes)
+    inputs = random_inputs(at_sizes, 0)
+    across = Program("across", at_sizes.parameters, found.result)
+    np.testing.assert_allclose(across(*inputs), at_sizes(*inputs), rtol=1e-6)
+    assert [step.rule for step in found.steps].count("store_global") == 2
+
+    @rl.program
+    def sums(x: rl.f32[n, m]):
+        return rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), x)
+
+    with pytest.raises(NoMatch):
+        derive(sums, scans_across(), sizes)
