@@ -432,14 +432,7 @@ set (S := @eq BinNums.Z).
 assert (L : forall a b, S a b -> forall c d, S c d -> (a <? c)%Z = (b <? d)%Z) by (unfold S; intros; subst; auto).
 {_PLACES}"""
 
-_FROM_ONE_START = (
-    """
-intros A R k m op op' z z' xs xs' P M As Co Id F Z X.
-opened.
-reduced.
-"""
-    + _ORDER
-    + """
+_FROM_ONE_START = """
 assert (Z1 : R z z) by exact (left _ _ Z).
 assert (folded : forall l y a, R a a -> proper R l y -> R (fold op a l y) (fold op a l y))
   by (intros l y a Q Y; apply fold_related; [exact Q | intros i b c I E; apply Op; [exact E | apply Y; exact I]]).
@@ -468,13 +461,45 @@ assert (chunks : forall l c y, proper R (c * l) y ->
   apply (trans _ (op (fold op z (c * l) y) (fold op z l (fun j => y (c * l + j))))).
   - apply from; [apply folded; assumption | apply again; exact Yc | exact Yl].
   - apply Op; [apply step; exact Yc | apply folded; assumption]. }
+"""
+"""Of an idempotent operator that commutes: chunks may each begin with the start, which is combined with itself."""
+
+_IN_CHUNKS = (
+    """
+intros A R k m op op' z z' xs xs' P M As Co Id F Z X.
+opened.
+reduced.
+"""
+    + _ORDER
+    + _FROM_ONE_START
+    + """
 assert (Xs : proper R (k * m) xs) by (intros i I; exact (left _ _ (X i I))).
 """
 )
-"""Of an idempotent operator that commutes: chunks may each begin with the start, which is combined with itself."""
+
+REDUCE_CONCAT_IDEMPOTENT = (
+    """
+intros A R m n op op' z z' xs xs' ys ys' P As Co Id F Z X1 X2.
+opened.
+"""
+    + _ORDER
+    + _FROM_ONE_START
+    + """
+assert (Xs : proper R n xs) by (intros i I; exact (left _ _ (X1 i I))).
+assert (Ys : proper R m ys) by (intros i I; exact (left _ _ (X2 i I))).
+rewrite (Nat.add_comm m n), fold_append.
+apply (trans _ (op (fold op z n xs) (fold op z m ys))).
+- apply (trans _ (fold op (fold op z n xs) m ys)).
+  + apply fold_related; [apply fold_related; [exact Z1 |] |]; intros i b c I E; apply Op; try exact E.
+    * destruct (Nat.ltb_spec i n); [apply Xs; exact I | lia].
+    * destruct (Nat.ltb_spec (n + i) n); [lia |]. replace (n + i - n) with i by lia. apply Ys; exact I.
+  + apply from; [apply folded; [exact Z1 | exact Xs] | apply again; exact Xs | exact Ys].
+- apply F; apply fold_related; try exact Z; intros i b c I E; apply F; try exact E; [apply X1 | apply X2]; exact I.
+"""
+)
 
 REDUCE_CHUNKS_IDEMPOTENT = (
-    _FROM_ONE_START
+    _IN_CHUNKS
     + """apply (trans _ _ _ (chunks m k xs Xs)).
 apply fold_related; [exact Z | intros i b c I E; apply F; [exact E |]].
 apply fold_related; [exact Z | intros j d e J G; apply F; [exact G | apply X; nia]].
@@ -482,7 +507,7 @@ apply fold_related; [exact Z | intros j d e J G; apply F; [exact G | apply X; ni
 )
 
 REDUCE_STRIDED_IDEMPOTENT = (
-    _FROM_ONE_START
+    _IN_CHUNKS
     + """set (p := fun t => t / k + m * (t mod k)).
 assert (below : forall t, t < m * k -> p t < m * k) by (intros t T; apply stride_below with (c := k); lia).
 apply (trans _ (fold op z (m * k) (fun t => xs (p t)))).

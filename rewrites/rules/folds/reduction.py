@@ -30,6 +30,8 @@ from relift.rewrites.proof_scripts import (
     PARTIAL_REDUCE_REORDER,
     REDUCE_ITERATE,
     REDUCE_SEQ_CHUNKS_DEFINED,
+    REDUCE_CONCAT_IDEMPOTENT,
+    REDUCE_CONCAT_IDEMPOTENT,
     REDUCE_TWICE,
 )
 from relift.rewrites.rule import rule
@@ -130,6 +132,16 @@ def reduce_seq_concat(f: Fun[B, A, B], z: B, xs: A[n], ys: A[m]):
 @rule(where=MONOID, source="Bird, theory of lists, homomorphism; TensorRight, reduce rule 2")
 def reduce_concat(op: Op[A], z: A, xs: A[n], ys: A[m]):
     """Two arrays are reduced each, and their results combined."""
+    return reduce(op, z, concat(xs, ys)), op(reduce(op, z, xs), reduce(op, z, ys))
+
+
+@rule(
+    where=[*COMMUTATIVE_SEMIGROUP, idempotent("op")],
+    source="Bird, theory of lists, idempotent reductions",
+    proof=REDUCE_CONCAT_IDEMPOTENT,
+)
+def reduce_concat_idempotent(op: Op[A], z: A, xs: A[n], ys: A[m]):
+    """Both may begin with the start, which counts once."""
     return reduce(op, z, concat(xs, ys)), op(reduce(op, z, xs), reduce(op, z, ys))
 
 

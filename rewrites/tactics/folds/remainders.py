@@ -1,6 +1,6 @@
 """Sizes that do not divide: a main part whose length blocks divide, and a rest of fewer elements.
 
-A fold of an operator with a neutral element is the fold of its main part combined with that of the rest; a map is its
+A fold of an operator with a neutral element, or of one that counts an element once, is the fold of its main part combined with that of the rest; a map is its
 main part and the rest one after the other.  What is computed of each element is computed in its part, so that the main
 part has the form that tilings and vectors are made for.
 """
@@ -35,7 +35,7 @@ def fold_with_rest(block: int) -> Tactic:
     >>> found.steps[0].rule, found.steps[0].substitution.sizes["m"].constant
     ('concat_take_drop', 96)
     """
-    apart = then(inside("xs")(_split(block)), apply("reduce_concat"))
+    apart = then(inside("xs")(_split(block)), _PARTS_FOLDED)
     each = topdown(_where(Reduce, apart))
     return then(each, repeat(each), _pushed())
 
@@ -49,7 +49,11 @@ def map_with_rest(block: int) -> Tactic:
 def fold_here_with_rest(main: int) -> Tactic:
     """A fold as that of its first `main` elements combined with that of the others, each of the part of what is computed."""
     split = inside("xs")(apply("concat_take_drop", "backward", m=main))
-    return then(split, apply("reduce_concat"), _pushed())
+    return then(split, _PARTS_FOLDED, _pushed())
+
+
+_PARTS_FOLDED = first(apply("reduce_concat"), apply("reduce_concat_idempotent"))
+"""Each part from the start: it is neutral, or counts once."""
 
 
 def fold_followed_by_rest(block: int, tactic: Tactic) -> Tactic:
