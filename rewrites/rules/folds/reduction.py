@@ -28,10 +28,9 @@ from relift.rewrites.notation import (
 )
 from relift.rewrites.proof_scripts import (
     PARTIAL_REDUCE_REORDER,
+    REDUCE_CONCAT_IDEMPOTENT,
     REDUCE_ITERATE,
     REDUCE_SEQ_CHUNKS_DEFINED,
-    REDUCE_CONCAT_IDEMPOTENT,
-    REDUCE_CONCAT_IDEMPOTENT,
     REDUCE_TWICE,
 )
 from relift.rewrites.rule import rule

@@ -92,10 +92,19 @@ def _by_one(level: Tactic, data: Position) -> Tactic:
 
 _BY_ONE = then(_by_one(_WORK_ITEMS, ("xs",)), inside("xss")(apply("store_local")))
 """A scan by one work-item of a group."""
-_BY_ONE_OF_ALL = then(
-    _by_one(_WORK_ITEMS, ("xs",)), _by_one(apply("map_to_wrg", d=0), ("xss", "xs", "x"))
-)
+_ONE_GROUP = apply("map_to_wrg", d=0)
+_BY_ONE_OF_ALL = then(_by_one(_WORK_ITEMS, ("xs",)), _by_one(_ONE_GROUP, ("xss", "xs", "x")))
 """A scan by one work-item of one group."""
+
+
+def _by_one_group(items: int, local_bytes: int) -> Tactic:
+    """A scan by one group of so many work-items, combined with what it starts from as its results are written."""
+    scanned = inside("xss", "f")(then(apply("scan_start", "backward"), _mapped(items, local_bytes)))
+    return then(_by_one(_ONE_GROUP, ("xs",)), scanned)
+
+
+_FEW = 32, 8
+"""Work-items of a group that scans what is left, where that is too little for more."""
 
 
 def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
@@ -114,15 +123,16 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
     [512, 16]
     """
     in_chunks = _in_chunks(items, each, local_bytes)
+    rest = first(*(_by_one_group(few, local_bytes) for few in (items, *_FEW)), _BY_ONE_OF_ALL)
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         if free_variables(term_at(at.term, place)):
             raise NoMatch("no scan outside all functions")
         length = length_at(at, place)
-        if (rest := length % (items * each)) and rest < length:
-            at = scan_here_with_rest(items * each, length - rest)(at, place)
+        if (left := length % (items * each)) and left < length:
+            at = scan_here_with_rest(items * each, length - left)(at, place)
             at = what_chunks_come_to(at, (*place, "ys", "init", "xs"))
-            at = inside("ys")(_BY_ONE_OF_ALL)(at, place)
+            at = inside("ys")(rest)(at, place)
             place = (*place, "xs")
         at = in_chunks(at, place)
         at = what_chunks_come_to(at, (*place, *_STARTS))
@@ -175,15 +185,20 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
 
 def _row_scanned(items: int, local_bytes: int) -> Tactic:
     """A scan by a group, whose work-items have chunks of one length: where these are no row, of a longer one."""
+    return then(apply("insert_copy"), _mapped(items, local_bytes))
+
+
+def _mapped(items: int, local_bytes: int) -> Tactic:
+    """A map of such a scan, which is computed as the results are written."""
     scanned = scanned_in_group(items, local_bytes)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        more = -length_at(at, place) % items
+        more = -length_at(at, (*place, "xs")) % items
         if not more:
-            return then(scanned, apply("insert_copy"), _written(items))(at, place)
+            return then(inside("xs")(scanned), _written(items))(at, place)
         under_a_name = apply("let_inline", "backward", parts={"x": ("xs", "xs")})
         written = then(inside("f")(shared_out(items)), inside("x")(scanned))
-        return then(_longer(more), apply("insert_copy"), under_a_name, written)(at, place)
+        return then(inside("xs")(_longer(more)), under_a_name, written)(at, place)
 
     return tactic
 
