@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -97,3 +98,13 @@ def test_groups_scan_in_local_memory(
     x = np.random.default_rng(0).integers(1, 3, shape).astype(np.int32)
     wanted = np.cumsum(x) if program is sums else np.cumprod(x, axis=1, dtype=np.int32)
     np.testing.assert_array_equal(compiled(x), wanted.astype(np.int32))
+
+
+def test_what_is_left_of_a_scan_is_scanned_by_a_group() -> None:
+    """No work-item goes through all of it."""
+    found = derive(sums, scans_in_groups(8, 16, ROOM), {"n": 4 * 128 + 101})
+    compiled = compile_program(replace(sums.at({"n": 4 * 128 + 101}), body=found.result))
+    turns = [int(n) for n in re.findall(r"for \(int \w+ = 0; \w+ < (\d+)", compiled.source)]
+    assert max(turns) == 32, "of what the chunks come to"
+    x = np.random.default_rng(0).integers(-9, 9, 4 * 128 + 101).astype(np.int32)
+    np.testing.assert_array_equal(compiled(x), np.cumsum(x, dtype=np.int32))

@@ -40,7 +40,7 @@ from relift.rewrites.tactics.folds.starts import scans_from_neutral
 from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
 from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
 from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.groups.stencil_strips import (
@@ -357,7 +357,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/gemv.py")
     >>> len(list(folded_rows(product, GPU))), len(list(folded_rows(product, CPU)))
-    (8, 1)
+    (10, 1)
     """
     for depth in range(1, min(depth_of(program.body), 3) + 1):
         if device.kind == "cpu":
@@ -365,8 +365,14 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
         else:
             for members in ROW_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
+            for rows, members in _ROWS_TOGETHER:
+                yield rows_together(depth, rows, members)
             for members in KEPT_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes, kept=True)
+
+
+_ROWS_TOGETHER = ((8, 32), (16, 16))
+"""Rows of a group, and its work-items for each: short rows are read faster than a GPU begins groups."""
 
 
 def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -40,8 +40,9 @@ _SIDES = range(16, 161)
 _DEPTHS = range(8, 41)
 _PADDED = tuple(range(16, 161, 16))
 """Sides of tiles for a nest that they need not divide: some of its rows or columns are then computed in vain."""
+_WHOLE = 16
 _RESTS = tuple(range(8, 41, 8))
-"""Depths that leave a rest of the folds, where none divides them."""
+"""Depths that leave a rest of the folds, where this one would: those that divide 8200, 8 or 20 and 40, suit no large tiles."""
 _BLOCKS = (2, 1)
 _WARP = 32
 """Work-items that a unit of a GPU runs together."""
@@ -68,8 +69,8 @@ _INDICES = 32
 """Registers of a work-item beside those that it computes with, as drivers make them."""
 _RESIDENT = 2048
 """Work-items that a unit holds at most."""
-_PARTS = (2, 4, 8, 16, 32, 64, 128, 256)
-"""Of how many parts folds are made that several groups have."""
+_PARTS = range(2, 257)
+"""Of how many parts folds are made that several groups have: of those that divide them."""
 _LEAST_PART = 128
 """Steps of a part at least: its results are written and read once more."""
 _FEW = 64
@@ -165,7 +166,7 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     sizes = itertools.product(
         sorted({*_divisors(nest.rows, _SIDES, width), *_PADDED}),
         sorted({*_divisors(nest.columns, _SIDES, width), *_PADDED}),
-        _divisors(nest.steps, _DEPTHS, width) or [d for d in _RESTS if d <= nest.steps],
+        _depths(nest.steps, width),
         _BLOCKS,
         _BLOCKS,
     )
@@ -173,6 +174,12 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     tried = (kind(*each, ahead=ahead) for each in sizes for ahead in (False, True))
     found = [tiles for tiles in tried if tiles.fits(device, nest.scalar_bytes)]
     return sorted(found, key=lambda tiles: (price(nest, tiles, device), -tiles.depth))
+
+
+def _depths(steps: int, width: int) -> list[int]:
+    """How many steps of the folds a turn has."""
+    rests = {d for d in _RESTS if d <= steps} if steps % _WHOLE else ()
+    return sorted({*_divisors(steps, _DEPTHS, width), *rests})
 
 
 def _divisors(length: int, among: range, width: int) -> list[int]:
@@ -203,7 +210,8 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     waited = _WAITED_AHEAD if tiles.ahead else _WAITED
     overhead = (computed + read_again) * waited + _TURN / tiles.depth
     longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
-    cycles = shares * nest.steps * (step + overhead) * longer / busy
+    steps = -(-nest.steps // tiles.depth) * tiles.depth  # what is left over takes a whole turn
+    cycles = shares * steps * (step + overhead) * longer / busy
     padded = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
     if (
         padded and nest.batches == 1 and not written_beyond(nest.columns)

@@ -25,7 +25,7 @@ from relift.rewrites.tactics.combinators import Tactic, derive, topdown
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
-from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -118,6 +118,8 @@ WAYS = [
     (smallest_in_columns, partial_results(2), TABLE, TABLE.argmin(0)),
     (smallest_in_columns, ROWS, TABLE, TABLE.argmin(0)),
     (farthest_whole, ROWS, TABLE, (TABLE * TABLE).argmax(1)),
+    (largest, ROWS, TABLE[:, :7], TABLE[:, :7].argmax(1)),
+    (largest, rows_together(1, 3, 2), TABLE[:, :7], TABLE[:, :7].argmax(1)),
     (of_all, topdown(numbers_by_groups(2, 4, 4, 48 * 1024, alone=8)), TABLE.ravel(), TABLE.ravel().argmax()),
 ]  # fmt: skip
 
@@ -155,7 +157,7 @@ def test_the_last_of_equal_ones_is_another_thing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "sizes"), [(largest, {"n": 4096, "m": 4096}), (of_all, {"n": 1 << 24})]
+    ("program", "sizes"), [(largest, {"n": 333, "m": 100_001}), (of_all, {"n": 1 << 24})]
 )
 def test_a_gpu_shares_the_loop_out(program: Program, sizes: dict[str, int]) -> None:
     """It takes a small part of what a work-item takes by itself, or one for each row."""

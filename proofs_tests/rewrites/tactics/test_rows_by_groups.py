@@ -17,14 +17,14 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.device import GPU
-from relift.egraph.cost.model import least_seconds
+from relift.egraph.cost.model import estimate, least_seconds
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.batches import rows_of_batches
-from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Let
 from relift.semantics.syntax.terms import subterms
@@ -132,6 +132,33 @@ def test_a_group_has_a_row(
     assert_safe(compiled)
     a = np.random.default_rng(0).random((2, 3, length), dtype=np.float32)
     np.testing.assert_allclose(compiled(a), wanted(a.astype(np.float64)), rtol=1e-5)
+
+
+@rl.program
+def scaled_norms(a: rl.f32[b, n, m]):
+    """A fold to a number, and what is done with it."""
+    norm = lambda row: rl.sqrt(rl.reduce(rl.add, 0.0, rl.map(lambda x: x * x, row)))
+    return rl.map(lambda rows: rl.map(lambda row: 2.0 * norm(row), rows), a)
+
+
+def test_a_group_has_several_short_rows() -> None:
+    """Those that are left, too; a GPU begins few groups then, which takes it longer than to read short rows."""
+    sizes = {"b": 2, "n": 7, "m": 10}
+    found = derive(scaled_norms, rows_together(2, 3, 4), sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    compiled = compile_program(replace(scaled_norms.at(sizes), body=found.result))
+    assert_safe(compiled)
+    (kernel,) = compiled.launch["kernels"]
+    assert (kernel["global"], kernel["local"]) == ([8, 6], [4, 3])
+    a = np.random.default_rng(0).random((2, 7, 10), dtype=np.float32)
+    np.testing.assert_allclose(compiled(a), 2 * np.linalg.norm(a, axis=-1), rtol=1e-5)
+
+    def on_a_gpu(tactic: Tactic) -> float:
+        many = {"b": 8, "n": 21_312, "m": 257}
+        body = derive(scaled_norms, tactic, many).result
+        return estimate(replace(scaled_norms.at(many), body=body), GPU).seconds
+
+    assert on_a_gpu(rows_by_groups(2, 32, 4, ROOM)) > 2 * on_a_gpu(rows_together(2, 8, 32))
 
 
 def assert_safe(compiled: Compiled) -> None:

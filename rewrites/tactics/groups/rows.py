@@ -109,6 +109,69 @@ def rows_by_groups(
     return tactic
 
 
+def rows_together(depth: int, rows: int, members: int) -> Tactic:
+    """A map over rows that folds each to a number, by groups of `members` work-items for each of so many rows, side by side.
+
+    The rows that are left are of one group. A GPU begins a group in little more than a cycle: where rows are short, that takes longer than
+    to read them.  Raises `NoMatch` where a row is folded more than once, or its fold starts from no neutral element.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.rows import rows_together
+    >>> @rl.program
+    ... def sums(a: rl.f32[128, 96]):
+    ...     return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
+    >>> steps = derive(sums, rows_together(1, 8, 32)).steps
+    >>> [step.rule for step in steps if step.rule.startswith("map")]
+    ['map_fission_with_zip', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+        outer = row[:-1]
+        if not depth or holds_array(term_at(at.term, row).type):
+            raise NoMatch("no map over rows is here that gives a number of each")
+        found = _shared_in(term_at(at.term, row), 0)
+        if found is None or length_of(term_at(at.term, (*row, *found, "xs"))) < members:
+            raise NoMatch(f"{members} work-items share no fold of a row")
+        length = length_of(term_at(at.term, (*outer, "xs")))
+        if length < rows:
+            raise NoMatch(f"there are no {rows} rows")
+        if left := length % rows:
+            at = map_here_with_rest(length - left)(at, outer)
+            at = _together(left, members, found)(at, (*outer, "ys"))
+            at = _together(rows, members, found)(at, (*outer, "xs"))
+        else:
+            at = _together(rows, members, found)(at, outer)
+        for d in range(1, depth):
+            at = apply("map_to_wrg", d=d)(at, outer[:-d])
+        return at
+
+    return tactic
+
+
+def _together(rows: int, members: int, fold: Position) -> Tactic:
+    """A map over rows in chunks of so many, each of a group; where in the function of a row its fold stands is given."""
+    partial = then(inside("f")(_WORK_ITEMS), apply("map_to_lcl", d=1), apply("store_local"))
+
+    def chunk(at: Rewriting, place: Position) -> Rewriting:
+        here = (*place, "f", *fold)
+        length = length_of(term_at(at.term, (*here, "xs")))
+        below = fold
+        if left := length % members:
+            at = fold_here_with_rest(length - left)(at, here)
+            below = (*fold, "left")
+        at = shared(members)(at, (*place, "f", *below))
+        at = apply("map_fission_with_zip", parts={"g": ("f", *below, "xs")})(at, place)
+        at = inside("xs", "ys")(then(inside("f")(IN_ORDER), partial))(at, place)
+        return then(inside("f")(IN_ORDER), apply("map_to_lcl", d=1))(at, place)
+
+    return then(
+        apply("split_join", m=rows),
+        inside("xss")(then(inside("f")(chunk), apply("map_to_wrg", d=0))),
+    )
+
+
 def row_in_maps(at: Rewriting, place: Position, depth: int) -> tuple[Rewriting, Position]:
     """Maps fused with those that they go through, and where the function of a row stands, in so many maps."""
     at = FUSED(at, place)
