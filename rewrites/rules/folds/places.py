@@ -20,6 +20,8 @@ from relift.rewrites.proof_scripts import (
     BEST_OF_PLACES_WHOLE,
     COUNTED,
     COUNTED_PAIR,
+)
+from relift.rewrites.proofs_of_idempotence import (
     REDUCE_CHUNKS_IDEMPOTENT,
     REDUCE_STRIDED_IDEMPOTENT,
 )

@@ -28,11 +28,10 @@ from relift.rewrites.notation import (
 )
 from relift.rewrites.proof_scripts import (
     PARTIAL_REDUCE_REORDER,
-    REDUCE_CONCAT_IDEMPOTENT,
     REDUCE_ITERATE,
     REDUCE_SEQ_CHUNKS_DEFINED,
-    REDUCE_TWICE,
 )
+from relift.rewrites.proofs_of_idempotence import REDUCE_CONCAT_IDEMPOTENT, REDUCE_TWICE
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse
 from relift.semantics.language.vocabulary import (

@@ -132,8 +132,9 @@ def rows_together(depth: int, rows: int, members: int) -> Tactic:
         if not depth or holds_array(term_at(at.term, row).type):
             raise NoMatch("no map over rows is here that gives a number of each")
         found = _shared_in(term_at(at.term, row), 0)
-        if found is None or length_of(term_at(at.term, (*row, *found, "xs"))) < members:
-            raise NoMatch(f"{members} work-items share no fold of a row")
+        folded = 0 if found is None else length_of(term_at(at.term, (*row, *found, "xs")))
+        if found is None or not members <= folded <= MOST_TURNS * members:
+            raise NoMatch(f"{members} work-items share no fold of a row, or a long one")
         length = length_of(term_at(at.term, (*outer, "xs")))
         if length < rows:
             raise NoMatch(f"there are no {rows} rows")
