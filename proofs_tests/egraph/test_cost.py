@@ -134,7 +134,7 @@ def test_levels_of_a_tree_add_up(device: DeviceDescription) -> None:
         return lambda x: rl.map_wrg(0)(group, x)
 
     ten, eleven, twelve = (
-        cost(device, levels(count), x=f32[1 << 12, 64]).compute for count in (10, 11, 12)
+        cost(device, levels(count), x=f32[1 << 12, 1024]).compute for count in (10, 11, 12)
     )
     assert eleven - ten == pytest.approx(twelve - eleven)
     assert ten < eleven < 1.2 * ten
@@ -156,7 +156,7 @@ def test_what_is_iterated_is_paid_for_each_time(device: DeviceDescription) -> No
         return lambda x: rl.map_wrg(0)(group, x)
 
     ten, twelve, fourteen = (
-        cost(device, iterated(count), x=f32[1 << 12, 64]).compute for count in (10, 12, 14)
+        cost(device, iterated(count), x=f32[1 << 12, 1024]).compute for count in (10, 12, 14)
     )
     assert ten < twelve
     assert twelve - ten == pytest.approx(fourteen - twelve)

@@ -157,7 +157,7 @@ def test_the_last_of_equal_ones_is_another_thing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "sizes"), [(largest, {"n": 333, "m": 100_001}), (of_all, {"n": 1 << 24})]
+    ("program", "sizes"), [(largest, {"n": 4096, "m": 4097}), (of_all, {"n": 1 << 24})]
 )
 def test_a_gpu_shares_the_loop_out(program: Program, sizes: dict[str, int]) -> None:
     """It takes a small part of what a work-item takes by itself, or one for each row."""
