@@ -29,7 +29,7 @@ from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
 from relift.rewrites.tactics.groups.rows import shared_out
 from relift.rewrites.tactics.nests.padding import copied_out, lengthened
 from relift.semantics.patterns import Map, ScanSeq
-from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import free_variables
 from relift.semantics.syntax.types import cells
 
@@ -123,7 +123,8 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
     [512, 16]
     """
     in_chunks = _in_chunks(items, each, local_bytes)
-    rest = first(*(_by_one_group(few, local_bytes) for few in (items, *_FEW)), _BY_ONE_OF_ALL)
+    by_one_group = [_by_one_group(few, local_bytes) for few in (items, *_FEW)]
+    rest = first(*by_one_group, _BY_ONE_OF_ALL)
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         if free_variables(term_at(at.term, place)):
@@ -131,8 +132,10 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
         length = length_at(at, place)
         if (left := length % (items * each)) and left < length:
             at = scan_here_with_rest(items * each, length - left)(at, place)
-            at = what_chunks_come_to(at, (*place, "ys", "init", "xs"))
+            come_to = term_at(at.term, (*place, "ys", "init", "xs"))
             at = inside("ys")(rest)(at, place)
+            for below in places_of(term_at(at.term, (*place, "ys")), come_to):
+                at = what_chunks_come_to(at, (*place, "ys", *below))
             place = (*place, "xs")
         at = in_chunks(at, place)
         at = what_chunks_come_to(at, (*place, *_STARTS))
@@ -140,7 +143,7 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
 
     def what_chunks_come_to(at: Rewriting, place: Position) -> Rewriting:
         at = inside("xs")(then(_REDUCED, apply("store_global")))(at, place)
-        return then(attempt(one), apply("store_global"))(at, place)
+        return then(attempt(first(one, *by_one_group)), apply("store_global"))(at, place)
 
     return topdown(one)
 
