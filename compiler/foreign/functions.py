@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
 from typing import Any
 
 from relift.compiler.foreign.atomics import is_atomic
 from relift.compiler.foreign.attempts import given_back
 from relift.compiler.foreign.expressions import ROW, refused
 from relift.compiler.foreign.groups.sub_groups import is_of_sub_group, numbered
+from relift.compiler.foreign.longhand.floats import dot_of, loaded_halves
+from relift.compiler.foreign.longhand.whole_numbers import (
+    joined,
+    of_lanes,
+    parts_of,
+    saturated,
+    without_wrapping,
+)
 from relift.compiler.text.c_types import (
     FLOATS,
     INT,
@@ -56,9 +63,6 @@ COPIES = {"async_work_group_copy": 4, "async_work_group_strided_copy": 5}
 
 SHORT = {INT: (-(2**23), 2**23 - 1), CType("uint"): (0, 2**24 - 1)}
 """The numbers of 24 bits."""
-
-LARGEST_IN_FLOATS = 2**24
-"""Up to here every whole number is a float."""
 
 _RELATIONS = {
     "isless": "<", "islessequal": "<=", "isgreater": ">", "isgreaterequal": ">=", "isequal": "==", "isnotequal": "!=",
@@ -205,7 +209,7 @@ class Loosely(Expressions):
                 return Binary("+", Binary("*", a, b), c)
             case "dot", (a, b) if self.contracted:
                 self.notes.append("dot is taken for a sum of products, in order")
-                return _dot(self.value(a).type.width, a, b)
+                return dot_of(self.value(a).type.width, a, b)
             case "mix", (a, b, by) if self.contracted:
                 self.notes.append("mix is taken for a + (b - a) * c")
                 return Binary("+", a, Binary("*", Binary("-", b, a), by))
@@ -218,18 +222,28 @@ class Loosely(Expressions):
             case "bitselect", (a, b, c) if self.value(c).type.scalar not in FLOATS:
                 kept = Binary("&", a, Prefix("~", c))
                 return Binary("|", kept, Binary("&", b, c))
+            case (("add_sat" | "sub_sat" | "mad_sat"), (a, *_)) if len(arguments) == 2 + (
+                function[0] == "m"
+            ):
+                return without_wrapping(function, self.value(a).type, arguments)
+            case "upsample", (high, low):
+                return joined(self.value(high).type, high, low)
             case "step", (edge, x):
                 return Conditional(Binary("<", x, edge), Real("0.0f"), Real("1.0f"))
             case "isnan", (x,):
                 return Binary("!=", x, x)
             case (("any" | "all"), (x,)):
-                return _of_lanes(self.value(x).type, x, "||" if function == "any" else "&&")
+                return of_lanes(self.value(x).type, x, "||" if function == "any" else "&&")
             case _, (x,) if m := _SATURATED.fullmatch(function):
-                return _saturated(self.value(x).type.scalar, m[1], m[2] or "", x)
+                return saturated(self.value(x).type.scalar, m[1], m[2] or "", x)
+            case _, (_, p) if (halves := loaded_halves(function, arguments)) is not None:
+                if self.pointer(p)[2].scalar != "half":
+                    raise NotUnderstood(f"{function} of other cells than half")
+                return halves
             case _, (x,) if m := _TOWARDS_ZERO.fullmatch(function):
                 return Invocation(m[1], (x,))
             case _, (x,) if m := _PARTS_OF.fullmatch(function):
-                return _parts(self.value(x).type, CType(m[1], int(m[2] or 1)), x)
+                return parts_of(self.value(x).type, CType(m[1], int(m[2] or 1)), x)
             case _, (a, b) if function in _RELATIONS:
                 return Binary(_RELATIONS[function], a, b)
             case (("native_divide" | "half_divide"), (a, b)) if self.contracted:
@@ -377,64 +391,6 @@ def _shuffled(w: Writer, mask: Code, of: list[Code]) -> Code:
 
     given = ", ".join(v.text for v in (mask, *of))
     return Code(f"{w.bound(found)}({given})", replace(of[0].type, width=mask.type.width))
-
-
-def _dot(width: int, a: Expression, b: Expression) -> Expression:
-    """The sum of the products of lanes, in order."""
-    total: Expression = Binary("*", a, b)
-    if width > 1:
-        total = Binary("*", Member(a, "x"), Member(b, "x"))
-    for lane in "yzw"[: width - 1]:
-        total = Binary("+", total, Binary("*", Member(a, lane), Member(b, lane)))
-    return total
-
-
-def _of_lanes(t: CType, x: Expression, operator: str) -> Expression | None:
-    """Whether any lane, or every one, has its highest bit."""
-    if t.scalar in FLOATS or t.scalar in UNSIGNED:
-        return None
-    if t.width == 1:
-        return Binary("<", x, Whole(0))
-    negative = [Binary("<", Member(x, f"s{k:x}"), Whole(0)) for k in range(t.width)]
-    return reduce(partial(Binary, operator), negative)
-
-
-def _saturated(of: str, scalar: str, width: str, x: Expression) -> Expression | None:
-    """A number as a whole one of a type, the nearest that it has; of what is not a number 0."""
-    if of in FLOATS:
-        low, high = RANGES[scalar]
-        if high > LARGEST_IN_FLOATS:
-            return None
-        if low:  # else the nearest of what is not a number is 0 as it is
-            x = Conditional(Binary("==", x, x), x, Real("0.0f"))
-        at_least = Invocation("fmax", (x, Real(f"{low}.0f")))
-        x = Invocation("fmin", (at_least, Real(f"{high}.0f")))
-        return Invocation(f"convert_{scalar}{width}", (x,))
-    (low, high), (least, most) = RANGES[scalar], RANGES[of]
-    if low > least or high < most:
-        ends = (Whole(max(low, least)), Whole(min(high, most)))
-        x = Invocation("clamp", (x, *ends))
-    return Invocation(f"convert_{scalar}{width}", (x,))
-
-
-def _parts(of: CType, t: CType, x: Expression) -> Expression | None:
-    """The bits of a whole number as several shorter ones, the lowest first, or the other way round."""
-    if of.scalar in FLOATS or (of.width == 1) == (t.width == 1):
-        return None
-    if size_of(of) * of.width != size_of(t) * t.width:
-        return None
-    short, whole = (t, of) if t.width > 1 else (of, t)
-    bits, word = 8 * size_of(short), "ulong" if size_of(whole) == 8 else "uint"
-    if t.width > 1:
-        places = [Binary(">>", Cast(CType(word), (x,)), Whole(bits * k)) for k in range(t.width)]
-        low = [Cast(CType(t.scalar), (Binary("&", p, Whole(2**bits - 1)),)) for p in places]
-        return Cast(t, tuple(low))
-    unsigned = CType("u" + short.scalar.removeprefix("u"))
-    lanes = [Cast(unsigned, (Member(x, f"s{k:x}"),)) for k in range(of.width)]
-    moved = [
-        Binary("<<", Cast(CType(word), (lane,)), Whole(bits * k)) for k, lane in enumerate(lanes)
-    ]
-    return Cast(t, (reduce(partial(Binary, "|"), moved),))
 
 
 def _linear(which: str) -> Expression:

@@ -145,7 +145,7 @@ def _stored(b: Buffer) -> np.dtype[Any]:
 
 
 def _compared(device: str, found: Sequence[Any], wanted: Sequence[Any]) -> OnDevice:
-    """What differs by more than rounding, and the cell in which it does most."""
+    """What differs, floats by more than rounding, and the cell in which it does most."""
     apart, worst = 0, (0.0, 0, 0, None, None)
     for k, (have, want) in enumerate(zip(found, wanted, strict=True)):
         with np.errstate(all="ignore"):  # a wrong kernel gives any bits, signalling NaN among them
@@ -153,6 +153,8 @@ def _compared(device: str, found: Sequence[Any], wanted: Sequence[Any]) -> OnDev
             scale = np.maximum(1.0, np.maximum(np.abs(x), np.abs(y)))
             off = np.where(np.isnan(x) & np.isnan(y), 0.0, np.abs(x - y) / scale)
         off = np.where(np.isnan(off), np.inf, off)
+        if np.asarray(want).dtype.kind != "f":
+            off = np.where(np.asarray(have) == np.asarray(want), 0.0, np.maximum(off, 2 * CLOSE))
         apart += int(np.sum(off > CLOSE))
         at = int(np.argmax(off)) if len(off) else 0
         if len(off) and off[at] > worst[0]:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any, TypeAlias
 
 from relift.compiler.foreign.ways.ways import Ways
+from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.machine import Fault, Item, Undecided, Vectors
 from relift.compiler.validation.symbols import OPEN, Symbol
 
@@ -44,10 +45,17 @@ def everywhere(it: Item) -> None:
         raise Undecided(f"{it} may be at a barrier or not, which depends on data")
 
 
-def short(x: Any, ends: tuple[int, int]) -> int:
-    """A number that is checked to have 24 bits."""
+SHORT = "where factors of mul24 and mad24 have 24 bits, without which OpenCL C leaves open what they give"
+"""What is assumed of factors that data decide on."""
+
+
+def short(arithmetic: Arithmetic, x: Any, ends: tuple[int, int]) -> Any:
+    """A number that is checked to have 24 bits, or taken to have no more."""
     if isinstance(x, Symbol):
-        raise Undecided("a product of 24 bits depends on data")
+        if arithmetic.in_range is None:
+            raise Undecided("a product of 24 bits depends on data")
+        arithmetic.in_range.append(SHORT)
+        return x
     if not ends[0] <= x <= ends[1]:
         raise Undecided(f"{x} has more than the 24 bits that are multiplied")
     return int(x)

@@ -19,6 +19,7 @@ from relift.compiler.foreign.expressions import Placed, Trees, ctype, refused
 from relift.compiler.foreign.functions import COPIES, EVENT, Loosely
 from relift.compiler.foreign.groups.copies import Copies
 from relift.compiler.foreign.groups.together import Together, is_of_group
+from relift.compiler.foreign.longhand.floats import stored_halves
 from relift.compiler.foreign.ways.ways import Ways
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.lexing import NotUnderstood
@@ -86,7 +87,7 @@ class ByHand(WithDeclarations):
         self.returns: Any = None
         self.out, self.in_kernel = "", True  # the ways out of a function, where it has several
         self.w.environment |= {
-            "row": partial(runtime.row, self.ways), "negated": partial(self.arithmetic.refused, "int"), "short": runtime.short, "tick": self._tick,
+            "row": partial(runtime.row, self.ways), "negated": partial(self.arithmetic.refused, "int"), "short": partial(runtime.short, self.arithmetic), "tick": self._tick,
             "beside": runtime.beside, "sited": runtime.sited, "everywhere": runtime.everywhere, "placed": partial(runtime.placed, self.ways),
             "copied": self.copies.copied, "waited": self.copies.waited, "together": self.together.found,
             **without_interruption(self.arithmetic, self.updating),
@@ -280,7 +281,7 @@ class ByHand(WithDeclarations):
             self.w.emit(depth, "everywhere(it)")
             self._statement(Barrier(frozenset(_FENCES[value])), depth)
         elif e.function.startswith("vstore"):
-            self._statement(Evaluation(e), depth)
+            self._statement(stored_halves(e) or Evaluation(e), depth)
         elif e.function in self.helpers:
             self._helped(e, depth)
         elif is_atomic(e.function):

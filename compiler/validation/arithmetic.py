@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED
+from relift.compiler.validation.known import Between, whole_part
 from relift.compiler.validation.machine import Fault, Item, Memory, Undecided
 from relift.compiler.validation.symbols import (
     BITS,
@@ -62,6 +63,8 @@ class Arithmetic:
         self.in_range: list[str] | None = None
         """Where sums and products with signs are taken to lie in their types, what was taken so."""
         self._operations: dict[tuple[str, str], Function] = {}
+        self.ranges: dict[Symbol, Between | None] = {}
+        """The numbers that floats may be that are computed from constants."""
 
     def operation(self, operator: str, scalar: str) -> Function:
         """A binary operator on two scalars of one type; comparisons give the `int` 0 or 1."""
@@ -217,17 +220,7 @@ class Arithmetic:
             return self.algebra.made("unsigned", FLOATS[after], x)
         if not isinstance(x, Symbol):
             return wrapped(int(x), after)
-        return self._to_whole(before, after, x)
-
-    def _to_whole(self, before: str, after: str, x: Symbol) -> Symbol:
-        a = self.algebra
-        truth = x.type == "bool" or (x.op in ("i32", "i64") and x.args[0].type == "bool")
-        if after in _KINDS:
-            kind = _KINDS[after]
-            if before == "uint" and kind == "i64" and not truth:
-                return a.made("extended", kind, x)
-            return a.convert(x, kind)
-        return self.held(a.truth(x)) if truth else shorter(a, x, after)
+        return _to_whole(self, before, after, x)
 
     def saturated(self, after: str, x: Scalar) -> Scalar:
         """A float as the nearest whole number that a type has, towards zero."""
@@ -410,3 +403,19 @@ def shorter(a: Algebra, x: Symbol, after: str) -> Symbol:
         return low
     sign = a.whole(2 ** (bits - 1), "i32")
     return a.sub(a.bits("xor", low, sign), sign)
+
+
+def _to_whole(of: Arithmetic, before: str, after: str, x: Symbol) -> Scalar:
+    """A symbol as a whole number, known where it is a float of constants."""
+    a = of.algebra
+    if before in FLOATS and (number := whole_part(x, of.ranges)) is not None:
+        low, high = RANGES.get(after, (0, -1))
+        if low <= number <= high:
+            return number
+    truth = x.type == "bool" or (x.op in ("i32", "i64") and x.args[0].type == "bool")
+    if after in _KINDS:
+        kind = _KINDS[after]
+        if before == "uint" and kind == "i64" and not truth:
+            return a.made("extended", kind, x)
+        return a.convert(x, kind)
+    return of.held(a.truth(x)) if truth else shorter(a, x, after)

@@ -1,12 +1,21 @@
-"""What a condition is where another one says which number a value is: `0 <= v && v < 16` where `v == 3`."""
+"""What is known of values though they are symbols.
+
+What a condition is where another one says which number a value is: `0 <= v && v < 16` where `v == 3`.  Which whole number
+a float becomes that is computed from constants only, however it is rounded on the way: `(int)(3 * 0.5f + 0.25f)`.
+"""
 
 from __future__ import annotations
 
+import math
 import operator
+import struct
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from relift.semantics.syntax.types import INTEGERS
+import numpy as np
+
+from relift.semantics.syntax.types import FLOATS, INTEGERS
 
 if TYPE_CHECKING:
     from relift.compiler.validation.symbols import Symbol
@@ -89,3 +98,113 @@ def _number(x: Symbol, numbers: Mapping[Symbol, int]) -> int | None:
         half = 1 << (_BITS[x.type] - 1)
         return None if u is None or v is None else (u + v + half) % (2 * half) - half
     return None
+
+
+# ---- floats of constants
+
+Between: TypeAlias = tuple[Fraction, Fraction]
+"""The least number that a float may be, and the largest."""
+
+_DIGITS = {t.name: {2: 10, 4: 23, 8: 52}[t.bytes] for t in FLOATS.values()}
+_TYPES: Mapping[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
+_ROUNDED: Mapping[str, Callable[[Fraction], int]] = {"floor": math.floor, "ceil": math.ceil}
+
+_NORMAL = {t.name: Fraction(2) ** {2: 14, 4: 100, 8: 100}[t.bytes] for t in FLOATS.values()}
+"""Up to here, and down to its inverse, a float has all its digits."""
+
+
+def between(x: Symbol, memo: dict[Symbol, Between | None]) -> Between | None:
+    """The numbers that a float of constants may be, whichever products and sums are rounded once together; None of data.
+
+    >>> from relift.compiler.validation.known import between
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> a = Algebra()
+    >>> product = a.mul(a.real(31, "f32"), a.real(0.7, "f32"))
+    >>> [float(n) for n in between(a.add(product, a.real(0.3, "f32")), {})]
+    [21.999998092651367, 22.0]
+    >>> between(a.add(product, a.cell("x", 0, "f32")), {})
+    """
+    waiting = [x]
+    while waiting:
+        now = waiting[-1]
+        if now in memo:
+            waiting.pop()
+        elif now.op in ("real", "whole") or now.op not in _PARTS:
+            memo[now] = _constant(now)
+        elif any(v in memo and memo[v] is None for v in now.args):
+            memo[now] = None
+        elif (needed := next((v for v in now.args if v not in memo), None)) is not None:
+            waiting.append(needed)
+        else:
+            memo[now] = _of_parts(now, [_within(v, memo, now.op) for v in now.args])
+    return memo[x]
+
+
+def whole_part(x: Symbol, memo: dict[Symbol, Between | None]) -> int | None:
+    """The whole number that a float of constants becomes; None of data, and where rounding decides."""
+    ends = between(x, memo)
+    numbers = set() if ends is None else {math.trunc(n) for n in ends}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+def _constant(x: Symbol) -> Between | None:
+    if x.op not in ("real", "whole") or x.type not in (*_DIGITS, *_BITS):
+        return None
+    number = x.args[0] if x.op == "whole" else struct.unpack("<d", x.args[0])[0]
+    return (Fraction(number), Fraction(number)) if math.isfinite(number) else None
+
+
+def _of_parts(x: Symbol, parts: list[Between]) -> Between | None:
+    """An operation on numbers that may be some."""
+    if x.type not in _DIGITS:
+        return None
+    if x.op in _ROUNDED:
+        low, high = parts[0]
+        return Fraction(_ROUNDED[x.op](low)), Fraction(_ROUNDED[x.op](high))
+    if x.op == "div" and parts[1][0] <= 0 <= parts[1][1]:
+        return None
+    ends = _PARTS[x.op](*parts)
+    low, high = _float(min(ends), x.type), _float(max(ends), x.type)
+    if x.op == "div":
+        far = Fraction(4, 2 ** _DIGITS[x.type])
+        low, high = low - far * abs(low), high + far * abs(high)
+    if low == high == 0:
+        return low, high
+    inside = all(1 / _NORMAL[x.type] <= abs(n) <= _NORMAL[x.type] for n in (low, high))
+    return (low, high) if inside and (low > 0) == (high > 0) else None
+
+
+def _within(x: Symbol, memo: Mapping[Symbol, Between | None], by: str) -> Between:
+    """What an operation takes for one of its parts: for a product, in a sum, also what it is before it is rounded."""
+    found = memo[x]
+    assert found is not None, "cannot happen: it is asked for before"
+    if by in ("add", "sub") and x.op == "neg":
+        low, high = _within(x.args[0], memo, by)
+        return -high, -low
+    if by in ("add", "sub") and x.op == "mul":
+        ends = [*_products(*(_within(v, memo, x.op) for v in x.args)), *found]
+        return min(ends), max(ends)
+    return found
+
+
+def _float(n: Fraction, type_: str) -> Fraction:
+    """The nearest float of a type."""
+    if abs(n) > _NORMAL[type_]:
+        return n
+    return Fraction(float(_TYPES[type_](float(n))))
+
+
+def _products(x: Between, y: Between) -> list[Fraction]:
+    return [u * v for u in x for v in y]
+
+
+_PARTS: Mapping[str, Callable[..., list[Fraction]]] = {
+    "add": lambda x, y: [u + v for u, v in zip(x, y, strict=True)],
+    "sub": lambda x, y: [x[0] - y[1], x[1] - y[0]],
+    "mul": _products,
+    "div": lambda x, y: [u / v for u in x for v in y],
+    "neg": lambda x: [-n for n in x],
+    "floor": list,
+    "ceil": list,
+    **dict.fromkeys(_DIGITS, list),
+}  # fmt: skip

@@ -13,7 +13,7 @@ from relift.compiler.validation.translation.operators import as_type, converted,
 from relift.compiler.validation.translation.python import Code, Writer, lanewise
 
 _CONVERSION = re.compile(
-    r"(as|convert)_(u?(?:char|short|int|long)|float|double)(2|3|4|8|16)?(_sat)?"
+    r"(as|convert)_(u?(?:char|short|int|long)|half|float|double)(2|3|4|8|16)?(_sat)?"
 )
 
 

@@ -13,7 +13,7 @@ from proofs_tests.compiler.foreign.styles import each
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language import functions as pat
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.syntax.types import f32, i32
+from relift.semantics.syntax.types import f16, f32, i32, i64
 
 
 def shares(row: Any) -> Any:
@@ -33,6 +33,27 @@ backwards = program(
     "backwards",
     lambda x: pat.join(pat.map(lambda r: pat.gather(reverse, r), pat.split(4, x))),
     x=f32[32],
+)
+
+
+def nearest_whole(v: Any) -> Any:
+    """The nearest number that an `int` holds."""
+    return rl.minimum(rl.maximum(v, -(2**31)), 2**31 - 1)
+
+
+def three_times(v: Any) -> Any:
+    """Three times a number, less 1, the nearest number at each step."""
+    return i32(nearest_whole(i64(v) + nearest_whole(i64(v) * i64(2) - i64(1))))
+
+
+saturating = program("saturating", each(three_times), x=i32[32])
+halves_swapped = program(
+    "halves_swapped", each(lambda v: (v & 65535) * 65536 + ((v // 65536) & 65535)), x=i32[32]
+)
+sevenfold = program("sevenfold", each(lambda v: (v & 1023) * 7 + 1), x=i32[32])
+doubled_halves = program("doubled_halves", each(lambda v: f16(f32(v) * 2.0)), x=f16[32])
+every_second = program(
+    "every_second", lambda x: pat.map(lambda p: p[1], pat.split(2, x)), x=f32[32]
 )
 
 GIVEN_BY_THE_LANGUAGE = [
@@ -81,4 +102,19 @@ ByHandKernel("clamped where any lane is beyond", lim, """kernel void c(global co
 ByHandKernel("twice, prefetched and printed", twice, """kernel void t(global const float *x, global float *y) {
   size_t i=get_global_id(0); prefetch(x+i,1); if (i==0) printf("%d work-items\\n",(int)get_global_size(0)); y[i]=x[i]*2; }
 """,(32,),(8,),("x[i]*2","x[i]*3")),
+ByHandKernel("sums and products that saturate", saturating, """kernel void s(global const int *x, global int *y) {
+  size_t i=get_global_id(0); int v=x[i]; int2 s=add_sat((int2)(v), (int2)(mad_sat(v, 2, -1))); y[i]=s.y; }
+""",(32,),(8,),("mad_sat(v, 2, -1)","v*2-1")),
+ByHandKernel("lower halves swapped by upsample", halves_swapped, """kernel void s(global const int *x, global int *y) {
+  size_t i=get_global_id(0); y[i]=upsample((short)x[i], (ushort)(x[i]>>16)); }
+""",(32,),(8,),("(x[i]>>16)","x[i]")),
+ByHandKernel("products of 24 bits of data", sevenfold, """kernel void s(global const int *x, global int *y) {
+  size_t i=get_global_id(0); y[i]=mad24(x[i]&1023, 7, 1); }
+""",(32,),(8,),("&1023","&1022")),
+ByHandKernel("halves as floats", doubled_halves, """kernel void h(global const half *x, global half *y) {
+  size_t i=get_global_id(0); float4 v=vload_half4(i,x); vstore_half2(v.xy*2.0f,2*i,y); vstore_half(v.z*2.0f,4*i+2,y); vstore_half(vload_half(4*i+3,x)*2.0f,4*i+3,y); }
+""",(8,),(8,),("v.xy","v.yx")),
+ByHandKernel("nearest elements by floats", every_second, """kernel void r(global const float *x, global float *y, float scale) {
+  int i=get_global_id(0); float u=(i+0.5f)*scale-0.5f; y[i]=x[(int)floor(u+0.5f)]; }
+""",(16,),(8,),("u+0.5f","u-0.5f"),{"scale":"2.0"}),
 ]  # fmt: skip
