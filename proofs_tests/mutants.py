@@ -163,6 +163,7 @@ EQUIVALENT: dict[str, str] = {
     "looked_up_or_computed, other variable": "then every cell holds what is computed",
     "partial_reduce_strided, transpose dropped": "then chunks are reduced, as in partial_reduce_chunks",
     "reduce_strided_idempotent, transpose dropped": "then chunks are reduced, as in reduce_chunks_idempotent",
+    "reduce_concat_idempotent, operands swapped": "the operator is commutative",
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
     "reduce_pairs, operands swapped": "the operator is commutative",
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",

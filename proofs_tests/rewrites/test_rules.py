@@ -87,6 +87,7 @@ def test_library_rules_are_distinct() -> None:
         {"map_identity", "insert_copy"},  # an equation, and the lowering that copies
         {"partial_reduce_chunks", "reduce_chunks_idempotent"},  # under other laws
         {"partial_reduce_strided", "reduce_strided_idempotent"},
+        {"reduce_concat", "reduce_concat_idempotent"},
     ]
 
 
@@ -138,7 +139,7 @@ WORDS = {
 }  # fmt: skip
 OTHER_GUARDS = {
     "reduce_common_factor", "scatter_fusion", "scatter_transpose",
-    "reduce_chunks_idempotent", "reduce_strided_idempotent",
+    "reduce_chunks_idempotent", "reduce_strided_idempotent", "reduce_concat_idempotent",
 }  # fmt: skip
 """A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, and chunks may begin with a
 neutral element."""

@@ -158,7 +158,7 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     ... def sums(a: rl.f32[64, 512]):
     ...     return rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), a)
     >>> [step.rule for step in derive(sums, rows_scanned(32, 16, 48 * 1024)).steps][:2]
-    ['let_inline', 'join_split']
+    ['insert_copy', 'let_inline']
     """
     by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
     in_chunks = _in_chunks(items, each, local_bytes)
