@@ -188,10 +188,19 @@ def _within(x: Symbol, memo: Mapping[Symbol, Between | None], by: str) -> Betwee
 
 
 def _float(n: Fraction, type_: str) -> Fraction:
-    """The nearest float of a type."""
+    """The nearest float of a type: rounded once, and not to a longer float before.
+
+    >>> from fractions import Fraction
+    >>> from relift.compiler.validation.known import _float
+    >>> _float(1 + Fraction(1, 2**24) + Fraction(1, 2**60), "f32") == 1 + Fraction(1, 2**23)
+    True
+    """
     if abs(n) > _NORMAL[type_]:
         return n
-    return Fraction(float(_TYPES[type_](float(n))))
+    of = _TYPES[type_]
+    near = of(float(n))  # of two that are as near, the even one
+    found = [near, np.nextafter(near, of(-np.inf)), np.nextafter(near, of(np.inf))]
+    return min((Fraction(float(each)) for each in found), key=lambda each: abs(each - n))
 
 
 def _products(x: Between, y: Between) -> list[Fraction]:

@@ -40,9 +40,9 @@ _SIDES = range(16, 161)
 _DEPTHS = range(8, 41)
 _PADDED = tuple(range(16, 161, 16))
 """Sides of tiles for a nest that they need not divide: some of its rows or columns are then computed in vain."""
-_WHOLE = 16
 _RESTS = tuple(range(8, 41, 8))
-"""Depths that leave a rest of the folds, where this one would: those that divide 8200, 8 or 20 and 40, suit no large tiles."""
+_WHOLE = 16
+"""Depths that leave a rest of the folds, and the one that must leave one before others may: those that divide 8200, 8 or 20 and 40, suit no large tiles."""
 _BLOCKS = (2, 1)
 _WARP = 32
 """Work-items that a unit of a GPU runs together."""

@@ -9,7 +9,7 @@ prefix sums and their applications (1990); RISE, blockScan.
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, repeat, topdown
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, somewhere
 from relift.semantics.patterns import ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import free_variables
@@ -38,10 +38,7 @@ def in_chunks(elements: int, least: int) -> Tactic:
             raise NoMatch(f"no scan of more than {least} elements that chunks divide")
         return apply("scan_blocked", m=chunk)(at, place)
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        return repeat(topdown(one))(topdown(one)(at, place), place)
-
-    return tactic
+    return somewhere(one)
 
 
 def _divisor_near(n: int, wanted: int) -> int | None:

@@ -7,7 +7,15 @@ smaller, its elements may be combined in any order.
 from __future__ import annotations
 
 from relift.rewrites.rules.folds import places
-from relift.rewrites.tactics.combinators import Tactic, apply, first, repeat, then, topdown
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    apply,
+    first,
+    repeat,
+    somewhere,
+    then,
+    topdown,
+)
 
 _INDEXED = ("reduce_seq_counted", *(r.name for r in places.reduce_seq_counted_part.rules))
 
@@ -33,11 +41,9 @@ def places_in_any_order() -> Tactic:
     >>> [step.rule for step in derive(largest_place, places_in_any_order()).steps]
     ['select_same', 'reduce_seq_counted_second', 'reduce_seq_larger_place']
     """
-    reduced = topdown(first(*(apply(rule) for rule in _IN_ANY_ORDER)))
     one = topdown(first(*(apply(rule) for rule in _INDEXED)))
-    plain = topdown(apply("select_same"))
-    indexed = first(one, then(plain, repeat(plain), one))
-    return then(repeat(indexed), reduced, repeat(reduced))
+    indexed = first(one, then(somewhere(apply("select_same")), one))
+    return then(repeat(indexed), somewhere(first(*(apply(rule) for rule in _IN_ANY_ORDER))))
 
 
 def reduced_in_chunks(rule: str, length: int) -> Tactic:

@@ -16,6 +16,7 @@ from relift.rewrites.tactics.combinators import (
     first,
     inside,
     repeat,
+    somewhere,
     then,
     topdown,
 )
@@ -36,8 +37,7 @@ def fold_with_rest(block: int) -> Tactic:
     ('concat_take_drop', 96)
     """
     apart = then(inside("xs")(_split(block)), _PARTS_FOLDED)
-    each = topdown(_where(Reduce, apart))
-    return then(each, repeat(each), _pushed())
+    return then(somewhere(_where(Reduce, apart)), _pushed())
 
 
 def map_with_rest(block: int) -> Tactic:

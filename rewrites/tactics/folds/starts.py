@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import has_law, is_neutral
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    inside,
-    repeat,
-    then,
-    topdown,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, somewhere
 from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Operator
@@ -69,8 +61,7 @@ def scans_from_neutral() -> Tactic:
             raise NoMatch("a scan that starts from the neutral element")
         return found
 
-    first = topdown(from_there)
-    return then(first, repeat(first))
+    return somewhere(from_there)
 
 
 def _starts_anew(operator: Operator) -> bool:
