@@ -16,7 +16,6 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
-from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -114,10 +113,16 @@ def bindings() -> ModuleType:
         package.loader = None  # so that none of its files is executed
         sys.modules["egglog"] = module_from_spec(package)
         try:
-            return import_module("egglog.bindings")
+            return _imported()
         except ImportError:
             del sys.modules["egglog"]
-    return import_module("egglog.bindings")
+    return _imported()
+
+
+def _imported() -> ModuleType:
+    import egglog.bindings  # which is read as a statement by what asks who imports egglog
+
+    return egglog.bindings
 
 
 def _is_named(rule: str) -> bool:
