@@ -25,7 +25,9 @@ PROGRAMS = load_file(HERE / "programs.py")
 
 @cache
 def source(name):
-    """The program of that name in programs.py, or else of examples/NAME.py."""
+    """The program of that name in programs.py, or else of examples/NAME.py; a program itself."""
+    if isinstance(name, rl.Program):
+        return name
     own = getattr(PROGRAMS, name, None)
     return own if isinstance(own, rl.Program) else load_program(str(HERE.parent / f"{name}.py"))
 
@@ -58,7 +60,7 @@ def written(name, target):
 
 
 def benchmark(name, target, sizes, small, flops, moved, candidates_timed=MOST, of=None, **more):
-    """Candidates of the program `of`, or of the name itself."""
+    """Candidates of the program `of`, or of the one that has this name; `of` may be its name."""
     program = source(of or name)
     return Benchmark(
         name,

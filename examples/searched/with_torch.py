@@ -8,6 +8,7 @@ of the calls where there is no graph; a row keeps the reference that it has wher
 """
 
 import json
+import re
 import runpy
 import statistics
 import sys
@@ -156,9 +157,7 @@ PROGRAMS = {
     "transpose": lambda A: A.T.contiguous(),
     "sum_transposed": lambda A, B: A + B.T,
     "matmul": torch.mm,
-    "matmul_4000": torch.mm,
-    "matmul_4097": torch.mm,
-    "matmul_gpu_1024": torch.mm,
+    "matmul_gpu": torch.mm,
     "gemm": lambda alpha, A, B, beta, C: torch.addmm(C, A, B, alpha=alpha, beta=beta),
     "bias_relu": lambda A, B, bias: torch.relu(torch.addmm(bias, A, B)),
     "product_transposed": lambda A, B: A @ B.T,
@@ -239,6 +238,11 @@ def fastest_by_hand(files):
     return found
 
 
+def program_of(name):
+    """The name of a benchmark without the sizes that may stand behind it."""
+    return re.sub(r"(_\d+)+$", "", name)
+
+
 def main(bundle, file, *by_hand):
     runner = runpy.run_path(str(Path(bundle) / "runner.py"))
     results = json.loads(Path(file).read_text())
@@ -253,9 +257,12 @@ def main(bundle, file, *by_hand):
             }
         if name not in known:
             known[name] = None
-            if name in PROGRAMS:
+            program = program_of(name)
+            if program in PROGRAMS:
                 arguments = [on_gpu(a) for a in runner["inputs_of"](row)[1]]
-                function = torch.compile(PROGRAMS[name]) if name in COMPILED else PROGRAMS[name]
+                function = PROGRAMS[program]
+                if program in COMPILED:
+                    function = torch.compile(function)
                 try:
                     for _ in range(3):
                         function(*arguments)
