@@ -68,9 +68,14 @@ def rows_of_batches() -> Tactic:
 
 def _rows_joined(at: Rewriting, place: Position) -> Rewriting:
     """The rows of all batches, each beside what it is folded with that belongs to its batch."""
+    return rows_joined(beside_each(at, place), place)
+
+
+def beside_each(at: Rewriting, place: Position) -> Rewriting:
+    """Each element that an inner map goes through stands beside what is computed of the element of the outer one alone."""
     while (found := _of_batch(term_at(at.term, place))) is not None:
         at = _beside(*found)(at, (*place, "f"))
-    return rows_joined(at, place)
+    return at
 
 
 def _of_batch(t: Term) -> tuple[Var, Term] | None:

@@ -196,6 +196,41 @@ def test_long_rows_are_kept_by_large_groups(members: int) -> None:
     np.testing.assert_allclose(compiled(a), numpys_softmax(a.astype(np.float64)), rtol=1e-5)
 
 
+@rl.program
+def normalised_tables(x: rl.f32[b, n, m, m + 3], scale: rl.f32[n, m]):
+    """Each table less its mean, over its deviation, and its rows by numbers of their own: groups of channels."""
+
+    def of_a_table(p):
+        flat = lambda f: rl.map(lambda row: rl.reduce(rl.add, 0.0, rl.map(f, row)), p[0])
+        mean = rl.reduce(rl.add, 0.0, flat(lambda v: v)) / (m * (m + 3))
+        of_squares = rl.reduce(rl.add, 0.0, flat(lambda v: (v - mean) * (v - mean)))
+        deviation = rl.sqrt(of_squares / (m * (m + 3)))
+        row = lambda r: rl.map(lambda v: (v - mean) / deviation * r[1], r[0])
+        return rl.map(row, rl.zip(p[0], p[1]))
+
+    return rl.map(lambda tables: rl.map(of_a_table, rl.zip(tables, scale)), x)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_group_has_a_table_as_one_row(kept: bool) -> None:
+    """Its rows are shorter than a group, and what it keeps is read once on a GPU, where it was read three times."""
+    sizes = {"b": 2, "n": 3, "m": 13}
+    found = derive(normalised_tables, rows_by_groups(2, 8, 4, ROOM, kept), sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    compiled = compile_program(replace(normalised_tables.at(sizes), body=found.result))
+    assert_safe(compiled)
+    x = np.random.default_rng(0).random((2, 3, 13, 16), dtype=np.float32)
+    scale = np.arange(39, dtype=np.float32).reshape(3, 13)
+    wanted = (x - x.mean((2, 3), keepdims=True)) / x.std((2, 3), keepdims=True)
+    np.testing.assert_allclose(compiled(x, scale), wanted * scale[..., None], rtol=1e-3, atol=1e-4)
+
+    many = {"b": 8, "n": 128, "m": 101}
+    body = derive(normalised_tables, rows_by_groups(2, 512, 4, ROOM, kept), many).result
+    low = replace(normalised_tables.at(many), body=body)
+    within = 1.2 if kept else 2.0
+    assert estimate(low, GPU).seconds < within * least_seconds(normalised_tables.at(many), GPU)
+
+
 def test_what_is_read_once_is_not_kept() -> None:
     """Nor what takes each member no time, or more of the text than it is worth."""
     with pytest.raises(NoMatch, match="no row twice"):

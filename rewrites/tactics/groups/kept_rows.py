@@ -17,13 +17,22 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import MapSeq, ReduceSeq, Split
+from relift.semantics.patterns import Join, MapSeq, ReduceSeq, Split
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Get, Lambda, Pattern, Term, Var, free_variables
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    cells,
+    dimensions,
+)
 
 _OF_A_UNIT = 32 * 1024
 """Numbers that the registers of a unit of a GPU hold beside what is computed with; of more, an H100 takes thrice the time."""
@@ -33,7 +42,7 @@ _FEWEST, _MOST = 16, 64
 
 
 def has_rows_to_keep(t: Type, members: int) -> bool:
-    """Whether what the function of a row is given has a row of numbers that so many members may keep.
+    """Whether what the function of a row is given has a row of numbers, or a table of them, that so many members may keep.
 
     >>> from relift import f32
     >>> from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep
@@ -41,8 +50,9 @@ def has_rows_to_keep(t: Type, members: int) -> bool:
     [False, True, True, False]
     """
     match t:
-        case Array(Scalar(), n):
-            return n.constant is not None and _FEWEST <= n.constant // members <= _MOST
+        case Array() if isinstance(dimensions(t)[1], Scalar):
+            n = cells(t).constant
+            return n is not None and _FEWEST <= n // members <= _MOST
         case Tuple(parts):
             return any(has_rows_to_keep(part, members) for part in parts)
         case Array() | Scalar() | Vector() | TypeVariable():
@@ -83,8 +93,10 @@ def _read_again(body: Term, row: Var, members: int) -> list[Term]:
 
 
 def _is_row(t: Term, row: Var) -> bool:
-    """Whether a term is an array of numbers that the function of a row is given, or a part of what it is given."""
+    """Whether a term is an array of numbers that the function of a row is given, or a part of what it is given; or a table's rows, joined."""
     of = t
+    while isinstance(of, Join):
+        of = of.xss
     while isinstance(of, Get):
         of = of.of
     return of == row and isinstance(t.type, Array) and isinstance(t.type.element, Scalar)

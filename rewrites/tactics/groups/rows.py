@@ -9,9 +9,11 @@ Source: LIFT, GPGPU'16, for the folds; Halide's compute_at, PLDI'13, for what st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.batches import where_written
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -21,8 +23,10 @@ from relift.rewrites.tactics.combinators import (
     first,
     inside,
     repeat,
+    skip,
     then,
 )
+from relift.rewrites.tactics.flat_tables import flat_tables, has_tables
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.remainders import (
     fold_here_with_rest,
@@ -83,8 +87,10 @@ def rows_by_groups(
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+        given = binders_at(at.term, row)[-1:]
+        if any(has_tables(x.type) for x in given):
+            at = flat_tables()(at, row)
         if kept:
-            given = binders_at(at.term, row)[-1:]
             if not any(has_rows_to_keep(x.type, members) for x in given):
                 raise NoMatch(f"{members} members read no row twice that they should keep")
             at = everywhere(FUSED)(at, row)
@@ -97,7 +103,7 @@ def rows_by_groups(
             raise NoMatch(f"{members} work-items share no fold of a row")
         for i in range(names):
             at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
-        at = _written(members, width)(at, (*row, *("f",) * names))
+        at = where_written(_written(members, width))(at, (*row, *("f",) * names))
         if kept:
             at = kept_in_registers(members, width)(at, row)
         above = (row[:i] for i in range(len(place), len(row)))
@@ -243,25 +249,10 @@ def _lowered(members: int, width: int) -> Tactic:
     """A fold by the members of a group, whose partial results everybody folds; or an array by all of them."""
 
     def fold(at: Rewriting, place: Position) -> Rewriting:
-        xs = term_at(at.term, (*place, "xs"))
-        length = length_of(xs)
-        in_lanes = length % width == 0 and length >= members * width and has_lanes(xs)
-        lanes = width if in_lanes else 1
-        main = length - length % (members * lanes)
-        if length < members:
-            return at  # every work-item folds the few
+        length = length_of(term_at(at.term, (*place, "xs")))
         if length > MOST_TURNS * members * width:
             raise NoMatch(f"{members} work-items do not share {length} elements")
-        here = place
-        if main < length:
-            at = fold_here_with_rest(main)(at, place)
-            here = (*place, "left")
-        partial = then(_WORK_ITEMS, apply("store_local"))
-        if lanes == 1:
-            return then(shared(members), inside("xs")(partial))(at, here)
-        if members % lanes:
-            return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
-        return shared_by_lanes(members, lanes, partial)(at, here)
+        return _shared_fold(members, width)(at, place)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):
@@ -271,6 +262,41 @@ def _lowered(members: int, width: int) -> Tactic:
         return then(from_neutral(fold), IN_ORDER)(at, place)
 
     return tactic
+
+
+def _shared_fold(members: int, width: int) -> Tactic:
+    """A fold by the members of a group, in vectors where these fill it; what is left by as few as have several elements each."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        xs = term_at(at.term, (*place, "xs"))
+        length = length_of(xs)
+        if length < members:
+            return _by_few(length)(at, place)
+        in_lanes = length % width == 0 and length >= members * width and has_lanes(xs)
+        lanes = width if in_lanes else 1
+        main = length - length % (members * lanes)
+        here = place
+        if main < length:
+            at = fold_here_with_rest(main)(at, place)
+            at = _shared_fold(members, 1)(at, (*place, "right"))
+            here = (*place, "left")
+        partial = then(_WORK_ITEMS, apply("store_local"))
+        if lanes == 1:
+            return then(shared(members), inside("xs")(partial))(at, here)
+        if members % lanes:
+            return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
+        return shared_by_lanes(members, lanes, partial)(at, here)
+
+    return tactic
+
+
+_ALONE = 16
+"""Elements that every work-item folds, rather than to wait for others."""
+
+
+def _by_few(length: int) -> Tactic:
+    """A fold of fewer elements than a group has members: about as many fold a share each as a share has elements."""
+    return skip if length <= _ALONE else _shared_fold(1 << round(math.log2(length) / 2), 1)
 
 
 def shared_out(members: int) -> Tactic:

@@ -74,10 +74,10 @@ def one_fold(at: Rewriting, place: Position) -> Rewriting:
             return at
     elif not isinstance(t.xs, Join):
         raise NoMatch("no reduction of reductions, and none of joined rows")
-    return inside("xs")(_joined_map)(at, place)
+    return inside("xs")(joined_map)(at, place)
 
 
-def _joined_map(at: Rewriting, place: Position) -> Rewriting:
+def joined_map(at: Rewriting, place: Position) -> Rewriting:
     """Joined maps of zipped rows as a map over zipped joined rows."""
     t = term_at(at.term, place)
     if not isinstance(t, Join) or not isinstance(t.xss, Map) or is_layout(t):
@@ -87,7 +87,7 @@ def _joined_map(at: Rewriting, place: Position) -> Rewriting:
     return then(
         inside("xss")(rows_first),
         apply("map_join", "backward"),
-        inside("xs")(attempt(first(apply("join_split"), _joined_zips))),
+        inside("xs")(attempt(first(apply("join_split"), joined_zips))),
     )(at, place)
 
 
@@ -101,7 +101,7 @@ def rows_first(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
 
 
-def _joined_zips(at: Rewriting, place: Position) -> Rewriting:
+def joined_zips(at: Rewriting, place: Position) -> Rewriting:
     """Joined zips of rows as a zip of joined rows."""
     apart = then(attempt(apply("map_before_zip")), inside("xs")(_without_identities))
     return then(inside("xss")(apart), apply("join_zip", "backward"))(at, place)
