@@ -1,6 +1,6 @@
 """Kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
 
-Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language`, `data_decides`, `records`, `in_sub_groups` and `textbooks` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
+Of twenty kernels, and those of `styles`, `habits`, `given_by_the_language`, `data_decides`, `records`, `in_sub_groups`, `textbooks` and `requiring` at their own sizes, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
 and what devices give on the inputs at which it was found to be wrong.  Exit status 1 where a right one is not
 validated within 30 seconds of the processor or differs on a device, or a wrong one is not refuted or no device shows it.
 """
@@ -18,6 +18,7 @@ from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.in_sub_groups import IN_SUB_GROUPS
 from proofs_tests.compiler.foreign.kernels import LARGE, SMALL, ByHandKernel, kernels
 from proofs_tests.compiler.foreign.records import RECORDS
+from proofs_tests.compiler.foreign.requiring import REQUIRING
 from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.foreign.textbooks import TEXTBOOKS
 from relift.compiler.devices.survey import survey
@@ -40,16 +41,16 @@ NOT_THERE = (
 
 def judged(k: ByHandKernel, devices: list[str]) -> tuple[bool, str]:
     """Whether both kernels are judged rightly, and a row of the table."""
-    program = k.program()
+    program, required = k.program(), k.required()
     began = time.process_time()
-    right = validate_foreign(k.right(), program)
+    right = validate_foreign(k.right(), program, required)
     between = time.process_time()
-    wrong = validate_foreign(k.wrong(), program)
+    wrong = validate_foreign(k.wrong(), program, required)
     ended = time.process_time()
-    ran = {device: on_device(k.right(), program, device) for device in devices}
+    ran = {device: on_device(k.right(), program, device, "", required) for device in devices}
     there = [device for device, found in ran.items() if not lacks(found)]
     agree = [ran[device] for device in there]
-    show = [on_device(k.wrong(), program, device, wrong.inputs) for device in there]
+    show = [on_device(k.wrong(), program, device, wrong.inputs, required) for device in there]
     ok = right.ok and between - began < SECONDS and not any(found.differs for found in agree)
     found = wrong.verdict == "refuted" and any(each.differs for each in show)
     row = [
@@ -96,6 +97,7 @@ def main() -> int:
         *RECORDS,
         *IN_SUB_GROUPS,
         *TEXTBOOKS,
+        *REQUIRING,
     ]
     asked = [k for k in every if not given.kernel or given.kernel in k.name]
     if not asked:

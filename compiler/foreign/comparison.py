@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from relift.compiler.codegen.interface import buffers, parameter
-from relift.compiler.foreign.atomics import Updating
-from relift.compiler.foreign.declarations import is_enumeration
-from relift.compiler.foreign.groups.copies import Copies
-from relift.compiler.foreign.groups.sub_groups import in_sub_groups, required_sub_group
+from relift.compiler.foreign.groups.launched import ByOthers, Launched
 from relift.compiler.foreign.inputs import as_drawn, said_as
-from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
-from relift.compiler.foreign.reading.parsing import parsed, required_group
-from relift.compiler.foreign.statements import ByHand
-from relift.compiler.foreign.ways.forks import followed
+from relift.compiler.foreign.required.cases import Cases
+from relift.compiler.foreign.required.drawing import Admitted, holds
+from relift.compiler.foreign.required.facts import Facts
+from relift.compiler.foreign.required.lookups import Looking
+from relift.compiler.foreign.required.statements import required
 from relift.compiler.foreign.ways.on_inputs import OnInputs
 from relift.compiler.foreign.ways.ways import Ways
-from relift.compiler.meaning.computed import DRAWN, ORDINARY, Machine, Rough, drawn_as
+from relift.compiler.meaning.computed import Machine, Rough, drawn_as
 from relift.compiler.meaning.witness import differing, near, on_inputs, rounded_apart
-from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
-from relift.compiler.text.c_types import FLOATS, RANGES, plain
+from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import CType, Source
-from relift.compiler.validation.arithmetic import kind_of, wrapped
+from relift.compiler.text.tree import Source
 from relift.compiler.validation.bits import Bits
 from relift.compiler.validation.cells import flattened
 from relift.compiler.validation.laws.applied import Laws
-from relift.compiler.validation.lockstep import Run, limits_of
-from relift.compiler.validation.machine import (
-    Fault,
-    FaultKind,
-    Item,
-    Memory,
-    Shared,
-    Undecided,
-    Vectors,
-)
+from relift.compiler.validation.machine import Fault, FaultKind, Undecided
 from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
     FLOATING,
@@ -60,32 +44,23 @@ from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import SCALARS
 
 
-@dataclass(frozen=True)
-class ByOthers:
-    """A kernel and its launch: `arguments` gives its parameters what their names do not say.
-
-    A parameter gets a number, the name of a parameter of the program, or `out`; a local array the number of its cells.
-    `out:0` is a result that is filled with 0 before, `out:x` one that holds x before, as does a parameter that is not
-    const and called x where no other one is left for the result.
-    """
-
-    text: str
-    entry: str
-    range: tuple[int, ...]
-    local: tuple[int, ...]
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    file: str = "kernel.cl"
-    defined: Mapping[str, str] = field(default_factory=dict)
-
-
-def validate_foreign(kernel: ByOthers, program: Program, *, reassociate: bool = True) -> Report:
+def validate_foreign(
+    kernel: ByOthers,
+    program: Program,
+    requires: Sequence[Program] = (),
+    *,
+    reassociate: bool = True,
+) -> Report:
     """Compare a kernel with a program at its sizes, for all data: to the last bit, or up to the order of sums.
 
+    `requires`: programs of its inputs that give truth values; only inputs for which all are true are spoken of, and the
+    report names them.  Raises `NotRequired` for one that does not fit, and where no inputs are as is required.
+
     >>> import relift as rl
-    >>> from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+    >>> from relift.compiler.foreign.comparison import validate_foreign
+    >>> from relift.compiler.foreign.groups.launched import ByOthers
     >>> text = "kernel void twice(global const float *x, global float *y) { int i = get_global_id(0); y[i] = x[i] * 2; }"
     >>> @rl.program
     ... def double(x: rl.f32[8]):
@@ -99,21 +74,12 @@ def validate_foreign(kernel: ByOthers, program: Program, *, reassociate: bool = 
         )
     launched = Kernel(kernel.entry, (), tuple(map(Size.of, kernel.range)), kernel.local, 0)
     plan = Launch(program.name, *interface(program), (launched,))
-    asked = _Asked(kernel, plan, program)
-    found = asked.in_all_ways(frozenset(), reassociate=reassociate)
-    if found.verdict == "shown" and asked.drawn:
-        return asked.on_suspected() or found
-    if found.verdict != "unknown" or found.not_read or found.too_large:
-        return found
-    if (shown := asked.on_numbers()) is not None:
-        return shown
-    asked.asks = asked.followed
-    tried = [asked.drawn] * asked.followed + [asked.drawn | asked.decided_on]
-    for drawn in dict.fromkeys(tried) if asked.followed or asked.decided_on else ():
-        again = asked.in_all_ways(drawn, reassociate=reassociate)
-        if again.verdict != "unknown":
-            return again
-    return found
+    admitted = Admitted(program, required(program, requires))
+    asked = _Asked(kernel, plan, program, admitted, asks=bool(requires))
+    found = asked.found(reassociate)
+    notes = (*found.notes, *([admitted.required.note] if requires else []))
+    decides = tuple(sorted(asked.drawn | asked.decided_on))
+    return replace(found, notes=notes, decides=decides)
 
 
 class Taken(Enum):
@@ -143,11 +109,34 @@ class _Asked:
     kernel: ByOthers
     plan: Launch
     program: Program
+    admitted: Admitted
     drawn: frozenset[str] = frozenset()
     decided_on: frozenset[str] = frozenset()
     followed: bool = False
     asks: bool = False
     suspected: list[str] = field(default_factory=list[str])
+
+    def found(self, reassociate: bool) -> Report:
+        """What is said in all ways, until one shows something.
+
+        What is required makes questions dear: inputs that show a fault at once are tried before.
+        """
+        if self.admitted.required and (shown := self.on_numbers()) is not None:
+            return shown
+        found = self.in_all_ways(frozenset(), reassociate=reassociate)
+        if found.verdict == "shown" and self.drawn:
+            return self.on_suspected() or found
+        if found.verdict != "unknown" or found.not_read or found.too_large:
+            return found
+        if (shown := self.on_numbers()) is not None:
+            return shown
+        self.asks = self.followed
+        tried = [self.drawn] * self.followed + [self.drawn | self.decided_on]
+        for drawn in dict.fromkeys(tried) if self.followed or self.decided_on else ():
+            again = self.in_all_ways(drawn, reassociate=reassociate)
+            if again.verdict != "unknown":
+                return again
+        return found
 
     def in_all_ways(self, drawn: frozenset[str], *, reassociate: bool) -> Report:
         """What is said, to the last bit first."""
@@ -183,20 +172,22 @@ class _Asked:
                 # whether what is open is ever asked for, numbers have to tell
                 return self.on_numbers() or replace(report, verdict="unknown", fault=None)
             if report.verdict == "refuted" and drawn:
-                return replace(report, inputs=as_drawn(report.inputs or ORDINARY, drawn))
+                return replace(report, inputs=as_drawn(report.inputs or self.admitted.first, drawn))
             return report
 
     def _one(self, taken: Taken, drawn: frozenset[str]) -> _Foreign:
         return _Foreign(
             Source((), ()), self.plan, self.plan, self.program, {}, drawn, LIMIT, self.kernel, taken,
-            asks=self.asks,
+            asks=self.asks, admitted=self.admitted,
         )  # fmt: skip
 
     def on_numbers(self) -> Report | None:
         """What some inputs show to be wrong, if any do."""
-        for called in (name for name, machine in DRAWN.items() if machine is not Rough):
+        for called, machine in self.admitted.machines.items():
+            if issubclass(machine, Rough):
+                continue
             one = self._one(Taken.NUMBERS, self.drawn)
-            if (found := one.on(as_drawn(called, self.drawn), drawn_as(called))) is not None:
+            if (found := one.on(as_drawn(called, self.drawn), machine)) is not None:
                 return found
         return self.on_suspected()
 
@@ -204,7 +195,10 @@ class _Asked:
         """What inputs show to be wrong that a solver found."""
         called, self.suspected = list(dict.fromkeys(self.suspected)), []
         for one in called[:MOST_SOLVED]:
-            found = self._one(Taken.NUMBERS, frozenset()).on(one, drawn_as(one))
+            machine = self.admitted.drawn(one)
+            found = None
+            if machine is not None:
+                found = self._one(Taken.NUMBERS, frozenset()).on(one, machine)
             if found is not None:
                 return found
         return None
@@ -227,9 +221,12 @@ class _Foreign(Comparison):
     """The two sides, of which the text is by somebody else."""
 
     kernel: ByOthers = field(kw_only=False, default=None)  # type: ignore[assignment]
+    admitted: Admitted = field(kw_only=True)
     taken: Taken = Taken.REGROUPED
     machine: type[Machine] | None = None
     """Who draws the inputs, where it is run on numbers."""
+    called: str = ""
+    """What these are called."""
     numbers: OnInputs = field(init=False)
     decided_on: Sequence[Symbol] = ()
     """Conditions on data that were followed both ways."""
@@ -241,10 +238,13 @@ class _Foreign(Comparison):
     laws: Laws | None = None
     shows: Sequence[Apart] = ()
     """A cell that is known to differ on some inputs."""
+    facts: Facts | None = None
+    """What is required of the inputs."""
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
-        report = on_inputs(self.report(reassociate=reassociate), self.shows, regrouped=reassociate)
+        report = self.report(reassociate=reassociate)
+        report = on_inputs(report, self.shows, self._tried, regrouped=reassociate)
         if report.verdict == "unknown" and self.taken is Taken.NUMBERS:
             report = self._by_solving() or report
         return replace(report, sizes="these sizes")
@@ -256,7 +256,10 @@ class _Foreign(Comparison):
             if cells is None:
                 continue
             called = said_as(cells)
-            numbers = differing(wanted, value, drawn_as(called))
+            machine = drawn_as(called)
+            if self.facts is not None and not holds(self.facts.conditions, machine):
+                continue
+            numbers = differing(wanted, value, machine)
             if numbers is not None:
                 return self._wrong(
                     called, f"{where} is {numbers[1]} instead of {numbers[0]}", "values"
@@ -265,19 +268,46 @@ class _Foreign(Comparison):
 
     def suspected(self) -> list[str]:
         """Inputs that a solver finds at which something may be wrong."""
-        bits = Bits(ordered=True, summed=True)
+        bits = Bits(ordered=True, summed=True, facts=self.facts)
         models = [bits.where(c) for c in self.doubts[:MOST_SOLVED]]
         return [said_as(cells) for cells in models if cells is not None]
 
     def _is_shown(self, found: Apart, *, reassociate: bool) -> bool:
         """Numbers at which a cell differs are enough: to compare ten thousand others takes most of the time."""
-        told = on_inputs(Report("refuted", "", "", "values"), [found], regrouped=reassociate)
+        wrong = Report("refuted", "", "", "values")
+        told = on_inputs(wrong, [found], self._tried, regrouped=reassociate)
         self.shows = [found] if told.verdict == "refuted" else []
         return bool(self.shows)
 
+    @property
+    def _tried(self) -> Mapping[str, type[Machine]]:
+        """The inputs on which cells are compared: what is drawn of them has to fit what is required."""
+        machines = self.admitted.machines
+        if self.drawn and self.admitted.required:
+            return {called: machines[called] for called in [self.admitted.first]}
+        return machines
+
+    def _drawn_whole(self) -> dict[str, list[list[Any]]]:
+        return self.admitted.whole(self.drawn, self.called or self.admitted.first)
+
+    def _inputs(self) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+        """The inputs, of which is known what is required."""
+        buffers, values = super()._inputs()
+        if self.admitted.required:
+            known = self.admitted.required.conditions(self.algebra, values)
+            self.facts = Facts(self.algebra, known, self.admitted.machines.values())
+        if self.admitted.required or self.machine is not None:
+            self.domain = Looking(self.algebra, self._sure, self.facts, self.machine)
+        return buffers, values
+
+    def _sure(self, inside: Symbol) -> None:
+        """An index of the program has to be in its array for all inputs."""
+        if not self.bits.always(inside):
+            raise DependsOnData(inside, "an index")
+
     def on(self, called: str, machine: type[Machine]) -> Report | None:
         """What one choice of inputs shows to be wrong; None where it shows nothing."""
-        self.machine = machine
+        self.machine, self.called = machine, called
         try:
             inputs, values = self._inputs()
             expected = evaluate(self.program.body, World(inputs=values, domain=self.domain))
@@ -313,16 +343,18 @@ class _Foreign(Comparison):
 
     def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """What the kernel leaves in the buffers."""
-        run = _Launch(self.algebra, self.source, self.plan)
+        run = Launched(self.algebra, self.source, self.plan)
         run.kernel_by, run.notes = self.kernel, self.notes
         run.contracted = self.taken is not Taken.EXACTLY
+        if self.facts is not None:
+            run.arithmetic.in_type = self.facts.fits
         if self.taken is Taken.NUMBERS:
             self.notes.append(NOTE)
             run.arithmetic.in_range = self.notes
         if self.machine is not None:
             run.ways = self.numbers = OnInputs(run.arithmetic, self.machine)
         else:
-            run.ways = Ways(run.arithmetic, self.bits, asks=self.asks)
+            run.ways = Ways(run.arithmetic, self.bits, required=self.facts, asks=self.asks)
             self.decided_on, self.doubts = run.ways.decided_on, run.ways.doubts
             self.placed = run.ways.placed
         try:
@@ -341,14 +373,20 @@ class _Foreign(Comparison):
             if self.laws is not None and (law := self.laws.make_equal(x, y)) is not None:
                 self.notes += law
                 return True
-            return self.bits.same(normal(x), normal(y))
+            return self.bits.same(normal(x), normal(y)) or self._same_by_cases(x, y, normal)
         except TooLarge:
             return False  # numbers will tell
+
+    def _same_by_cases(self, x: Symbol, y: Symbol, normal: Reassociation) -> bool:
+        """Whether two values are equal whatever those numbers are of which is required that they are some of few."""
+        if self.facts is None:
+            return False
+        return Cases(self.algebra, self.facts, lambda p, q: normal(p) is normal(q)).equal(x, y)
 
     @cached_property
     def bits(self) -> Bits:
         """What is asked of values that are written otherwise."""
-        return Bits(ordered=self.taken is Taken.NUMBERS)
+        return Bits(ordered=self.taken is Taken.NUMBERS, facts=self.facts)
 
     def normal_form(self, *, reassociate: bool) -> Reassociation:
         """How values are compared."""
@@ -356,145 +394,3 @@ class _Foreign(Comparison):
             self.laws = Laws(WithoutNaN(self.algebra))
             return self.laws.normal
         return super().normal_form(reassociate=reassociate)
-
-
-class _Launch(Run):
-    """A run of one such kernel."""
-
-    kernel_by: ByOthers
-    contracted: bool
-    notes: list[str]
-
-    def of_others(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Run it, and give back all buffers."""
-        k = self.kernel_by
-        local = (*k.local, 1, 1, 1)[:3]
-        total = (*k.range, 1, 1, 1)[:3]
-        if any(n % m for n, m in zip(total, local, strict=True)):
-            raise Fault(
-                "launch", f"{k.range} work-items are no whole number of groups of {k.local}"
-            )
-        if (group := required_group(k.text)) is not None and group != local:
-            raise Fault(
-                "launch",
-                f"the source requires groups of {group}, it is launched in groups of {k.local}",
-            )
-        for b in self.launch.buffers:
-            cells = b.cells.constant
-            assert cells is not None, "cannot happen: an open size"
-            if cells > self.algebra.limit:
-                raise TooLarge(f"{b.name} has {cells} cells")
-            known = list(inputs.get(b.name, [OPEN] * cells))
-            once, kind = b.role == "output", kind_of(SCALARS[str(b.scalar)].c or "")
-            self.memory[b.name] = (
-                Shared(b.name, known, local=False, once=False, kind=kind)
-                if once
-                else Memory(b.name, known, constant=True, kind=kind)
-            )
-        from pycparser import c_ast
-
-        functions = parsed(k.text, k.file, dict(k.defined))
-        mine = kernel_in(functions, k.entry, k.arguments)
-        limits = limits_of(Piece((0, 0, 0), total, local))
-        helpers: dict[str, Any] = {}
-        copies, constants = (
-            Copies(),
-            [d for d in functions if isinstance(d, c_ast.Decl) and (d.init or is_enumeration(d))],
-        )
-        sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
-        read = partial(
-            ByHand, self.arithmetic, {}, {}, limits, {}, contracted=self.contracted, copies=copies,
-            updating=Updating(), constants=constants, ways=self.ways, sub_group=self.sub_group,
-        )  # fmt: skip
-        for f in functions:
-            if isinstance(f, c_ast.FuncDef) and not is_kernel(f):
-                helpers[f.decl.name] = read(helpers=dict(helpers)).helper(f)
-        translator = read(local_cells=sized, helpers=helpers)
-        translated, parameters = translator.foreign(mine)
-        self.notes += dict.fromkeys(translator.values.notes)
-        arguments = self._given(parameters)
-        self.items += int(np.prod(total))
-        on_ways = replace(translated, run=partial(followed, translated.run))
-        self.piece(Piece((0, 0, 0), total, local), on_ways, arguments)
-        copies.finished()
-        for m in self.memory.values():
-            for i in list(m.halves):
-                if self.ways.completed(m, i) is OPEN and m.cells[i] is OPEN:
-                    self.ways.doubts.append(self.ways.unwritten(m, i))
-        return {name: m.cells for name, m in self.memory.items()}
-
-    def together(self, items: Sequence[Item], runs: Sequence[Any]) -> Sequence[Any]:
-        """The work-items of a group, each until it waits for all others."""
-        return in_sub_groups(items, runs, self.sub_group) if self.sub_group else runs
-
-    @cached_property
-    def sub_group(self) -> int:
-        """How many work-items are in a sub-group, where the source says it."""
-        size = required_sub_group(self.kernel_by.text)
-        if size:
-            self.notes.append("sub-groups are of work-items that follow each other")
-            if math.prod(self.kernel_by.local) % size:
-                raise Undecided(f"a group is no whole number of sub-groups of {size}")
-        return size
-
-    def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:
-        """What is handed to each parameter that is not in local memory."""
-        found: list[Any] = []
-        for given in given_by(parameters, self.kernel_by.arguments, self.launch.buffers):
-            match given:
-                case Number(text, t):
-                    found.append(self._number(text, t))
-                case Passed(name, t, buffer, before):
-                    found.append(self._buffer(name, t, buffer))
-                    if before is not None:
-                        self._filled(t, buffer, before)
-                case Cells():
-                    raise AssertionError("cannot happen: local memory is made for each group")
-        return found
-
-    def _without_sign(self, m: Memory, scalar: str) -> Memory:
-        """The same cells for a kernel that takes their numbers for such without a sign."""
-        seen = [v if isinstance(v, Symbol) else wrapped(int(v), scalar) for v in m.cells]
-        if m.constant:
-            return Memory(m.name, seen, constant=True)
-        m.cells[:] = seen
-        return m
-
-    def _filled(self, t: Any, b: Buffer, before: str | Buffer) -> None:
-        """What lies in a result before the kernel runs."""
-        cells = self.memory[b.name].cells
-        if isinstance(before, Buffer):
-            held = self.memory[before.name].cells
-        else:
-            held = [self._number(before, CType(t.scalar))] * len(cells)
-        cells[:] = [v if isinstance(v, Symbol) else wrapped(int(v), plain(t).scalar) for v in held]
-
-    def _number(self, text: str, t: Any) -> Any:
-        scalar = plain(t).scalar
-        if scalar in FLOATS:
-            return self.algebra.real(float(text), FLOATS[scalar])
-        value = int(text)
-        low, high = RANGES[scalar]
-        if not low <= value <= high:
-            raise Fault("launch", f"{value} is no {scalar}")
-        return value
-
-    def _buffer(self, name: str, t: Any, b: Any) -> Any:
-        wanted = SCALARS[str(b.scalar)].c if str(b.scalar) != "boolean" else "uchar"
-        scalar = plain(t).scalar
-        if scalar not in (wanted, f"u{wanted}"):
-            raise Fault(
-                "launch",
-                f"{self.kernel_by.entry} takes {t.scalar} {name}, {b.name} has cells of {b.scalar}",
-            )
-        m = self.memory[b.name]
-        if scalar != wanted:
-            m = self._without_sign(m, scalar)
-        if not t.pointer:
-            value = m.cells[0]
-            return value if isinstance(value, Symbol) else int(value)
-        if t.width == 1:
-            return m
-        if t.width == 3:
-            raise Undecided("vectors of 3 in memory")
-        return Vectors(m, t.width)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from relift.compiler.meaning.computed import ORDINARY, drawn_as
+from relift.compiler.foreign.required.drawing import Admitted
+from relift.compiler.foreign.required.statements import required
+from relift.compiler.meaning.computed import drawn_as
 from relift.compiler.validation.cells import rows_of_type
 from relift.compiler.validation.symbols import Symbol
-from relift.compiler.validation.validate import drawn_whole
 from relift.semantics.language.programs import Program
 
 _DRAWN_TOO = re.compile(r"(.*), and (.*) as they are drawn")
@@ -26,10 +27,12 @@ def said_as(cells: Mapping[Symbol, float]) -> str:
     return f"inputs of 0 but {said}" if said else "inputs of 0"
 
 
-def drawn_inputs(program: Program, called: str = "") -> dict[str, list[Any]]:
+def drawn_inputs(
+    program: Program, called: str = "", requires: Sequence[Program] = ()
+) -> dict[str, list[Any]]:
     """The inputs on which a refuted kernel is shown to be wrong: the cells of each, in a row.
 
-    `called`: as its report calls them, ordinary ones if it does not.
+    `called`: as its report calls them, ordinary ones if it does not; `requires` says what holds of them.
 
     >>> import relift as rl
     >>> from relift.compiler.foreign.inputs import drawn_inputs
@@ -40,8 +43,10 @@ def drawn_inputs(program: Program, called: str = "") -> dict[str, list[Any]]:
     [2]
     """
     too = _DRAWN_TOO.fullmatch(called)
-    machine = drawn_as(too[1] if too else called or ORDINARY)({}, 0)
-    drawn = drawn_whole(program, too[2].split(", ")) if too else {}
+    admitted = Admitted(program, required(program, requires))
+    kind = too[1] if too else called or admitted.first
+    machine = (admitted.drawn(kind) or drawn_as(kind))({}, 0)
+    drawn = admitted.whole(too[2].split(", "), kind) if too else {}
     found: dict[str, list[Any]] = {}
     for p in program.parameters:
         rows = list(rows_of_type(p.type))

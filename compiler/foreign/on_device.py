@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.foreign.comparison import ByOthers, interface
+from relift.compiler.foreign.comparison import interface
+from relift.compiler.foreign.groups.launched import ByOthers
 from relift.compiler.foreign.inputs import drawn_inputs
 from relift.compiler.foreign.parameters import (
     Cells,
@@ -97,12 +98,13 @@ def on_device(
     program: Program,
     device: str,
     inputs: str = "",
+    requires: Sequence[Program] = (),
     *,
     seconds: float = SECONDS,
 ) -> OnDevice:
     """Run a kernel on the inputs of `drawn_inputs`, and compare with the interpreter.
 
-    `inputs`: what a report calls those on which it found the kernel wrong.
+    `inputs`: what a report calls those on which it found the kernel wrong; `requires` says what holds of them.
     Raises `ReliftError` where the device, or what a parameter is, is not known.
     """
     own, result, known = interface(program)
@@ -110,7 +112,7 @@ def on_device(
     given = list(
         given_by(parameters_of(kernel_in(functions, kernel.entry)), kernel.arguments, known)
     )
-    drawn = iter(drawn_inputs(program, inputs).values())
+    drawn = iter(drawn_inputs(program, inputs, requires).values())
     rows = {b.name: np.array(next(drawn), _stored(b)) for b in known if b.role != "output"}
     arguments = [unflatten([rows[name] for name in p.buffers], p.type) for p in own]
     wanted = flatten(program(*arguments), result.type, "out")

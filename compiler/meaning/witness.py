@@ -111,10 +111,17 @@ def _short(x: Any) -> str:
     return shown(x)
 
 
-def on_inputs(report: Report, apart: Sequence[Apart], *, regrouped: bool = False) -> Report:
+def on_inputs(
+    report: Report,
+    apart: Sequence[Apart],
+    drawn: Mapping[str, type[Machine]] = DRAWN,
+    *,
+    regrouped: bool = False,
+) -> Report:
     """A report of cells that differ in form, with the numbers at which one does; unknown where none does.
 
-    `regrouped`: sums may be in another order, so that what rounding makes of them shows nothing.
+    `regrouped`: sums may be in another order, so that what rounding makes of them shows nothing.  `drawn` has the
+    inputs that are tried, and who draws them.
 
     >>> from relift import f32, map_glb, program
     >>> from relift.compiler.meaning.witness import on_inputs
@@ -131,8 +138,8 @@ def on_inputs(report: Report, apart: Sequence[Apart], *, regrouped: bool = False
     """
     if report.verdict != "refuted" or report.fault != "values":
         return report
-    for inputs, machine in DRAWN.items():
-        for where, wanted, value in apart if not (regrouped and machine is Rough) else ():
+    for inputs, machine in drawn.items():
+        for where, wanted, value in apart if not (regrouped and issubclass(machine, Rough)) else ():
             numbers = (differing if regrouped else _distinct)(wanted, value, machine)
             if numbers is not None:
                 said = f"on {inputs}, {where} is {numbers[1]} instead of {numbers[0]}"

@@ -62,6 +62,8 @@ class Arithmetic:
         self.turns = turns
         self.in_range: list[str] | None = None
         """Where sums and products with signs are taken to lie in their types, what was taken so."""
+        self.in_type: Callable[[str, Symbol, Symbol], bool] = lambda operator, x, y: False
+        """Whether a sum, a difference or a product with a sign is surely in its type."""
         self._operations: dict[tuple[str, str], Function] = {}
         self.ranges: dict[Symbol, Between | None] = {}
         """The numbers that floats may be that are computed from constants."""
@@ -171,6 +173,8 @@ class Arithmetic:
             if self.in_range is not None and operator == "<<":
                 # OpenCL C, shift operators: zeros fill what is left, and what is moved out is gone
                 return self._shifted_left(x.type, x, y)
+            if taken is not None and self.in_type(operator, x, y):
+                return taken(x, y)
             if self.in_range is None or taken is None:
                 raise Undecided(f"{x} {operator} {y}, with a sign, may overflow")
             self.in_range.append(IN_RANGE)
@@ -184,6 +188,8 @@ class Arithmetic:
             truth = x.op in ("i32", "i64", "mask") and x.args[0].type == "bool"
             if scalar in FLOATS or scalar in UNSIGNED or truth or x is OPEN:
                 return x if x is OPEN else self.algebra.neg(x)
+            if self.in_type("-", self.algebra.whole(0, x.type), x):
+                return self.algebra.neg(x)
             if self.in_range is None:
                 raise Undecided(f"-{x}, with a sign, may overflow")
             self.in_range.append(IN_RANGE)

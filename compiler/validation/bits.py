@@ -15,18 +15,35 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
+from typing import Any, Protocol
 
 from relift.compiler.validation.symbols import BITS, Symbol, value_of
 
 MOST_DIFFERENT = 8
 """After so many values that are not shown to be equal, no other one is asked for."""
 
+MOST_WIDE = 32
+"""After so many questions that more facts do not answer either, no other one is asked with them."""
+
 MOST_SYMBOLS = 2_000
 """A value that is made of more is not asked for."""
+
+
+class Facts(Protocol):
+    """Conditions on inputs, all of which hold."""
+
+    conditions: list[Symbol]
+
+    def about(self, cells: Iterable[Symbol]) -> Iterator[list[Symbol]]:
+        """Some of them for a question about some inputs: those that speak of these alone, then more."""
+        ...
+
+    def fails(self, b: Symbol) -> bool:
+        """Whether inputs are known on which a truth value does not hold."""
+        ...
 
 
 def in_bits(function: str, bits: int, values: list[int]) -> int:
@@ -60,51 +77,70 @@ SIGNLESS = frozenset(["abs_diff", "hadd", "rhadd", "mul_hi"])
 class Bits:
     """Questions to Z3 whether values are equal for all inputs; with `ordered`, floats are in an order, and none is NaN.
 
-    With `summed`, their sums and products are those of real numbers, as is good enough to look for inputs.
+    With `summed`, their sums and products are those of real numbers, as is good enough to look for inputs.  What is
+    asked is asked where `facts` hold.
     """
 
-    def __init__(self, *, ordered: bool = False, summed: bool = False) -> None:
+    def __init__(
+        self, *, ordered: bool = False, summed: bool = False, facts: Facts | None = None
+    ) -> None:
         import z3
 
         from relift.rewrites.checks.smt.goals import EFFORT
 
         self.z3, self.effort = z3, EFFORT
-        self.ordered, self.summed = ordered, summed
+        self.ordered, self.summed, self.facts = ordered, summed, facts
         self.different = 0
+        self.wide = MOST_WIDE
         self.known: dict[Symbol, Any] = {}
         self.answers: dict[tuple[Any, ...], bool] = {}
-        """What was found of values of a shape, whatever inputs they are of."""
+        """What was found of values of a shape, whatever inputs they are of, and of some values with all facts."""
 
     def same(self, x: Symbol, y: Symbol) -> bool:
         """Whether two values of one type are surely equal."""
         if self.different >= MOST_DIFFERENT or x.type != y.type or not _short(x, y):
             return False
-        shape = _shape(x, y)
-        if shape not in self.answers:
-            self.answers[shape] = self._same_by_parts(x, y)
-            self.different += not self.answers[shape]
-        return self.answers[shape]
+        before = len(self.answers)
+        same = self._decided(partial(self._same_by_parts, x, y), x, None, y)
+        self.different += not same and len(self.answers) > before
+        return same
 
-    def _same_by_parts(self, x: Symbol, y: Symbol) -> bool:
+    def _same_by_parts(self, x: Symbol, y: Symbol, facts: Sequence[Symbol]) -> bool:
         """Whether two values are equal; of sums of whole numbers, those parts that have the same inputs."""
         pairs = _by_inputs(x, y)
         if len(pairs) > 1 and all(self._same_sums(*pair) for pair in pairs):
             return True
-        return self._never(self._of(x) != self._of(y))
+        return self._never(self._of(x) != self._of(y), facts)
 
     def _same_sums(self, x: Sequence[Symbol], y: Sequence[Symbol]) -> bool:
         """Whether the sums of some values are equal."""
         if not x or not y:
             return False
-        shape = _shape(*x, None, *y)
-        if shape not in self.answers:
-            sums = [reduce(operator.add, map(self._of, side)) for side in (x, y)]
-            self.answers[shape] = self._never(sums[0] != sums[1])
-        return self.answers[shape]
+        sums = [reduce(operator.add, map(self._of, side)) for side in (x, y)]
+        return self._decided(partial(self._never, sums[0] != sums[1]), *x, None, *y)
 
     def always(self, b: Symbol) -> bool:
         """Whether a truth value surely holds."""
-        return _short(b) and self._never(self.z3.Not(self._of(b)))
+        if not _short(b) or (self.facts is not None and self.facts.fails(b)):
+            return False
+        return self._decided(partial(self._never, self.z3.Not(self._of(b))), b)
+
+    def _decided(self, found: Callable[[Sequence[Symbol]], bool], *values: Symbol | None) -> bool:
+        """What is found with some facts: of values of one shape once, with those facts that speak of their inputs alone."""
+        if self.facts is None:
+            shape = _shape(*values)
+            if shape not in self.answers:
+                self.answers[shape] = found(())
+            return self.answers[shape]
+        cells = _cells(*(v for v in values if v is not None))
+        own, *wider = self.facts.about(cells)
+        shape = _shape(*values, None, None, *own)
+        if shape not in self.answers:
+            self.answers[shape] = found(own)
+        if not self.answers[shape] and values not in self.answers:
+            self.answers[values] = self.wide > 0 and any(map(found, wider))
+            self.wide -= bool(wider) and not self.answers[values]
+        return self.answers[shape] or self.answers[values]
 
     def told_apart(self, x: Symbol, y: Symbol) -> dict[Symbol, float] | None:
         """Cells of inputs, and numbers for them at which two values may differ; None where none are found."""
@@ -116,27 +152,39 @@ class Bits:
         """Cells of inputs, and numbers for them at which a truth value may hold; None where none are found."""
         return self._numbers(self._of(b), b) if _short(b) else None
 
+    def model(self, conditions: Sequence[Symbol]) -> dict[Symbol, float] | None:
+        """Cells of inputs, and numbers for them at which some conditions may all hold; None where none are found."""
+        return self._numbers(self.z3.And(*map(self._of, conditions)), *conditions)
+
+    def contradict(self, conditions: Sequence[Symbol]) -> bool:
+        """Whether some conditions surely do not all hold."""
+        return self._never(self.z3.BoolVal(True), conditions)
+
     def _numbers(self, goal: Any, *made_of: Symbol) -> dict[Symbol, float] | None:
-        """Numbers for the inputs of some values at which something may hold."""
-        solver = self.z3.Solver()
-        solver.set(rlimit=self.effort, random_seed=1)
-        solver.add(goal)
+        """Numbers for the inputs of some values, and for those that facts speak of, at which something may hold."""
+        facts = self.facts.conditions if self.facts is not None else []
+        solver = self._solver(facts, goal)
         if solver.check() != self.z3.sat:
             return None
         model, found = solver.model(), dict[Symbol, float]()
-        for cell in _cells(*made_of):
+        for cell in dict.fromkeys([*_cells(*made_of), *(c for b in facts for c in _cells(b))]):
             value: Any = model.eval(self.known[cell]) if cell in self.known else None
             if self.z3.is_bv_value(value):
                 found[cell] = value.as_signed_long()
+            elif self.z3.is_true(value) or self.z3.is_false(value):
+                found[cell] = int(self.z3.is_true(value))
             elif self.z3.is_rational_value(value):
                 found[cell] = float(value.as_fraction())
         return found
 
-    def _never(self, goal: Any) -> bool:
+    def _solver(self, facts: Sequence[Symbol], goal: Any) -> Any:
         solver = self.z3.Solver()
         solver.set(rlimit=self.effort, random_seed=1)
-        solver.add(goal)
-        return bool(solver.check() == self.z3.unsat)
+        solver.add(goal, *map(self._of, facts))
+        return solver
+
+    def _never(self, goal: Any, facts: Sequence[Symbol] = ()) -> bool:
+        return bool(self._solver(facts, goal).check() == self.z3.unsat)
 
     def _of(self, x: Symbol) -> Any:
         """A value as a term of Z3, its parts first."""

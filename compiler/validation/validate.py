@@ -56,7 +56,8 @@ class Report:
     `verdict` is `shown` when every cell of the result is written and equals the interpreter's, for all data at
     these `sizes`; `refuted` by a fault of a kernel or a cell that differs, which `detail` has; else `unknown`,
     and `detail` says what is left.  `notes` say what it rests on.  `too_large` is what was not run to its end.
-    `not_read` is what the text has that nobody here understands, and where; `inputs`, at which a cell differs.
+    `not_read` is what the text has that nobody here understands, and where; `inputs`, at which a cell differs; `decides`,
+    the inputs of whole numbers by which a kernel branches or finds a cell.
     """
 
     verdict: Verdict
@@ -69,6 +70,7 @@ class Report:
     too_large: bool = False
     not_read: str = ""
     inputs: str = ""
+    decides: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -248,7 +250,7 @@ class Comparison:
         """The cells of each input buffer, and the same as the interpreter takes them."""
         buffers: dict[str, list[Any]] = {}
         values: dict[str, Any] = {}
-        drawn = drawn_whole(self.program, self.drawn)
+        drawn = self._drawn_whole()
         for p, q in zip(self.program.parameters, self.plan.parameters, strict=True):
             rows: list[list[Any]] = []
             for k, (scalar, cells) in enumerate(rows_of_type(p.type)):
@@ -269,6 +271,10 @@ class Comparison:
                 f"for the whole numbers that were drawn for {', '.join(sorted(self.drawn))}"
             )
         return buffers, values
+
+    def _drawn_whole(self) -> dict[str, list[list[Any]]]:
+        """The inputs that are numbers."""
+        return drawn_whole(self.program, self.drawn)
 
     # ---- functions
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from relift.compiler.foreign.required.facts import Facts
 from relift.compiler.foreign.ways.choices import Choices
 from relift.compiler.foreign.ways.paths import Dead, Path, State, certain, common
 from relift.compiler.foreign.ways.pointers import one_pointer
@@ -40,6 +41,8 @@ class Conditions:
     """Conditions under which something may be wrong."""
     placed: list[Symbol] = field(default_factory=list[Symbol])
     """Indices of which nothing more is known than that they are in their array."""
+    required: Facts | None = None
+    """What is required of the inputs."""
     asks: bool = False
     """Whether a solver is asked if a way can be taken at all before it is."""
     in_one_order: ClassVar[bool] = False
@@ -152,6 +155,8 @@ class Conditions:
         if found is None:
             known = path.known if path is not None else {}
             found = self.choices.always(b, known)
+            if found is None:
+                found = self.required.decides(b, known) if self.required is not None else None
             if found is None:
                 found = self.bits.always(b)
             self._sure[b] = found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from string import Template
 from typing import Any
 
-from relift.compiler.foreign.comparison import ByOthers
+from relift.compiler.foreign.groups.launched import ByOthers
 from relift.semantics.language import functions as pat
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
@@ -27,6 +27,7 @@ class ByHandKernel:
     local: tuple[int, ...]
     fault: tuple[str, str]
     arguments: Mapping[str, str] = field(default_factory=dict)
+    requires: tuple[Callable[[], Program], ...] = ()
 
     def at(self, numbers: Mapping[str, str]) -> ByHandKernel:
         """Its text with numbers for the names behind a $."""
@@ -39,6 +40,10 @@ class ByHandKernel:
         return replace(
             self, text=filled(self.text), fault=(filled(before), filled(after)), arguments=given
         )
+
+    def required(self) -> list[Program]:
+        """What holds of its inputs."""
+        return [statement() for statement in self.requires]
 
     def right(self) -> ByOthers:
         """The kernel as it is."""

@@ -8,7 +8,8 @@ import pytest
 
 from proofs_tests.compiler.foreign.habits import bins, count, imax, isum, saxpy, totals
 from proofs_tests.compiler.foreign.kernels import program
-from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.comparison import validate_foreign
+from relift.compiler.foreign.groups.launched import ByOthers
 from relift.compiler.foreign.parameters import NotSaid
 from relift.compiler.validation.validate import Report
 from relift.semantics.language import functions as pat

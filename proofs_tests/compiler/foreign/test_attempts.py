@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proofs_tests.compiler.foreign.habits import totals
-from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.comparison import validate_foreign
+from relift.compiler.foreign.groups.launched import ByOthers
 from relift.compiler.validation.validate import Report
 
 UNION = "union { uint i; float f; } seen, next; "

@@ -14,10 +14,12 @@ from proofs_tests.compiler.foreign.habits import HABITS
 from proofs_tests.compiler.foreign.in_sub_groups import IN_SUB_GROUPS
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
 from proofs_tests.compiler.foreign.records import RECORDS
+from proofs_tests.compiler.foreign.requiring import REQUIRING
 from proofs_tests.compiler.foreign.styles import STYLES
 from proofs_tests.compiler.foreign.textbooks import TEXTBOOKS
 from proofs_tests.compiler.programs import typed
-from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.comparison import validate_foreign
+from relift.compiler.foreign.groups.launched import ByOthers
 from relift.compiler.foreign.inputs import drawn_inputs
 from relift.compiler.foreign.parameters import NotSaid
 from relift.compiler.validation.validate import Report
@@ -33,20 +35,24 @@ EVERY = (
     + RECORDS
     + IN_SUB_GROUPS
     + TEXTBOOKS
+    + REQUIRING
 )
 
 
 @pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
 def test_a_right_kernel_is_validated(k: ByHandKernel) -> None:
     """For all data, up to the order of sums."""
-    found = validate_foreign(k.right(), k.program())
+    found = validate_foreign(k.right(), k.program(), k.required())
     assert found.verdict == "shown", found.text()
+    if k.requires:
+        assert "drawn" not in found.text()
+        assert all(statement.name in found.text() for statement in k.required())
 
 
 @pytest.mark.parametrize("k", EVERY, ids=lambda k: k.name)
 def test_a_wrong_kernel_is_refuted(k: ByHandKernel) -> None:
     """By what no kernel may do, or by a cell."""
-    found = validate_foreign(k.wrong(), k.program())
+    found = validate_foreign(k.wrong(), k.program(), k.required())
     assert found.verdict == "refuted", found.text()
 
 

@@ -11,7 +11,8 @@ from proofs_tests.compiler.foreign.at_once import RIGHT, WRONG
 from proofs_tests.compiler.foreign.data_decides import DATA_DECIDES, MORE_FAULTS
 from proofs_tests.compiler.foreign.test_foreign import doubled
 from proofs_tests.compiler.programs import typed
-from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.comparison import validate_foreign
+from relift.compiler.foreign.groups.launched import ByOthers
 from relift.compiler.foreign.inputs import drawn_inputs
 from relift.compiler.validation.validate import Report
 from relift.semantics.language import vocabulary as rl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -27,9 +27,13 @@ from relift.cli.output import print_json, progress_of
 
 if TYPE_CHECKING:
     from relift.compiler.meaning.evidence import Meaning
+    from relift.compiler.validation.validate import Report
+    from relift.semantics.language.programs import Program
 
 STATUS = {"validated": 0, "refuted": 1, "unknown": 3}
 NOT_READ = 2
+MOST_SHOWN = 12
+"""So many numbers of an input are shown."""
 WORST = (0, 3, NOT_READ, 1)
 """The statuses of one program, the last of which is that of several."""
 
@@ -54,6 +58,13 @@ def validate(
         ),
     ] = None,
     define: Annotated[list[str] | None, typer.Option(help="A macro, as TS=16.")] = None,
+    requires: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|FILE.py:NAME",
+            help="What holds of the inputs: a program of some of them that gives bool, or an array of bool.",
+        ),
+    ] = None,
     device: Annotated[
         list[str] | None,
         typer.Option(help="Where a kernel of --kernel runs on inputs that would show it wrong."),
@@ -72,6 +83,7 @@ def validate(
     """
     launch = {
         "--entry": entry, "--global": global_, "--local": local, "--argument": argument, "--define": define,
+        "--requires": requires,
     }  # fmt: skip
     if kernel is not None:
         if len(programs) > 1 or workers > 1 or scheduler is not None:
@@ -80,7 +92,9 @@ def validate(
             )
         _by_others(programs[0], size, kernel, launch, float_policy, device or [], as_json=as_json)
     for option in (name for name, value in {**launch, "--device": device}.items() if value):
-        raise Refusal(f"{option} says how a kernel is launched; give it by --kernel FILE.cl")
+        raise Refusal(
+            f"{option} is about a kernel that somebody wrote; give it by --kernel FILE.cl"
+        )
     _compiled(programs, sizes_of(size), float_policy, workers, scheduler, as_json=as_json)
 
 
@@ -135,18 +149,20 @@ def _by_others(
     as_json: bool,
 ) -> NoReturn:
     """A kernel that somebody wrote; ends with its status."""
-    from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+    from relift.compiler.foreign.comparison import validate_foreign
+    from relift.compiler.foreign.groups.launched import ByOthers
     from relift.compiler.foreign.on_device import on_device
     from relift.files import read_text
     from relift.rewrites.loading import load_program
 
-    entry, global_, local, argument, define = launch.values()
+    entry, global_, local, argument, define, requires = launch.values()
     if entry is None or global_ is None:
         raise Refusal(
             "--kernel needs --entry NAME and --global N; --local N where work-items share anything"
         )
     loaded = load_program(program)
     here = loaded.at(sizes_of(size))
+    statements = [load_program(_beside(program, name)) for name in requires or ()]
     text = read_text(kernel)
     range_ = counts_of("global", global_) or ()
     group = counts_of("local", local) or (1,) * len(range_)
@@ -159,21 +175,63 @@ def _by_others(
         pairs_of(define, "--define", "TS=16"),
     )  # fmt: skip
     with progress_of("validating"):
-        report = validate_foreign(launched, here, reassociate=float_policy != "exact")
+        report = validate_foreign(launched, here, statements, reassociate=float_policy != "exact")
         if report.not_read:
             raise _not_read(str(kernel), report.not_read)
-        ran = [on_device(launched, here, device, report.inputs) for device in devices]
+        ran = [on_device(launched, here, device, report.inputs, statements) for device in devices]
+    decides = _deciding(report, here, statements)
     verdict = "validated" if report.ok else report.verdict
     how = "up to the order of sums" if report.reassociated else "to the last bit"
     if as_json:
         print_json(
             {"program": here.name, "kernel": entry, "verdict": verdict, "equal": how if report.ok else None,
-             "detail": report.detail, "fault": report.fault, "notes": list(report.notes),
+             "detail": report.detail, "fault": report.fault, "notes": list(report.notes), "decides": decides,
+             "requires": [{"name": s.name, "says": str(s)} for s in statements],
              "devices": [{"device": r.device, "differs": r.differs, "detail": r.text()} for r in ran]}
         )  # fmt: skip
     else:
-        said = f"these sizes, all data, {how}" if report.ok else report.detail
+        data = "all data that are as is required" if statements else "all data"
+        said = f"these sizes, {data}, {how}" if report.ok else report.detail
         print("; ".join([f"{entry}: {verdict}: {said}", *report.notes]))
         for each in ran:
             print(f"  {each.text()}")
+        if decides and not report.ok:
+            print(f"  {_hint(decides)}")
     raise typer.Exit(STATUS[verdict])
+
+
+def _beside(program: str, name: str) -> str:
+    """A statement that is called by its name alone stands where the program does."""
+    if not name.isidentifier():
+        return name
+    where = program if program.endswith(".py") else program.rpartition(":")[0]
+    return f"{where}:{name}"
+
+
+def _deciding(
+    report: Report, program: Program, statements: Sequence[Program]
+) -> dict[str, list[int]]:
+    """The inputs by which a kernel branches or finds a cell, of which nobody said what holds, as they are where it is wrong."""
+    from relift.compiler.foreign.inputs import drawn_inputs
+
+    said = {p.name for s in statements for p in s.parameters}
+    names = [name for name in report.decides if name not in said]
+    if not names or not report.inputs:
+        return {name: [] for name in names}
+    rows = drawn_inputs(program, report.inputs, statements)
+    return {n: list(map(int, rows[n])) for n in names if n in rows}
+
+
+def _hint(decides: Mapping[str, list[int]]) -> str:
+    """How to say what holds of inputs."""
+    rows = [
+        f"{name} = [{', '.join(map(str, row[:MOST_SHOWN]))}{', …' * (len(row) > MOST_SHOWN)}]"
+        for name, row in decides.items()
+        if row
+    ]
+    there = f" ({'; '.join(rows)})" if rows else ""
+    names = ", ".join(decides)
+    return (
+        f"{names} decide{'s' * (len(decides) == 1)} where it goes{there}; if no caller gives such numbers, say what holds: "
+        f"--requires NAME, a program of {names} that gives bool, or an array of bool"
+    )

@@ -1,0 +1,237 @@
+"""Two values that are equal whatever numbers those inputs are that decide: one case after the other.
+
+A sum between two ends that are data is another one for each two ends; where these are some of few numbers, as is
+required, each pair of ends is a case, in which both sums are plain ones.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from relift.compiler.foreign.required.facts import Facts, cells_of
+from relift.compiler.meaning.computed import GivenUp, Machine
+from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, TooLarge
+
+CASES = 4_000
+"""So many cases of one cell are looked at."""
+
+WIDE = 300
+"""A number that may be one of more does not make cases."""
+
+Numbers: TypeAlias = Mapping[Symbol, Symbol]
+"""Cells, and the constants that they are."""
+
+
+class Cases:
+    """Values in each case of what decides; `same` compares two in one case."""
+
+    def __init__(
+        self, algebra: Algebra, facts: Facts, same: Callable[[Symbol, Symbol], bool]
+    ) -> None:
+        self.algebra, self.facts, self.same = algebra, facts, same
+        self.left = 0
+        self._known: dict[Symbol, frozenset[Symbol]] = {}
+
+    def equal(self, x: Symbol, y: Symbol) -> bool:
+        """Whether two values are equal in all cases that are not ruled out."""
+        self.left = CASES
+        facts = self.facts.inside(cells_of(x, y))
+        try:
+            return self._equal(x, y, facts)
+        except (TooLarge, GivenUp):
+            return False
+
+    def _equal(self, x: Symbol, y: Symbol, facts: list[Symbol]) -> bool:
+        self.left -= 1
+        if self.left < 0:
+            raise GivenUp
+        if self.same(x, y):
+            return True
+        found = self._deciding(x, y, facts)
+        if found is None:
+            return False
+        condition, cell = found
+        a = self.algebra
+        if condition.op in ("equal", "not_equal") and cell in condition.args:
+            other = condition.args[condition.args[0] is cell]
+            if other.op == "whole":
+                apart, one = a.not_equal(cell, other), a.equal(cell, other)
+                no = {apart: a.whole(1, "bool"), one: a.whole(0, "bool")}
+                return self._in_case(x, y, facts, cell, {cell: other}) and self._in_case(
+                    x, y, facts, cell, no, [apart]
+                )
+        low, high = self._ends(cell, facts) or (0, -1)
+        return all(
+            self._in_case(x, y, facts, cell, {cell: a.whole(n, cell.type)})
+            for n in range(low, high + 1)
+        )
+
+    def _in_case(
+        self,
+        x: Symbol,
+        y: Symbol,
+        facts: list[Symbol],
+        cell: Symbol,
+        numbers: Numbers,
+        more: Sequence[Symbol] = (),
+    ) -> bool:
+        """Whether two values are equal where more is known of a cell, or nothing is so."""
+        here = Put(self.algebra, numbers)
+        follow = {b: here.of(b) for b in facts if cell in self._cells(b)}
+        if any(b.op == "whole" and not b.args[0] for b in follow.values()):
+            return True
+        rest = [*more, *(b for b in (follow.get(b, b) for b in facts) if b.op != "whole")]
+        known = dict(numbers)
+        for b in follow.values():
+            if b.op == "not_equal":
+                known[self.algebra.equal(*b.args)] = self.algebra.whole(0, "bool")
+        there = Put(self.algebra, known)
+        return self._equal(there.of(x), there.of(y), rest)
+
+    def _cells(self, b: Symbol) -> frozenset[Symbol]:
+        """The inputs that a condition speaks of."""
+        found = self._known.get(b)
+        if found is None:
+            found = self._known[b] = frozenset(cells_of(b))
+        return found
+
+    def _ends(self, cell: Symbol, facts: list[Symbol]) -> tuple[int, int] | None:
+        """The numbers that a cell may be in this case."""
+        low: int | None = None
+        high: int | None = None
+        for b in facts:
+            if b.op not in ("le", "lt"):
+                continue
+            x, y = b.args
+            strictly = b.op == "lt"
+            if y is cell and x.op == "whole":
+                least = x.args[0] + strictly
+                low = least if low is None else max(low, least)
+            if x is cell and y.op == "whole":
+                most = y.args[0] - strictly
+                high = most if high is None else min(high, most)
+        if low is None or high is None or high - low >= WIDE:
+            return None
+        return low, high
+
+    def _deciding(self, x: Symbol, y: Symbol, facts: list[Symbol]) -> tuple[Symbol, Symbol] | None:
+        """The first condition, from the outside, that chooses in only one value, and the cell of it whose number is to be told."""
+        apart = _within(x).symmetric_difference(_within(y))
+        waiting, seen = deque([x, y]), {x, y}
+        while waiting:
+            v = waiting.popleft()
+            if v in apart and (v.op == "select" or v.type == "bool"):
+                for b in _compared(v.args[0] if v.op == "select" else v):
+                    for c in sorted(cells_of(b), key=lambda c: c.number):
+                        if self._ends(c, facts):
+                            return b, c
+            more = [u for u in v.args if isinstance(u, Symbol) and u in apart and u not in seen]
+            waiting += more
+            seen.update(more)
+        return None
+
+
+def _compared(c: Symbol) -> Iterator[Symbol]:
+    """The comparisons of whole numbers in a condition."""
+    waiting = [c]
+    while waiting:
+        b = waiting.pop()
+        if b.op in _COMPARED and b.args[0].type in BITS:
+            yield b
+        elif b.type == "bool":
+            waiting += [v for v in b.args if isinstance(v, Symbol)]
+
+
+_COMPARED = frozenset(["lt", "le", "equal", "not_equal", "below", "at_most"])
+
+
+def _within(x: Symbol) -> set[Symbol]:
+    seen: set[Symbol] = set()
+    waiting = [x]
+    while waiting:
+        v = waiting.pop()
+        if v not in seen:
+            seen.add(v)
+            waiting += [u for u in v.args if isinstance(u, Symbol)]
+    return seen
+
+
+class Put:
+    """Values in which some cells are constants; what follows from that alone is computed."""
+
+    def __init__(self, algebra: Algebra, numbers: Numbers) -> None:
+        self.algebra = algebra
+        self.known: dict[Symbol, Symbol] = dict(numbers)
+        self.machine = Machine({}, 0)
+
+    def of(self, x: Symbol) -> Symbol:
+        """A value; of a selection whose condition is known, only what is selected is looked at."""
+        waiting = [x]
+        while waiting:
+            now = waiting[-1]
+            if now in self.known:
+                waiting.pop()
+                continue
+            needed = [v for v in self._needed(now) if v not in self.known]
+            if needed:
+                waiting += needed
+                continue
+            waiting.pop()
+            self.known[now] = self._made(now)
+        return self.known[x]
+
+    def _needed(self, x: Symbol) -> list[Symbol]:
+        if x.op == "select":
+            c, yes, no = x.args
+            if c not in self.known:
+                return [c]
+            found = self.known[c]
+            return [yes, no] if found.op != "whole" else [yes if found.args[0] else no]
+        if x.op in _BOTH and x.type == "bool" and x.args[0] in self.known:
+            found = self.known[x.args[0]]
+            if found.op == "whole" and bool(found.args[0]) == _BOTH[x.op]:
+                return []
+        return [v for v in x.args if isinstance(v, Symbol)]
+
+    def _made(self, x: Symbol) -> Symbol:
+        a = self.algebra
+        if x.op == "select":
+            c, yes, no = x.args
+            found = self.known[c]
+            if found.op == "whole":
+                return self.known[yes if found.args[0] else no]
+        elif x.op in _BOTH and x.type == "bool":
+            found = self.known[x.args[0]]
+            if found.op == "whole" and bool(found.args[0]) == _BOTH[x.op]:
+                return found
+        parts = [self.known[v] if isinstance(v, Symbol) else v for v in x.args]
+        if parts == list(x.args) or not parts:
+            return x
+        if x.type not in FLOATING and all(isinstance(v, Symbol) and v.op == "whole" for v in parts):
+            return self._computed(x, parts)
+        again = self._again(x.op)
+        return a.made(x.op, x.type, *parts) if again is None else again(*parts)
+
+    def _computed(self, x: Symbol, parts: list[Symbol]) -> Symbol:
+        """An operation on constants."""
+        a = self.algebra
+        self.machine.left = len(parts) + 1
+        kind = "bool" if x.type == "bool" else x.type
+        return a.whole(int(self.machine.value(a.made(x.op, x.type, *parts))), kind)
+
+    def _again(self, op: str) -> Callable[..., Any] | None:
+        """Who makes an operation, so that values that are written alike are one."""
+        a = self.algebra
+        if op.startswith("bitwise_"):
+            return lambda x, y: a.bits(op.removeprefix("bitwise_"), x, y)
+        table: Mapping[str, Callable[..., Any]] = {
+            "add": a.add, "sub": a.sub, "mul": a.mul, "div": a.div, "neg": a.neg, "select": a.select,
+            "invert": a.invert, "equal": a.equal, "not_equal": a.not_equal, "lt": a.lt, "le": a.le,
+        }  # fmt: skip
+        return table.get(op)
+
+
+_BOTH = {"bitwise_and": False, "bitwise_or": True}
+"""Which truth value decides on two."""
