@@ -390,10 +390,10 @@ class Proposals:
                     simple[shape] = task._simply()
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = _ranked([*found, *self._together(parted, kernels, parts)])
-        nest = any(extent_of(kernel.program) is not None for kernel in kernels)
+        nests = sum(n.multiply_adds for each in kernels if (n := extent_of(each.program)))
         least = sum(least_seconds(kernel.program, self.device) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
-        return Form(parted, values, tuple(found), least, nest)
+        return Form(parted, values, tuple(found), least, nests)
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""

@@ -140,9 +140,10 @@ WORDS = {
 OTHER_GUARDS = {
     "reduce_common_factor", "scatter_fusion", "scatter_transpose",
     "reduce_chunks_idempotent", "reduce_strided_idempotent", "reduce_concat_idempotent",
+    "operands_swapped",
 }  # fmt: skip
-"""A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, and chunks may begin with a
-neutral element."""
+"""A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, chunks may begin with a
+neutral element, and a neutral element commutes with all others."""
 UNDECIDED = {"separate_dot_hv", "separate_dot_vh"}
 """Without some of their laws nobody knows a normal form: tier 3 says so instead of refuting, and no guard is proposed."""
 

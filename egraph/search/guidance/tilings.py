@@ -101,6 +101,11 @@ class Extent:
     result: int = 1
     work: int = 1
 
+    @property
+    def multiply_adds(self) -> int:
+        """Those of all."""
+        return self.batches * self.rows * self.columns * self.steps * self.work
+
 
 def extent_of(program: Program) -> Extent | None:
     """The nest of a program with fixed sizes; None where there is none, or its sizes are open.

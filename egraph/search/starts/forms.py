@@ -21,6 +21,7 @@ from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.iterations import of_tables
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together
+from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
 from relift.rewrites.tactics.sharing import (
     apart,
@@ -58,6 +59,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
     (then(maps_together(), edges_apart()), 0),
+    (mirrored(), 0),
     (_TABLES_APART, 0),
     (_SCANS_ACROSS, 0),
     (in_one_pass(), 0),
@@ -88,6 +90,9 @@ _HOPELESS = 20.0
 _LIGHTER = 0.7
 """A form is searched beside the best one if it takes so much less to read and write what its kernels do."""
 
+_FEWER = 0.9
+"""A form whose nests have so many times as many multiply-adds is searched beside the others."""
+
 _AS_LITTLE = 2
 """So many forms that move no more than the best of those that store are searched beside it."""
 
@@ -97,8 +102,8 @@ class Form:
     """A form of the program that says what is shared and what is stored, and what it is lowered to.
 
     `stored` are the types of what it stores, each value once.
-    `least` are the seconds that its kernels take at least, to read and write each cell once; `nest` is whether one of them
-    is a nest of two parallel dimensions around a fold, which blocks make many times faster than it is as it is lowered.  `as_written` says
+    `least` are the seconds that its kernels take at least, to read and write each cell once; `nests` are the multiply-adds of those
+    that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered.  `as_written` says
     that nothing else was done than to store.
     """
 
@@ -106,13 +111,18 @@ class Form:
     stored: tuple[Type, ...]
     proposals: tuple[Proposal, ...]
     least: float = 0.0
-    nest: bool = False
+    nests: int = 0
     as_written: bool = False
 
     @property
     def stores(self) -> bool:
         """Whether some value has a kernel of its own."""
         return bool(self.stored)
+
+    @property
+    def nest(self) -> bool:
+        """Whether one of its kernels is such a nest."""
+        return self.nests > 0
 
     @property
     def stores_numbers(self) -> bool:
@@ -149,6 +159,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
+    And the one whose nests compute far less than those of all these: what is equal is computed once.
     And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
     folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
@@ -177,6 +188,9 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if not any(form.nest for form in (forms[0], *found)):
         nests = [f for f in forms[1:] if f.stores and f.nest and f.least < plain]
         found += sorted(nests, key=lambda form: form.least)[:1]
+    fewest = min((form.nests for form in (forms[0], *found) if form.nest), default=0)
+    halved = [f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest]
+    found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]

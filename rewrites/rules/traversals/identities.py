@@ -3,25 +3,36 @@
 map id                     =  id
 slide 1 1                  =  split 1      slide n 1  =  repeat 1  (n the length)
 (fst p, snd p)             =  p
+op x y                     =  op y x  (op commutative)
+x + y                      =  add x y        x * y  =  mul x y
 index 0 (x : xs)           =  x            index (i + 1) (x : xs)  =  index i xs
 """
 
 from __future__ import annotations
 
+from relift.rewrites.conditions import commutative
+from relift.rewrites.families import Among
 from relift.rewrites.notation import A, B, k, m, n, r
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
+    add,
     concat,
     generate,
     join,
     make_array,
     map,
+    mul,
     repeat,
     slide,
     transpose,
 )
-from relift.semantics.syntax.signatures import Fun
-from relift.semantics.syntax.types import tup
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import f32, f64, i32, tup
+
+Computed = Among(
+    {"sum": lambda x, y: (x + y, add(x, y)), "product": lambda x, y: (x * y, mul(x, y))}
+)
+"""What a program computes of two numbers, and the operator that does so, which has laws."""
 
 
 @rule(
@@ -54,6 +65,35 @@ def slide_whole(xs: A[n]):
 def pair_of_components(p: tup(A, B)):
     """A pair is made of its components."""
     return (p[0], p[1]), p
+
+
+@rule(
+    where=[commutative("op")],
+    source="the definition of commutativity",
+    proof="""intros A R op op' x x' y y' P Co Op X Y.
+eapply (per_trans P); [apply Co; [exact (per_left P _ _ X) | exact (per_left P _ _ Y)] | apply Op; assumption].""",
+)
+def operands_swapped(op: Op[A], x: A, y: A):
+    """A commutative operator does not care which operand comes first."""
+    return op(x, y), op(y, x)
+
+
+@rule(source="the definition of the operator")
+def computed_by_operator(computed: Computed, x: f32, y: f32):
+    """The {computed} of two numbers is what the operator gives."""
+    return computed(x, y)
+
+
+@rule(source="the definition of the operator")
+def computed_by_operator_f64(computed: Computed, x: f64, y: f64):
+    """The {computed} of two doubles is what the operator gives."""
+    return computed(x, y)
+
+
+@rule(source="the definition of the operator")
+def computed_by_operator_i32(computed: Computed, x: i32, y: i32):
+    """The {computed} of two whole numbers is what the operator gives."""
+    return computed(x, y)
 
 
 @rule(source="RISE idx-reduction-0-3, with its index")

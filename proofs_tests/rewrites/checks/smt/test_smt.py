@@ -13,7 +13,7 @@ from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.smt.tier import check_index
 from relift.rewrites.conditions import associative, bijective, commutative
 from relift.rewrites.ledger.refuted import REFUTED
-from relift.rewrites.library import RULES
+from relift.rewrites.library import CHOICES, RULES
 from relift.rewrites.notation import COMMUTATIVE_MONOID, MONOID, A, B, C, k, left, m, n, right, step
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.indices.functions import reverse
@@ -376,6 +376,13 @@ BEYOND = {
     "reduce_concat_idempotent": "idempotence",
     "select_same": "a choice between equal values",
     "looked_up_or_computed": "indices that are data",
+    "operands_swapped": "commutativity",
+    **{
+        one.name: "what an operator is called"
+        for name, family in CHOICES.items()
+        if name.startswith("computed_by_operator")
+        for one in family.rules
+    },
     **dict.fromkeys(KEPT, "a choice in an operator"),
     **dict.fromkeys(BINS, "indices that are data, by induction"),
     **dict.fromkeys(COUNTED, "folds of other types, by induction"),
