@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from relift.egraph.checks.shared import Part, check_shared, parts_of
 from relift.egraph.checks.tiers import check_all
 from relift.optimization import judged
 from relift.processes import executors
+from relift.processes.collecting import rarely_collected, uncollected
 from relift.processes.executors import LostWorkers, Workers, each, on
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
@@ -203,3 +206,16 @@ def test_candidates_are_judged_by_who_shares_the_work() -> None:
         says = judged(executor, found)
         assert [says(d) for d in found] == [failure_on_symbols(d) for d in found] == [None, None]
     assert len(shared) == 1
+
+
+def test_the_last_of_two_sets_the_collector_back() -> None:
+    """Two searches in two threads overlap: what was set before the first one is there again after both."""
+    before = gc.get_threshold(), gc.isenabled()
+    for setting in (rarely_collected, uncollected):
+        one, two = ExitStack(), ExitStack()
+        one.enter_context(setting())
+        two.enter_context(setting())
+        one.close()
+        assert (gc.get_threshold(), gc.isenabled()) != before
+        two.close()
+        assert (gc.get_threshold(), gc.isenabled()) == before

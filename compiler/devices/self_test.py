@@ -202,6 +202,19 @@ kernel void reread(global const float* restrict x, global float* restrict out, i
 }
 """
 
+SATURATED = """
+kernel void saturated(global const int* restrict x, global int* restrict out, int n) {
+  for (int i = get_global_id(0); i < n / 4; i += get_global_size(0)) {
+    vstore4(mad_sat(vload4(i, x), (int4)(2), (int4)(-1)), i, out);
+  }
+}
+"""
+"""2x - 1 of numbers as vectors, which is no number beyond its type where x is none of the largest.
+
+The driver of Intel for CPUs (2026.22.10) gives 2147483647 where x is 0, and at all other such x what it should: where a
+product that is not negative and a negative number come to less than 0.  Of single numbers it gives what it should.
+"""
+
 
 def basics(run: Trial, group: int) -> Iterator[tuple[str, bool]]:
     """What any program needs, each with whether the device computes it."""
@@ -229,8 +242,8 @@ def basics(run: Trial, group: int) -> Iterator[tuple[str, bool]]:
     yield "a fold in memory", np.array_equal(run.call(program, "ordered", x, 8, group), folds)
 
 
-def defects(run: Trial, group: int) -> Iterator[str]:
-    """The names, as in `devices.DEFECTS`, of what the device gets wrong."""
+def defects(run: Trial, group: int, *, saturates: bool = False) -> Iterator[str]:
+    """The names, as in `devices.DEFECTS`, of what the device gets wrong; `saturates`: its language has such functions."""
     program = run.build(DEFECTS)
     x = drawn()
     if not in_sequence(run, program):
@@ -249,6 +262,11 @@ def defects(run: Trial, group: int) -> Iterator[str]:
     wanted = np.repeat(np.trunc(np.float32(100) * x[:512].reshape(64, 8)[:, 3]), 4)
     if not np.array_equal(run.call(program, "reread", x, 256, group), wanted):
         yield "stale local memory"
+    if saturates:
+        numbers = np.arange(-32, 32, dtype=np.int32)
+        given = run.call(run.build(SATURATED), "saturated", numbers, len(numbers), group)
+        if not np.array_equal(given, 2 * numbers - 1):
+            yield "saturated vectors"
 
 
 def in_sequence(run: Trial, program: Any) -> bool:
@@ -323,7 +341,7 @@ def examine(
             say({"tested": {"failure": f"it computes wrong results: {', '.join(failed)}"}})
             return
         say({"doing": "building and running folds of floats"})
-        wrong = list(defects(run, group))
+        wrong = list(defects(run, group, saturates=opened.saturates))
         say({"doing": "measuring its speed"})
         # in a forked process, where they are not, they are waited for: always, or once in 30 times
         has_threads = threads() > before and not opened.survives_forks

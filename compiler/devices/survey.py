@@ -35,6 +35,7 @@ DEFECTS = {
     FORKING: "may wait forever in a process that is forked after it was used; such a process is refused it",
     "conditional barriers": "may leave out what follows a barrier in an `if`; kernels of Relift end such an `if` with one",
     "stale local memory": "may read a cell of local memory as it was before a barrier",
+    "saturated vectors": "may give 2147483647 for mad_sat of vectors where a number below 0 is right; kernels of Relift call none",
 }
 """What a device may get wrong and still be used, by the name that its verdict gives it."""
 

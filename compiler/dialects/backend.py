@@ -93,6 +93,8 @@ class Opened:
     files: Callable[[], list[str]]
     survives_forks: bool = False
     """Whether it needs none of its threads in a forked process, where they are not; others are not believed to."""
+    saturates: bool = False
+    """Whether its language has functions of vectors that saturate."""
 
 
 class Backend(Protocol):

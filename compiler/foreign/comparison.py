@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from relift.compiler.codegen.interface import buffers, parameter
@@ -240,6 +240,7 @@ class _Foreign(Comparison):
     """A cell that is known to differ on some inputs."""
     facts: Facts | None = None
     """What is required of the inputs."""
+    cases: Cases | None = None
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
@@ -381,7 +382,9 @@ class _Foreign(Comparison):
         """Whether two values are equal whatever those numbers are of which is required that they are some of few."""
         if self.facts is None:
             return False
-        return Cases(self.algebra, self.facts, lambda p, q: normal(p) is normal(q)).equal(x, y)
+        if self.cases is None:
+            self.cases = Cases(self.algebra, self.facts, partial(_of_one_form, normal))
+        return self.cases.equal(x, y)
 
     @cached_property
     def bits(self) -> Bits:
@@ -394,3 +397,8 @@ class _Foreign(Comparison):
             self.laws = Laws(WithoutNaN(self.algebra))
             return self.laws.normal
         return super().normal_form(reassociate=reassociate)
+
+
+def _of_one_form(normal: Reassociation, x: Symbol, y: Symbol) -> bool:
+    """Whether two values are written alike once both are in normal form."""
+    return normal(x) is normal(y)

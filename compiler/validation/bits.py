@@ -128,13 +128,13 @@ class Bits:
     def _decided(self, found: Callable[[Sequence[Symbol]], bool], *values: Symbol | None) -> bool:
         """What is found with some facts: of values of one shape once, with those facts that speak of their inputs alone."""
         if self.facts is None:
-            shape = _shape(*values)
+            shape = shape_of(*values)
             if shape not in self.answers:
                 self.answers[shape] = found(())
             return self.answers[shape]
         cells = _cells(*(v for v in values if v is not None))
         own, *wider = self.facts.about(cells)
-        shape = _shape(*values, None, None, *own)
+        shape = shape_of(*values, None, None, *own)
         if shape not in self.answers:
             self.answers[shape] = found(own)
         if not self.answers[shape] and values not in self.answers:
@@ -346,7 +346,7 @@ class Bits:
 _ENDS = {"minimum": "<", "maximum": ">", "minimum_unsigned": "u<", "maximum_unsigned": "u>"}
 
 
-def _shape(*values: Symbol | None) -> tuple[Any, ...]:
+def shape_of(*values: Symbol | None) -> tuple[Any, ...]:
     """How values are computed, with numbers for their inputs: equal for values that differ in what inputs they are of."""
     numbered: dict[Symbol, int] = {}
     found: list[Any] = []

@@ -149,7 +149,7 @@ def opened(library: str, say: Callable[[Any], None]) -> Opened | None:
         found = files | {file for file in mapped() if os.path.dirname(file) in beside}
         return sorted(found - before)
 
-    return Opened(devices, OpenCLTrial, all_files)
+    return Opened(devices, OpenCLTrial, all_files, saturates=True)
 
 
 def mapped() -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from relift.compiler.foreign.required.facts import Facts, cells_of
 from relift.compiler.meaning.computed import GivenUp, Machine
+from relift.compiler.validation.bits import shape_of
 from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, TooLarge
 
 CASES = 4_000
@@ -32,16 +33,21 @@ class Cases:
     ) -> None:
         self.algebra, self.facts, self.same = algebra, facts, same
         self.left = 0
+        self.without: dict[Symbol, set[Symbol]] = {}
+        self.answers: dict[tuple[Any, ...], bool] = {}
         self._known: dict[Symbol, frozenset[Symbol]] = {}
 
     def equal(self, x: Symbol, y: Symbol) -> bool:
-        """Whether two values are equal in all cases that are not ruled out."""
-        self.left = CASES
+        """Whether two values are equal in all cases that are not ruled out: of values of one shape, once."""
         facts = self.facts.inside(cells_of(x, y))
-        try:
-            return self._equal(x, y, facts)
-        except (TooLarge, GivenUp):
-            return False
+        shape = shape_of(x, None, y, None, *facts)
+        if shape not in self.answers:
+            self.left = CASES
+            try:
+                self.answers[shape] = self._equal(x, y, facts)
+            except (TooLarge, GivenUp):
+                self.answers[shape] = False
+        return self.answers[shape]
 
     def _equal(self, x: Symbol, y: Symbol, facts: list[Symbol]) -> bool:
         self.left -= 1
@@ -78,7 +84,8 @@ class Cases:
         more: Sequence[Symbol] = (),
     ) -> bool:
         """Whether two values are equal where more is known of a cell, or nothing is so."""
-        here = Put(self.algebra, numbers)
+        without = None if more else self.without.setdefault(cell, set())
+        here = Put(self.algebra, numbers, without)
         follow = {b: here.of(b) for b in facts if cell in self._cells(b)}
         if any(b.op == "whole" and not b.args[0] for b in follow.values()):
             return True
@@ -87,7 +94,7 @@ class Cases:
         for b in follow.values():
             if b.op == "not_equal":
                 known[self.algebra.equal(*b.args)] = self.algebra.whole(0, "bool")
-        there = Put(self.algebra, known)
+        there = here if len(known) == len(numbers) else Put(self.algebra, known)
         return self._equal(there.of(x), there.of(y), rest)
 
     def _cells(self, b: Symbol) -> frozenset[Symbol]:
@@ -159,10 +166,16 @@ def _within(x: Symbol) -> set[Symbol]:
 
 
 class Put:
-    """Values in which some cells are constants; what follows from that alone is computed."""
+    """Values in which some cells are constants; what follows from that alone is computed.
 
-    def __init__(self, algebra: Algebra, numbers: Numbers) -> None:
+    `without` are values that have no such cell in them: others who put the same cells need not look at them again.
+    """
+
+    def __init__(
+        self, algebra: Algebra, numbers: Numbers, without: set[Symbol] | None = None
+    ) -> None:
         self.algebra = algebra
+        self.without = set[Symbol]() if without is None else without
         self.known: dict[Symbol, Symbol] = dict(numbers)
         self.machine = Machine({}, 0)
 
@@ -172,6 +185,10 @@ class Put:
         while waiting:
             now = waiting[-1]
             if now in self.known:
+                waiting.pop()
+                continue
+            if now in self.without:
+                self.known[now] = now
                 waiting.pop()
                 continue
             needed = [v for v in self._needed(now) if v not in self.known]
@@ -208,6 +225,7 @@ class Put:
                 return found
         parts = [self.known[v] if isinstance(v, Symbol) else v for v in x.args]
         if parts == list(x.args) or not parts:
+            self.without.add(x)
             return x
         if x.type not in FLOATING and all(isinstance(v, Symbol) and v.op == "whole" for v in parts):
             return self._computed(x, parts)

@@ -148,10 +148,10 @@ class Facts:
             return ends if ends in parts else None if None in parts else not ends
         if b.op not in _OTHERWISE or b.args[0].type not in BITS:
             return None
-        x, y = (self._range_where(v, known) for v in b.args)
+        x, y = (self.range_where(v, known) for v in b.args)
         return None if x is None or y is None else _compared(b.op, x, y)
 
-    def _range_where(self, x: Symbol, known: Mapping[Symbol, bool]) -> Range | None:
+    def range_where(self, x: Symbol, known: Mapping[Symbol, bool]) -> Range | None:
         """The range of a value where some conditions are known."""
         while x.op in BITS and x.args[0].type in BITS and BITS[x.args[0].type] <= BITS[x.type]:
             x = x.args[0]

@@ -41,6 +41,11 @@ class Ways(Conditions):
         if not 0 < extent <= ANYWHERE:
             raise DependsOnData(i, "an index")
         self.placed.append(i)
+        if self.required is not None:
+            known = it.under.known if it.under is not None else {}
+            low, high = self.required.range_where(i, known) or (0, extent)
+            places = range(max(low, 0), min(high + 1, extent))
+            return {n: a.equal(i, a.whole(n, i.type)) for n in places}
         here = a.whole(1, "bool") if it.under is None else it.under.since(None)
         there = {n: a.equal(i, a.whole(n, i.type)) for n in range(extent)}
         return {n: c for n, c in there.items() if a.bits("and", here, c) is not self.choices.false}

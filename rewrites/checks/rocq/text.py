@@ -93,6 +93,10 @@ class Names:
             self._known[key] = chosen
         return self._known[key]
 
+    def known(self, space: str, what: Hashable) -> str | None:
+        """The name that was given to `what` before, if one was."""
+        return self._known.get((space, what))
+
 
 class _Leaf:
     """What stands in the place of a term and has nothing below it."""
@@ -136,7 +140,6 @@ class Statement:
     floats: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
     literals: dict[str, int] = field(default_factory=dict)
-    _without: dict[tuple[str, Kind, Hashable], str] = field(default_factory=dict)
 
     def size(self, n: Size) -> str:
         """A polynomial over nat; what is subtracted is known to be no more than the rest."""
@@ -245,12 +248,13 @@ class Statement:
     def without_definition(self, of: str, kind: Kind, what: Hashable = None) -> str:
         """The name of something that every meaning is allowed for; `what` it is, besides its name and kind."""
         key = of, kind, what
-        if key not in self._without:
+        chosen = self.names.known("given", key)
+        if chosen is None:
             arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
-            shown = "_".join([of, *map(_word, arguments)])
-            self._without[key] = chosen = self.names.of("given", shown, key)
+            chosen = self.names.of("given", "_".join([of, *map(_word, arguments)]), key)
+        if chosen not in self.given:
             self.given[chosen] = Uninterpreted(of, kind)
-        return self._without[key]
+        return chosen
 
 
 def _nested(form: str, parts: Iterable[str]) -> str:

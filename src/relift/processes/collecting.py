@@ -1,10 +1,71 @@
-"""Without the collector of cycles: what is made is one large graph that stays, and going through it finds nothing."""
+"""Without the collector of cycles: what is made is one large graph that stays, and going through it finds nothing.
+
+How the collector works is a setting of the whole process: who comes first changes it, who goes last sets it back.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Generic, TypeVar
+
+S = TypeVar("S")
+
+
+@dataclass
+class _Shared(Generic[S]):
+    """A setting that is another one while anybody asks for it, in whichever thread: `change` gives what it was before."""
+
+    change: Callable[[], S]
+    back: Callable[[S], None]
+    users: int = 0
+    before: list[S] = field(default_factory=list[S])
+    lock: Lock = field(default_factory=Lock)
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        with self.lock:
+            if not self.users:
+                self.before.append(self.change())
+            self.users += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.users -= 1
+                if not self.users:
+                    self.back(self.before.pop())
+
+
+def _off() -> bool:
+    was_on = gc.isenabled()
+    gc.disable()
+    return was_on
+
+
+def _on_again(was_on: bool) -> None:
+    if was_on:
+        gc.enable()
+
+
+def _raised() -> tuple[int, int, int]:
+    before = gc.get_threshold()
+    if before[0]:  # else it is off
+        gc.set_threshold(*map(max, before, _RARELY))
+    return before
+
+
+def _lowered(before: tuple[int, int, int]) -> None:
+    gc.set_threshold(*before)
+
+
+_RARELY = (50_000, 20, 50)
+"""Objects that are made before the youngest are gone through, and how often these before older ones."""
+
+_OFF, _RARE = _Shared(_off, _on_again), _Shared(_raised, _lowered)
 
 
 @contextmanager
@@ -19,13 +80,8 @@ def uncollected() -> Generator[None]:
     >>> gc.isenabled()
     True
     """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
+    with _OFF.held():
         yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @contextmanager
@@ -43,14 +99,5 @@ def rarely_collected() -> Generator[None]:
     >>> gc.get_threshold() == before
     True
     """
-    before = gc.get_threshold()
-    if before[0]:  # else it is off
-        gc.set_threshold(*map(max, before, _RARELY))
-    try:
+    with _RARE.held():
         yield
-    finally:
-        gc.set_threshold(*before)
-
-
-_RARELY = (50_000, 20, 50)
-"""Objects that are made before the youngest are gone through, and how often these before older ones."""
