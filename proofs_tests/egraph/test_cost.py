@@ -770,7 +770,8 @@ def test_rows_that_too_many_groups_read_again_come_from_memory_again(length: int
     assert cost(GPU, by_group(512, 2), x=rows).memory == pytest.approx(once, rel=0.1)
 
 
-def test_the_larger_of_two_numbers_takes_a_gpu_several_instructions() -> None:
+@pytest.mark.parametrize("device", [GPU, CPU], ids=["gpu", "cpu"])
+def test_the_larger_of_two_numbers_takes_several_instructions(device: DeviceDescription) -> None:
     """It compares twice, for what is no number."""
 
     def compute(op: Any) -> float:
@@ -779,7 +780,7 @@ def test_the_larger_of_two_numbers_takes_a_gpu_several_instructions() -> None:
                 v = op(v, float(k))
             return v
 
-        return cost(GPU, lambda x: rl.map_glb(0)(often, x), x=f32[1 << 24]).compute
+        return cost(device, lambda x: rl.map_glb(0)(often, x), x=f32[1 << 24]).compute
 
     assert compute(rl.maximum) > 2 * compute(rl.add)
 

@@ -10,7 +10,17 @@ from collections.abc import Callable
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, repeat, topdown
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.long_functions import values_named
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Generate, IterateSizes, Store
 from relift.semantics.syntax.binding import Position, term_at
@@ -41,7 +51,8 @@ _LOWERED: tuple[tuple[str, Direction], ...] = tuple(
 def spelled_out() -> Tactic:
     """What is not searched in terms of what is; raises `NoMatch` when there is nothing of it."""
     one = first(*(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size)
-    return _wherever(_is_short, one)
+    patterns = _wherever(_is_short, one)
+    return first(then(values_named(), attempt(patterns)), patterns)
 
 
 def raised() -> Tactic:

@@ -19,6 +19,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable, stored, through_zips, unrolled
+from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
@@ -158,3 +159,21 @@ def _attempted(program: Program) -> Any:
         return derive(program, through_zips()).result
     except NoMatch:
         return program.body
+
+
+def test_what_a_long_function_repeats_has_names() -> None:
+    """Twelve sums, each of which reads the one before it twice, are 8,000 parts; what they give is the same."""
+    x = Input("x", f32[8])
+
+    def cell(v: Any) -> Any:
+        for _ in range(12):
+            v = v * 0.5 + v
+        return v
+
+    program = Program("cells", (x,), as_term(rl.map(cell, x)))
+    found = derive(program, spelled_out())
+    values = np.arange(8, dtype=np.float32)
+
+    assert sum(1 for _ in subterms(program.body)) > 8000
+    assert sum(1 for _ in subterms(found.result)) < 200
+    np.testing.assert_array_equal(replace(program, body=found.result)(values), program(values))
