@@ -12,14 +12,26 @@ Source: Bird, theory of lists, tupling (banana split); Meijer, Fokkinga and Pate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
 from relift.rewrites.tactics.folds.beside import paired
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
+from relift.rewrites.tactics.nests.zips import each_once
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import (
     Position,
@@ -41,7 +53,7 @@ _MOST_CHUNKS = 1 << 14
 def in_one_pass() -> Tactic:
     """Long folds that need no variable, none of them the result of another, and that read an array in common; or of tuples.
 
-    Raises `NoMatch` where there are no two such folds and none of tuples, or the chunks of several are not even.
+    Raises `NoMatch` where there are no two such folds and none of tuples.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -118,19 +130,28 @@ def _length(t: Term) -> int:
 
 
 def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
-    """Folds of chunks side by side for each chunk, stored; the folds of the group are of what is stored then."""
+    """Folds of chunks side by side for each chunk, stored; the folds of the group are of what is stored then, and of what is left."""
     length = _length(group[0])
     chunk = _chunk_of(length)
+    by_chunks = then(
+        reduced_in_chunks("partial_reduce_chunks", chunk), inside("xs")(ELEMENTS_IN_CHUNKS)
+    )
     partial: list[Term] = []
     for fold in group:
         for place in places_of(at.term, fold):
-            at = reduced_in_chunks("partial_reduce_chunks", chunk)(at, place)
-            at = ELEMENTS_IN_CHUNKS(at, (*place, "xs"))
-            partial.append(term_at(at.term, (*place, "xs")))
+            at = fold_followed_by_rest(chunk, by_chunks)(at, place)
+            chunks = (*place, "init") if length % chunk else place
+            partial.append(term_at(at.term, (*chunks, "xs")))
     at, found = paired(at, (), partial)
     for place in places_of(at.term, found):
-        at = apply("store_global")(at, place)
+        at = then(_of_each_array, apply("store_global"))(at, place)
     return at
+
+
+_of_each_array = then(
+    inside("xs")(repeat(topdown(first(apply("split_zip"), apply("take_zip"))))), each_once
+)
+"""Chunks of each array, once: what a group keeps of them it reads once."""
 
 
 def _is_of_tuples(t: Term) -> bool:
@@ -147,10 +168,11 @@ def _in_chunks(at: Rewriting, fold: Term) -> Rewriting:
 
 
 def _chunk_of(length: int) -> int:
-    """How many elements a chunk has; raises `NoMatch` where no suitable number divides all."""
+    """How many elements a chunk has: as many as divide all, or else as leave few, which each work-item folds by itself."""
     least = max(_CHUNK // 4, -(-length // _MOST_CHUNKS))
-    sizes = range(max(_CHUNK, 2 * least), least - 1, -1)
-    found = next((m for m in sizes if length % m == 0 and m % 128 == 0), None)
-    if found is None:
-        raise NoMatch(f"no suitable chunks share {length} elements evenly")
-    return found
+    sizes = range(-(-least // _UNIT) * _UNIT, max(_CHUNK, 2 * least) + 1, _UNIT)
+    return min(sizes, key=lambda m: (-(-(length % m) // _UNIT), -math.gcd(m, _VECTORS), -m))
+
+
+_UNIT, _VECTORS = 128, 512
+"""Elements of which a chunk is made: one for each member of a group, or better a vector."""

@@ -23,7 +23,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, ReduceSeq, Zip
+from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Tuple, dimensions
@@ -50,16 +50,45 @@ def by_owner(is_first: Callable[[Term], bool]) -> Tactic:
         if len({is_first(t) for t in arrays}) == 1:
             raise NoMatch("all that a fold goes through belongs together")
         wanted = sorted(dict.fromkeys(arrays), key=lambda t: not is_first(t))
-        ranks = [wanted.index(t) for t in arrays]
-        while (out := _out_of_order(ranks)) is not None:
-            at = _swapped(out, last=out + 2 == len(ranks))(at, place)
-            ranks[out : out + 2] = ranks[out + 1], ranks[out]
-        for number, next_number in reversed(list(pairwise(range(len(ranks))))):
-            if ranks[number] == ranks[next_number]:
-                at = _read_once(number, last=next_number + 1 == len(ranks))(at, place)
-                del ranks[next_number]
+        at = _in_order([wanted.index(t) for t in arrays])(at, place)
         for _ in range(sum(map(is_first, wanted)) - 1):
             at = _settled("zip_rotate_left")(at, place)
+        return at
+
+    return tactic
+
+
+def each_once(at: Rewriting, place: Position) -> Rewriting:
+    """A map, or a fold in order, over zipped arrays goes through each of them once.
+
+    >>> from relift import f32, map, program, zip
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.zips import each_once
+    >>> @program
+    ... def product(a: f32[8], b: f32[8]):
+    ...     return map(lambda p: p[0] * p[1] * p[2], zip(a, b, a))
+    >>> from relift import show
+    >>> show(derive(product, each_once).result)
+    'map(lambda x: (x[0] * x[1]) * x[0], zip(a, b))'
+    """
+    at = repeat(_listed)(at, place)
+    arrays = [canonical(t) for t in _arrays(at, place)]
+    wanted = list(dict.fromkeys(arrays))
+    return _in_order([wanted.index(t) for t in arrays])(at, place)
+
+
+def _in_order(ranks: list[int]) -> Tactic:
+    """A list of zips in the order of these ranks, of those that are equal one."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        left = list(ranks)
+        while (out := _out_of_order(left)) is not None:
+            at = _swapped(out, last=out + 2 == len(left))(at, place)
+            left[out : out + 2] = left[out + 1], left[out]
+        for number, next_number in reversed(list(pairwise(range(len(left))))):
+            if left[number] == left[next_number]:
+                at = _read_once(number, last=next_number + 1 == len(left))(at, place)
+                del left[next_number]
         return at
 
     return tactic
@@ -112,12 +141,10 @@ def _listed(at: Rewriting, place: Position) -> Rewriting:
 
 
 def _outwards(at: Rewriting, place: Position) -> Rewriting:
-    """A map that only rearranges tuples, one zip further out, or in the function of the fold."""
-    t = term_at(at.term, place)
-    if not isinstance(t, ReduceSeq):
-        raise NoMatch("no fold")
-    if _rearranges(t.xs):
-        return apply("reduce_map_fusion")(at, place)
+    """A map that only rearranges tuples, one zip further out, or in the function of the fold or the map."""
+    through = term_at(at.term, (*place, "xs"))
+    if _rearranges(through):
+        return first(apply("map_fusion"), apply("reduce_map_fusion"))(at, place)
     return inside("xs")(topdown(_one_zip_outwards))(at, place)
 
 
