@@ -27,7 +27,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.tiles import stencil_in_groups
+from relift.rewrites.tactics.groups.stencils import stencil_in_groups
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate

@@ -43,15 +43,15 @@ from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_acros
 from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
 from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
 from relift.rewrites.tactics.groups.stages import stages_by_groups
-from relift.rewrites.tactics.groups.stencil_strips import (
+from relift.rewrites.tactics.groups.stencils import (
     lines_in_groups,
     one_line_in_groups,
+    stencil_in_groups,
     strips_in_groups,
     strips_of_items,
     strips_of_lines,
 )
 from relift.rewrites.tactics.groups.tables import in_tables
-from relift.rewrites.tactics.groups.tiles import stencil_in_groups
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.lanes import (

@@ -49,7 +49,7 @@ from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import Tactic, apply, derive, inside, then
 from relift.rewrites.tactics.groups.dimensions import items_of_three
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.groups.stencil_strips import (
+from relift.rewrites.tactics.groups.stencils import (
     lines_in_groups,
     one_line_in_groups,
     strips_in_groups,

@@ -25,7 +25,7 @@ from relift.rewrites.tactics.folds.in_vectors import rows_in_vectors
 from relift.rewrites.tactics.folds.several_results import several_results
 from relift.rewrites.tactics.folds.shared import tables_in_registers
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
-from relift.rewrites.tactics.groups.stencil_strips import lines_in_groups, strips_of_lines
+from relift.rewrites.tactics.groups.stencils import lines_in_groups, strips_of_lines
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.transpositions import columns
 from relift.semantics.patterns import ReduceSeq, ReduceSeqUnroll, Transpose

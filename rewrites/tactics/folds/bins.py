@@ -35,8 +35,8 @@ from relift.rewrites.tactics.folds.partial_results import (
 )
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.cooperative import chunk_near
-from relift.rewrites.tactics.groups.row_tiles import behind
 from relift.rewrites.tactics.groups.rows import rows_by_groups, shared_out
+from relift.rewrites.tactics.groups.tiles import behind
 from relift.rewrites.tactics.vectors.lanes import OUTER
 from relift.semantics.patterns import Generate, Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at

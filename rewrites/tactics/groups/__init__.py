@@ -4,7 +4,7 @@ tiles           a nest, tile by tile
 row_tiles       maps over rows or tiles, which a group copies to local memory
 row_chunks      rows that are folded in order, copied to local memory chunk by chunk
 tables          arrays of more dimensions as tables: any permutation of axes by tiles
-stencil_strips  stencils: a work-item has several windows below one another
+stencils        overlapping tiles of stencils: a work-item has a window, or several below one another
 cooperative     reductions that the work-items of a group share; `rows`: all loops over a row, `scans`: running ones
 stages          maps over small blocks: what stands between their stages is in local memory
 kept_rows       what they read again of a row stays in the registers of its members

@@ -25,6 +25,7 @@ from relift.rewrites.tactics.groups.tiles import (
     GROUPS,
     WORK_ITEMS,
     as_vectors,
+    behind,
     cells_copied,
     copy,
     nest,
@@ -113,14 +114,6 @@ def _in_order(at: Rewriting, place: Position) -> Rewriting:
     if is_layout(term_at(at.term, place)):
         raise NoMatch("what only moves data is read where it is")
     return apply("map_to_seq")(at, place)
-
-
-def behind(cells: int) -> Tactic:
-    """The columns of a table, of which each row is followed by so many open cells."""
-    return then(
-        apply("pad_empty_removed", "backward", left=0, right=cells),
-        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
-    )
 
 
 def tiles_across(side: int) -> Tactic:

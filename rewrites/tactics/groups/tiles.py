@@ -17,21 +17,11 @@ Source: LIFT's macro rules, GPGPU'16; Tan et al., SC'11, and Nugteren, CLBlast, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    inside,
-    repeat,
-    skip,
-    then,
-    tile_stencil_2d,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, repeat, skip, then
 from relift.rewrites.tactics.nests.blocks import (
     INTERLEAVED,
     INTERLEAVED_TILES,
@@ -53,9 +43,7 @@ from relift.rewrites.tactics.nests.normal_form import (
 from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_blocks
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Term, Var
+from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.types import dimensions
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
@@ -67,9 +55,8 @@ UNROLLED: Tactic = apply("map_to_seq_unroll")
 class Tiles:
     """The sizes of a tiling: a group's tile is `rows` by `columns`, and `depth` deep along the reduction.
 
-    Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.  `padding` open
-    cells follow each row of a tile that is stored across, so that work-items that write a column of it use
-    different banks of local memory.  A group may fetch the next chunk `ahead`, while it computes with one.
+    Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.  A group may fetch the
+    next chunk `ahead`, while it computes with one.
     An `element` of what the folds read is of so many numbers, and a `result` too.
     """
 
@@ -79,7 +66,6 @@ class Tiles:
     row_blocks: int
     column_blocks: int
     width: int = 4
-    padding: int = 4
     ahead: bool = False
     element: int = 1
     result: int = 1
@@ -115,8 +101,26 @@ class Tiles:
     @property
     def staged(self) -> int:
         """The numbers of a chunk, or of two, that a group has in local memory."""
-        sides = self.rows + self.columns + 2 * self.padding
-        return (1 + self.ahead) * self.depth * sides * self.element
+        open_cells = self.padding(self.rows) + self.padding(self.columns)
+        cells = self.depth * (self.rows + self.columns) + self.depth // self.width * open_cells
+        return (1 + self.ahead) * cells * self.element
+
+    def padding(self, length: int) -> int:
+        """The open cells behind every `width` rows of so many cells of a tile that is stored across.
+
+        Neighbours hold the vectors of one column of what is copied, and write each cell of them to a row of its own: those
+        of the next vector are `width` rows further on, and start where the banks end that the columns beside this one
+        take.
+
+        >>> from relift.rewrites.tactics.groups.tiles import Tiles
+        >>> Tiles(128, 128, 16, 2, 2).padding(128), Tiles(128, 128, 8, 2, 2).padding(128), Tiles(8, 8, 4, 1, 1).padding(8)
+        (8, 16, 0)
+        """
+        vectors = self.depth // self.width
+        if vectors <= 1:
+            return 0
+        apart = LOCAL_BANKS // min(vectors, LOCAL_BANKS)
+        return -(-((apart - self.width * length) % LOCAL_BANKS) // self.width) * self.width
 
     @property
     def fetched(self) -> int:
@@ -260,22 +264,40 @@ def stage_rows(tiles: Tiles) -> Tactic:
 def stage_columns(tiles: Tiles) -> Tactic:
     """A table whose columns are contiguous is copied to local memory column by column, but stored by rows.
 
-    Open cells follow each row.
+    Open cells follow every few rows (see `Tiles.padding`).
     """
-    copied = then(apply("transpose_transpose", "backward"), inside("xss")(copy_together(tiles)))
-    if tiles.padding == 0:
-        return then(copied, apply("store_local"))
-    padded = then(
-        apply("pad_empty_removed", "backward", left=0, right=tiles.padding),
-        inside("xs")(then(apply("drop_nothing"), apply("transpose_transpose", "backward"))),
-        apply("take_transpose"),
-    )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        copied = then(apply("transpose_transpose", "backward"), inside("xss")(copy_together(tiles)))
+        length = dimensions(term_at(at.term, place).type)[0][1].constant
+        assert length is not None, "cannot happen: a tile of unknown length"
+        open_cells = tiles.padding(length)
+        if not open_cells:
+            return then(copied, apply("store_local"))(at, place)
+        joined = then(
+            apply("map_identity", "backward"),
+            inside("f")(apply("split_of_join", "backward")),
+            apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+            inside("xs")(_stored_behind(open_cells)),
+        )
+        rows = then(apply("join_split", "backward", m=tiles.width), inside("xss")(joined))
+        return then(copied, rows)(at, place)
+
+    return tactic
+
+
+def behind(cells: int) -> Tactic:
+    """The columns of a table, of which each row is followed by so many open cells."""
     return then(
-        copied,
-        inside("xss")(padded),
-        apply("transpose_transpose"),
-        inside("xs")(apply("store_local")),
+        apply("pad_empty_removed", "backward", left=0, right=cells),
+        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
     )
+
+
+def _stored_behind(cells: int) -> Tactic:
+    """Rows are in local memory, each followed by so many open cells."""
+    padded = then(apply("transpose_transpose", "backward"), inside("xss")(behind(cells)))
+    return then(padded, inside("xss", "xs", "xss")(apply("store_local")))
 
 
 def name_registers(width: int) -> Tactic:
@@ -409,73 +431,6 @@ def _tiled(tiles: Tiles, parts: Parts, steps: int, stages: Sequence[Tactic]) -> 
     )
 
 
-# ---- stencils
-
-
-def stencil_in_groups(windows: int) -> Tactic:
-    """A stencil of an image in overlapping tiles, one for each group, which copies what it reads to local memory.
-
-    A tile has `windows` windows in each direction.
-    Source: LIFT, CGO'18, overlapped tiling.
-
-    >>> from relift.rewrites.tactics.groups.tiles import stencil_in_groups
-    >>> from relift.rewrites.loading import load_program
-    >>> from relift.rewrites.tactics.combinators import derive
-    >>> jacobi = load_program("examples/j2d5pt.py")
-    >>> found = derive(jacobi, stencil_in_groups(8), {"n": 64, "m": 64})
-    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "store"))]
-    ['stencil_tiling_2d', 'store_local']
-    """
-
-    def tile(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Map):
-            raise NoMatch("a tile is no map over its windows")
-        around = binders_at(at.term, place)[-1].name
-        uses = [
-            below
-            for below, t in positions(term_at(at.term, (*place, "xs")))
-            if isinstance(t, Var) and t.name == around
-        ]
-        if len(uses) != 1:
-            raise NoMatch("the windows of a tile are not those of one array")
-        staged = then(copy(*WORK_ITEMS), apply("store_local"))
-        return then(nest(*WORK_ITEMS), inside("xs", *uses[0])(staged))(at, place)
-
-    return tiles_in_groups(tile_stencil_2d(windows), tile)
-
-
-def tiles_in_groups(tiling: Tactic, tile: Tactic) -> Tactic:
-    """The outermost map that is tiled, alone or in one more map, with a group for each tile."""
-
-    def tiled(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        for below, _ in list(positions(t)):
-            here = (*place, *below)
-            with suppress(NoMatch):
-                done = tiling(at, here)
-                done = inside(*computing(done, here))(nest(*GROUPS, tile))(done, here)
-                return _around(t, below)(done, place)
-        raise NoMatch("nothing here is tiled for groups")
-
-    return tiled
-
-
-def _around(t: Term, place: Position) -> Tactic:
-    """The map around a place is for groups of the third dimension; raises `NoMatch` where there are several."""
-    maps = [place[:i] for i, field in enumerate(place) if field == "f"]
-    if len(maps) > 1 or any(not isinstance(term_at(t, each), Map) for each in maps):
-        raise NoMatch("tiles for groups stand in one more map at most")
-    return then(*(inside(*each)(apply("map_to_wrg", d=2)) for each in maps))
-
-
-def computing(at: Rewriting, place: Position) -> Position:
-    """Where the outermost map below a place is that computes."""
-    for below, t in positions(term_at(at.term, place)):
-        if isinstance(t, Map) and not is_layout(t.f.body):
-            return below
-    raise NoMatch("no map computes here")
-
-
 # ---- which sizes
 
 LEAST_GROUP = 32
@@ -486,5 +441,7 @@ REGISTER_FILE = 64 * 1024
 """Registers of 32 bits that the work-items of a group share."""
 MOST_REGISTERS = 255
 """Registers that one work-item can have."""
+LOCAL_BANKS = 32
+"""Banks of local memory, each of which gives or takes one number of 32 bits at a time."""
 OTHER_REGISTERS = 40
 """Registers of a work-item for what is no part of its blocks, such as indices and what it copies."""

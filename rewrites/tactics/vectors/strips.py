@@ -27,7 +27,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.shared import table_in_registers
-from relift.rewrites.tactics.groups.stencil_strips import windows_of_strip
+from relift.rewrites.tactics.groups.stencils import windows_of_strip
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.vectors import lanes
 from relift.semantics.patterns import Map, Slide

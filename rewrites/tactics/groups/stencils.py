@@ -1,11 +1,12 @@
-"""Tactics for stencils of two dimensions on a GPU: a work-item has several windows below one another.
+"""Tactics for stencils of two dimensions on a GPU, in overlapping tiles.
 
-A group copies an overlapping tile of the image to local memory, borders included, and each of its work-items has a strip
-of windows of one column: neighbours read neighbouring cells, and windows of a strip overlap, so that a work-item reads
+A group copies an overlapping tile of the image to local memory, borders included, and each of its work-items has a window,
+or a strip of windows of one column: neighbours read neighbouring cells, and windows of a strip overlap, so that a work-item reads
 a cell once for all windows that it is in.  Where the function of a window folds it, column by column, the folds of a strip
 become one, with an accumulator for each window in registers; several folds of a window are one of tuples first.
 
-    strips_in_groups    all of it
+    stencil_in_groups   a work-item has one window
+    strips_in_groups    it has several below one another
     by_columns          a fold of a window, and of what is as large, goes column by column of both
     strip_folds         the folds of the windows of a strip as one
 Source: LIFT, CGO'18, overlapped tiling; the registers are those of Nguyen et al., SC'10, and of `shared_folds`.
@@ -14,6 +15,7 @@ Source: LIFT, CGO'18, overlapped tiling; the registers are those of Nguyen et al
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -32,11 +34,12 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
 from relift.rewrites.tactics.folds.shared import apart, lifted
-from relift.rewrites.tactics.groups.tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, tiles_in_groups
+from relift.rewrites.tactics.groups.tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, nest
 from relift.rewrites.tactics.nests.dimensions import one_fold
 from relift.rewrites.tactics.nests.normal_form import fuse_once
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.sharing import named_pair
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, Slide
 from relift.semantics.syntax.binding import (
     Position,
@@ -49,10 +52,74 @@ from relift.semantics.syntax.binding import (
 from relift.semantics.syntax.terms import Get, Term, Var
 
 
+def stencil_in_groups(windows: int) -> Tactic:
+    """A stencil of an image in overlapping tiles, one for each group, which copies what it reads to local memory.
+
+    A tile has `windows` windows in each direction.
+    Source: LIFT, CGO'18, overlapped tiling.
+
+    >>> from relift.rewrites.tactics.groups.stencils import stencil_in_groups
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> jacobi = load_program("examples/j2d5pt.py")
+    >>> found = derive(jacobi, stencil_in_groups(8), {"n": 64, "m": 64})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "store"))]
+    ['stencil_tiling_2d', 'store_local']
+    """
+
+    def tile(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), Map):
+            raise NoMatch("a tile is no map over its windows")
+        around = binders_at(at.term, place)[-1].name
+        uses = [
+            below
+            for below, t in positions(term_at(at.term, (*place, "xs")))
+            if isinstance(t, Var) and t.name == around
+        ]
+        if len(uses) != 1:
+            raise NoMatch("the windows of a tile are not those of one array")
+        staged = then(copy(*WORK_ITEMS), apply("store_local"))
+        return then(nest(*WORK_ITEMS), inside("xs", *uses[0])(staged))(at, place)
+
+    return tiles_in_groups(tile_stencil_2d(windows), tile)
+
+
+def tiles_in_groups(tiling: Tactic, tile: Tactic) -> Tactic:
+    """The outermost map that is tiled, alone or in one more map, with a group for each tile."""
+
+    def tiled(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        for below, _ in list(positions(t)):
+            here = (*place, *below)
+            with suppress(NoMatch):
+                done = tiling(at, here)
+                done = inside(*computing(done, here))(nest(*GROUPS, tile))(done, here)
+                return _around(t, below)(done, place)
+        raise NoMatch("nothing here is tiled for groups")
+
+    return tiled
+
+
+def _around(t: Term, place: Position) -> Tactic:
+    """The map around a place is for groups of the third dimension; raises `NoMatch` where there are several."""
+    maps = [place[:i] for i, field in enumerate(place) if field == "f"]
+    if len(maps) > 1 or any(not isinstance(term_at(t, each), Map) for each in maps):
+        raise NoMatch("tiles for groups stand in one more map at most")
+    return then(*(inside(*each)(apply("map_to_wrg", d=2)) for each in maps))
+
+
+def computing(at: Rewriting, place: Position) -> Position:
+    """Where the outermost map below a place is that computes."""
+    for below, t in positions(term_at(at.term, place)):
+        if isinstance(t, Map) and not is_layout(t.f.body):
+            return below
+    raise NoMatch("no map computes here")
+
+
 def strips_in_groups(windows: int, down: int) -> Tactic:
     """A stencil of an image in overlapping tiles of `windows` windows each way; a work-item has `down` below one another.
 
-    >>> from relift.rewrites.tactics.groups.stencil_strips import strips_in_groups
+    >>> from relift.rewrites.tactics.groups.stencils import strips_in_groups
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/convolution.py"), strips_in_groups(8, 4), {"h": 16, "w": 16, "r": 1})
@@ -74,7 +141,7 @@ def strips_in_groups(windows: int, down: int) -> Tactic:
 def strips_of_items(down: int) -> Tactic:
     """A stencil of an image in strips of `down` windows, each of which a work-item reads where the image is.
 
-    >>> from relift.rewrites.tactics.groups.stencil_strips import strips_of_items
+    >>> from relift.rewrites.tactics.groups.stencils import strips_of_items
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/hotspot.py"), strips_of_items(4), {"n": 16, "m": 16})
@@ -94,7 +161,7 @@ def strips_of_lines(down: int, *, kept: bool = False) -> Tactic:
 
     What they read is `kept` in registers, or read where it is whenever it is needed.
 
-    >>> from relift.rewrites.tactics.groups.stencil_strips import strips_of_lines
+    >>> from relift.rewrites.tactics.groups.stencils import strips_of_lines
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift import add, f32, map, nat, program, reduce, slide, transpose
     >>> n, m = nat("n"), nat("m")
@@ -130,7 +197,7 @@ def lines_in_groups(windows: int, items: int = 0) -> Tactic:
 
     With `items`, each of so many work-items has every `items`-th of the windows, and their folds are one.
 
-    >>> from relift.rewrites.tactics.groups.stencil_strips import lines_in_groups
+    >>> from relift.rewrites.tactics.groups.stencils import lines_in_groups
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift import add, f32, map, nat, program, reduce, slide
     >>> n, m = nat("n"), nat("m")
@@ -154,7 +221,7 @@ def lines_in_groups(windows: int, items: int = 0) -> Tactic:
 def one_line_in_groups(windows: int, items: int = 0) -> Tactic:
     """The windows of one array: a group copies what so many `windows` read, and is else as in `lines_in_groups`.
 
-    >>> from relift.rewrites.tactics.groups.stencil_strips import one_line_in_groups
+    >>> from relift.rewrites.tactics.groups.stencils import one_line_in_groups
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift import add, f32, map, nat, program, reduce, slide
     >>> n = nat("n")
