@@ -25,7 +25,7 @@ WAIT_MEMORY = 150.0
 """Cycles that a work-item of a GPU waits for a load: in four turns of a loop, which are loaded together, four times as long."""
 _BARRIER = 30.0  # cycles that a work-item waits
 _UNROLLED, _AT_ONCE = 4.0, 16.0
-"""Loads of a loop that a compiler puts together, and those of a copy that do not wait for one another.
+"""Loads of a loop that a compiler puts together, and those of a copy, or of turns that are written out, that do not wait for one another.
 
 Rows of 4096 that groups of 32 fold in order take an H100 92 us, of which a group copies 128 columns at a time, and with groups of
 128, which copy 16, 206."""
@@ -139,7 +139,7 @@ class Meter:
         self.counted.barriers += self.scope.trips * self.scope.turns
 
     def together(self, waits: float, waited: float) -> None:
-        """What was waited for since there were so many waits, is of loads that do not wait for one another: a copy's."""
+        """What was waited for since there were so many waits, is of loads that do not wait for one another."""
         counted = self.counted
         here = (counted.waits - waits) / (WAIT_MEMORY * self.scope.trips * self.scope.turns)
         if here > _UNROLLED:
@@ -223,9 +223,12 @@ class Meter:
             around=(*scope.around, Around(i, n, "loop")),
         )
         counted, live = self.counted, self.counted.live
+        waits = counted.waits, counted.waited
         with self._inside(inner):
             yield i
         counted.live = live
+        if unrolled and not scope.unrolled:
+            self.together(*waits)
 
     @contextmanager
     def chain(self, length: Index) -> Generator[None]:

@@ -68,6 +68,12 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     return Cost(launch, compute, memory, total, moved)
 
 
+def waiting(program: Program, device: DeviceDescription) -> float:
+    """Cycles for which all work-items of a GPU together wait for memory; while they do, others run, if there are any."""
+    kernels = launched(program.body, inputs(*program.parameters), device)
+    return sum(k.waited for k in kernels)
+
+
 def least_seconds(program: Program, device: DeviceDescription) -> float:
     """Seconds that any program takes to read what it is given, and to write the result, once."""
     types = (*(each.type for each in program.parameters), program.body.type)

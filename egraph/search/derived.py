@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from relift.device import DeviceDescription
-from relift.egraph.cost.model import estimate
+from relift.egraph.cost.model import estimate, waiting
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.extractor import Extractor
@@ -26,10 +26,11 @@ from relift.egraph.search.starts.staged import (
     in_names_of,
     together,
 )
-from relift.rewrites.application.matching import apply_rule
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.turns import turns_together
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, term_at
@@ -159,3 +160,36 @@ def lowered_as(high: Derivation, candidate: Candidate) -> Derivation:
         )
         lowerings.append(replace(step, substitution=substitution))
     return replace(high, steps=(*high.steps, *lowerings), result=t)
+
+
+def with_turns_together(
+    source: Program, proposals: Sequence[Proposal], device: DeviceDescription, most: int
+) -> list[Proposal]:
+    """Proposals, the first `most` of them with several turns of their loops written out together, where work-items wait less then."""
+    if device.kind != "gpu":
+        return list(proposals)
+    first = (_with_turns_together(source, each, device) for each in proposals[:most])
+    return [*first, *proposals[most:]]
+
+
+def _with_turns_together(
+    source: Program, proposal: Proposal, device: DeviceDescription
+) -> Proposal:
+    try:
+        found = derive(proposal.low, turns_together(), {})
+    except NoMatch:
+        return proposal
+    low = replace(proposal.low, body=found.result)
+    cost = estimate(low, device)
+    less = waiting(low, device) < _WAITS_LESS * waiting(proposal.low, device)
+    if cost.seconds > proposal.cost.seconds or not less:
+        return proposal
+    return replace(proposal, cost=cost, low=low, derive=partial(_turned, source, proposal))
+
+
+def _turned(source: Program, proposal: Proposal) -> Derivation:
+    return after(source, proposal.derive(), turns_together())
+
+
+_WAITS_LESS = 0.8
+"""Work-items wait for memory so many times as long at most, where this is worth more text."""

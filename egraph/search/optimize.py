@@ -20,6 +20,7 @@ from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
+from relift.egraph.search.derived import with_turns_together
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import Plan
 from relift.egraph.search.outcomes import Proposal, SearchStats, asked_once
@@ -211,10 +212,20 @@ def optimize(
     clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
     with applied_once():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-        if varied or clock is not None:
-            proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
+        order = _by_rounds if varied or clock is not None else _by_rank
+        proposals.sort(key=order)
+        proposals = with_turns_together(task.source, proposals, task.device, REFINED * top)
+        proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock)
     return _optimized(task, grown, results)
+
+
+def _by_rank(proposal: Proposal) -> tuple[int, int]:
+    return proposal.rank
+
+
+def _by_rounds(proposal: Proposal) -> tuple[int, tuple[int, int]]:
+    return proposal.round, proposal.rank
 
 
 def _task(
@@ -412,6 +423,8 @@ def as_written(
     raise NoProgram(f"{program.name} computes an array that no kernel can store; use to_global")
 
 
+REFINED = 4
+"""So many times as many proposals as candidates are asked for are looked at for what is done last."""
 MEASURED = 64
 """How many of the candidates that are estimated best are measured, when the budget lasts."""
 

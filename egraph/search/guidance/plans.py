@@ -382,14 +382,15 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import GPU
     >>> len(list(looked_up(load_program("examples/md.py"), GPU)))
-    9
+    11
     """
     found = any(isinstance(t, AtRuntimeUnsafe) for t, _ in subterms(program.body))
     if device.kind == "gpu" and found:
         each = then(fuse(), apply("map_to_glb", d=0))
         rows = (rows_in_groups(items, device.local_memory_bytes) for items in _ITEMS)
         chunks = (rows_in_chunks(*chunk) for chunk in _CHUNKS)
-        for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks):
+        teams = (rows_together(1, *team) for team in _ROWS_TOGETHER)
+        for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks, *teams):
             yield then(tactic, tuples_side_by_side())
 
 

@@ -2,6 +2,7 @@
 
 map (\\x. f x (g x)) xs      =  map (\\(x, y). f x y) (zip xs (map g xs))
 map (map e . zip h u) xs    =  map (map e . zip) (zip (map (map h) xs) (map (map u) xs))
+map (reduce op z . g) xs     =  map (reduce op z) (map g xs), also where g is not total
 map (\\x. g (h x) x) xs      =  join (map (\\x. map (\\y. g y x) (repeat 1 (h x))) xs)
 map (\\x. f x y) xs          =  let y in map (\\x. f x y) xs
 map f (zip xs ys)          =  let y = ys in map f (zip xs y)
@@ -15,8 +16,17 @@ from __future__ import annotations
 from relift.rewrites.notation import A, B, C, D, E, k, m, n
 from relift.rewrites.rule import rule
 from relift.semantics.language.multidimensional import map_nd, zip_nd
-from relift.semantics.language.vocabulary import join, let, map, reduce_seq, repeat, transpose, zip
-from relift.semantics.syntax.signatures import Fun
+from relift.semantics.language.vocabulary import (
+    join,
+    let,
+    map,
+    reduce,
+    reduce_seq,
+    repeat,
+    transpose,
+    zip,
+)
+from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.types import tup
 
 
@@ -66,6 +76,15 @@ def map_fission_with_zip_outside(h: Fun[C, B, D], f: Fun[A, C], xs: A[n], ys: B[
     return (
         map(lambda p: h(f(p[0]), p[1]), zip(xs, ys)),
         map(lambda p: h(p[0], p[1]), zip(map(f, xs), ys)),
+    )
+
+
+@rule(source="LIFT mapFission, of what is folded: a fold takes all of it, so it need not be total")
+def map_reduce_fission(op: Op[B], g: Fun[A, B[m]], z: B, xs: A[n]):
+    """Rows that are folded are computed by a map of their own."""
+    return (
+        map(lambda x: reduce(op, z, g(x)), xs),
+        map(lambda ys: reduce(op, z, ys), map(lambda x: g(x), xs)),
     )
 
 

@@ -129,7 +129,7 @@ def rows_together(depth: int, rows: int, members: int) -> Tactic:
     ...     return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
     >>> steps = derive(sums, rows_together(1, 8, 32)).steps
     >>> [step.rule for step in steps if step.rule.startswith("map")]
-    ['map_fission_with_zip', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
+    ['map_reduce_fission', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -169,8 +169,11 @@ def _together(rows: int, members: int, fold: Position) -> Tactic:
             at = fold_here_with_rest(length - left)(at, here)
             below = (*fold, "left")
         at = shared(members)(at, (*place, "f", *below))
-        at = apply("map_fission_with_zip", parts={"g": ("f", *below, "xs")})(at, place)
-        at = inside("xs", "ys")(then(inside("f")(IN_ORDER), partial))(at, place)
+        alone = not below  # then what it takes need not be total
+        fission = "map_reduce_fission" if alone else "map_fission_with_zip"
+        at = apply(fission, parts={"g": ("f", *below, "xs")})(at, place)
+        partials = inside("xs") if alone else inside("xs", "ys")
+        at = partials(then(inside("f")(IN_ORDER), partial))(at, place)
         return then(inside("f")(IN_ORDER), apply("map_to_lcl", d=1))(at, place)
 
     return then(

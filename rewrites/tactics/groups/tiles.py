@@ -353,7 +353,7 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
     >>> small = tile_for_groups(Tiles(16, 16, 4, 2, 2))
     >>> found = derive(load_program("examples/matmul.py"), small, {"n": 32, "m": 16, "k": 8})
     >>> len(found.steps), found.steps[0].rule, found.steps[-1].rule
-    (115, 'reduce_to_seq', 'map_to_seq_unroll')
+    (110, 'reduce_to_seq', 'map_to_seq_unroll')
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
