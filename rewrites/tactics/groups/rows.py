@@ -42,6 +42,7 @@ from relift.rewrites.tactics.groups.cooperative import (
     shared_by_lanes,
 )
 from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
+from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import (
@@ -58,6 +59,9 @@ from relift.semantics.syntax.types import cells, holds_array
 _WORK_ITEMS = apply("map_to_lcl", d=0)
 MOST_TURNS = 32
 """Vectors of a row that a work-item goes through: an H200 takes 270 us instead of 140 with 64 for each."""
+
+MOST_ACROSS = 32
+"""So many times as many of a column: all of its work-items read one line of memory after the other."""
 
 FUSED = repeat(apply("map_fusion"))
 """What is computed of each element before a map goes through them is computed by it."""
@@ -115,10 +119,12 @@ def rows_by_groups(
     return tactic
 
 
-def rows_together(depth: int, rows: int, members: int) -> Tactic:
+def rows_together(depth: int, rows: int, members: int, *, across: bool = False) -> Tactic:
     """A map over rows that folds each to a number, by groups of `members` work-items for each of so many rows, side by side.
 
-    The rows that are left are of one group. A GPU begins a group in little more than a cycle: where rows are short, that takes longer than
+    Neighbours are members of one row, or, `across`, have rows beside one another, which are columns of what lies in memory.
+
+    Of the last group only those rows are written that there are.  A GPU begins a group in little more than a cycle: where rows are short, that takes longer than
     to read them.  Raises `NoMatch` where a row is folded more than once, or its fold starts from no neutral element.
 
     >>> import relift as rl
@@ -139,17 +145,16 @@ def rows_together(depth: int, rows: int, members: int) -> Tactic:
             raise NoMatch("no map over rows is here that gives a number of each")
         found = _shared_in(term_at(at.term, row), 0)
         folded = 0 if found is None else length_of(term_at(at.term, (*row, *found, "xs")))
-        if found is None or not members <= folded <= MOST_TURNS * members:
+        most = MOST_TURNS * members * (MOST_ACROSS if across else 1)
+        if found is None or not members <= folded <= most:
             raise NoMatch(f"{members} work-items share no fold of a row, or a long one")
         length = length_of(term_at(at.term, (*outer, "xs")))
         if length < rows:
             raise NoMatch(f"there are no {rows} rows")
-        if left := length % rows:
-            at = map_here_with_rest(length - left)(at, outer)
-            at = _together(left, members, found)(at, (*outer, "ys"))
-            at = _together(rows, members, found)(at, (*outer, "xs"))
-        else:
-            at = _together(rows, members, found)(at, outer)
+        chunks = _together(rows, members, found, across)
+        if more := -length % rows:
+            chunks = then(padded(more, 0), inside("xs")(chunks))
+        at = chunks(at, outer)
         for d in range(1, depth):
             at = apply("map_to_wrg", d=d)(at, outer[:-d])
         return at
@@ -157,9 +162,11 @@ def rows_together(depth: int, rows: int, members: int) -> Tactic:
     return tactic
 
 
-def _together(rows: int, members: int, fold: Position) -> Tactic:
+def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
     """A map over rows in chunks of so many, each of a group; where in the function of a row its fold stands is given."""
-    partial = then(inside("f")(_WORK_ITEMS), apply("map_to_lcl", d=1), apply("store_local"))
+    of_rows, of_members = (0, 1) if across else (1, 0)
+    shared_out = inside("f")(apply("map_to_lcl", d=of_members))
+    partial = then(shared_out, apply("map_to_lcl", d=of_rows), apply("store_local"))
 
     def chunk(at: Rewriting, place: Position) -> Rewriting:
         here = (*place, "f", *fold)
@@ -174,7 +181,7 @@ def _together(rows: int, members: int, fold: Position) -> Tactic:
         at = apply(fission, parts={"g": ("f", *below, "xs")})(at, place)
         partials = inside("xs") if alone else inside("xs", "ys")
         at = partials(then(inside("f")(IN_ORDER), partial))(at, place)
-        return then(inside("f")(IN_ORDER), apply("map_to_lcl", d=1))(at, place)
+        return then(inside("f")(IN_ORDER), apply("map_to_lcl", d=of_rows))(at, place)
 
     return then(
         apply("split_join", m=rows),
