@@ -31,6 +31,7 @@ from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.turns import turns_together
+from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, term_at
@@ -162,34 +163,49 @@ def lowered_as(high: Derivation, candidate: Candidate) -> Derivation:
     return replace(high, steps=(*high.steps, *lowerings), result=t)
 
 
-def with_turns_together(
+def finished(
     source: Program, proposals: Sequence[Proposal], device: DeviceDescription, most: int
 ) -> list[Proposal]:
-    """Proposals, the first `most` of them with several turns of their loops written out together, where work-items wait less then."""
+    """Proposals for a GPU, the first `most` of them with what is done last, where it does good: nothing else depends on it.
+
+    Groups are whole (see `whole_groups`), and turns of loops are written out together (see `turns_together`).
+    """
     if device.kind != "gpu":
         return list(proposals)
-    first = (_with_turns_together(source, each, device) for each in proposals[:most])
+    first = (_finished(source, each, device) for each in proposals[:most])
     return [*first, *proposals[most:]]
 
 
-def _with_turns_together(
-    source: Program, proposal: Proposal, device: DeviceDescription
-) -> Proposal:
-    try:
-        found = derive(proposal.low, turns_together(), {})
-    except NoMatch:
-        return proposal
-    low = replace(proposal.low, body=found.result)
-    cost = estimate(low, device)
-    less = waiting(low, device) < _WAITS_LESS * waiting(proposal.low, device)
-    if cost.seconds > proposal.cost.seconds or not less:
-        return proposal
-    return replace(proposal, cost=cost, low=low, derive=partial(_turned, source, proposal))
+def _finished(source: Program, proposal: Proposal, device: DeviceDescription) -> Proposal:
+    for tactic, is_better in (
+        (whole_groups(), _takes_as_long),
+        (turns_together(), _waits_less),
+    ):
+        with suppress(NoMatch):
+            low = replace(proposal.low, body=derive(proposal.low, tactic, {}).result)
+            cost = estimate(low, device)
+            done = partial(_goes_on, source, proposal, tactic)
+            further = replace(proposal, cost=cost, low=low, derive=done)
+            if is_better(proposal, further, device):
+                proposal = further
+    return proposal
 
 
-def _turned(source: Program, proposal: Proposal) -> Derivation:
-    return after(source, proposal.derive(), turns_together())
+def _goes_on(source: Program, proposal: Proposal, tactic: Tactic) -> Derivation:
+    return after(source, proposal.derive(), tactic)
 
 
-_WAITS_LESS = 0.8
+def _takes_as_long(before: Proposal, now: Proposal, _: DeviceDescription) -> bool:
+    """Whether what is estimated is the same; launches of what is left over are not."""
+    return now.cost.seconds <= _AS_LONG * before.cost.seconds
+
+
+def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> bool:
+    """Whether work-items wait for memory for a shorter time, and the whole takes no longer."""
+    less = waiting(now.low, device) < _LESS * waiting(before.low, device)
+    return less and now.cost.seconds <= before.cost.seconds
+
+
+_AS_LONG = 1.02
+_LESS = 0.8
 """Work-items wait for memory so many times as long at most, where this is worth more text."""

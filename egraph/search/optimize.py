@@ -20,7 +20,7 @@ from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
-from relift.egraph.search.derived import with_turns_together
+from relift.egraph.search.derived import finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import Plan
 from relift.egraph.search.outcomes import Proposal, SearchStats, asked_once
@@ -214,7 +214,7 @@ def optimize(
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
         order = _by_rounds if varied or clock is not None else _by_rank
         proposals.sort(key=order)
-        proposals = with_turns_together(task.source, proposals, task.device, REFINED * top)
+        proposals = finished(task.source, proposals, task.device, REFINED * top)
         proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock)
     return _optimized(task, grown, results)

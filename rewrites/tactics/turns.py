@@ -27,8 +27,9 @@ LEAST = 16
 """Of fewer turns a loop is left as it is."""
 _WRITTEN_OUT = 64
 """Copies of the innermost body that the turns come to at most, which are written out together."""
+_LONGEST = 48
 _WHOLE = 192
-"""A loop that none of these numbers divides is written out whole, where it comes to so many copies at most."""
+"""A loop that none of these numbers divides is written out whole, where it is no longer, and comes to so many copies at most."""
 
 
 def turns_together() -> Tactic:
@@ -82,7 +83,8 @@ def _loops(at: Rewriting, place: Position) -> Iterator[tuple[Position, int | Non
             continue
         copies = _copies(t.f.body)
         dividing = (n for n in TOGETHER if length % n == 0 and n * copies <= _WRITTEN_OUT)
-        if (turns := next(dividing, None)) or length * copies <= _WHOLE:
+        whole = length <= _LONGEST and length * copies <= _WHOLE
+        if (turns := next(dividing, None)) or whole:
             yield below, turns
 
 
