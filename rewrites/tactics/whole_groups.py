@@ -10,7 +10,7 @@ from __future__ import annotations
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.rewrites.tactics.nests.padding import padded
-from relift.semantics.patterns import MapGlb
+from relift.semantics.patterns import EachOf, MapGlb
 from relift.semantics.syntax.binding import Position, positions, term_at
 
 MOST = 256
@@ -39,7 +39,8 @@ def whole_groups() -> Tactic:
         found = [
             (below, more)
             for below, t in positions(term_at(at.term, place))
-            if isinstance(t, MapGlb) and t.dim.constant == 0 and (more := _missing(t))
+            if isinstance(t, EachOf) and isinstance(t, MapGlb) and t.dim.constant == 0
+            if (more := _missing(t))
         ]
         if not found:
             raise NoMatch(f"groups of up to {MOST} work-items divide every map over work-items")
@@ -56,7 +57,7 @@ def _longer(more: int) -> Tactic:
     return then(given, padded(more, 0), inside("xs")(apply("map_to_glb", d=0)))
 
 
-def _missing(t: MapGlb) -> int:
+def _missing(t: EachOf) -> int:
     """How many elements a map has less than whole groups have, if no number from a quarter of a group on divides it."""
     length = t.solved["n"].constant or 0
     if length < LEAST or any(length % n == 0 for n in range(MOST // 4, MOST + 1)):

@@ -149,7 +149,7 @@ def test_a_group_has_several_short_rows() -> None:
     compiled = compile_program(replace(scaled_norms.at(sizes), body=found.result))
     assert_safe(compiled)
     (kernel,) = compiled.launch["kernels"]
-    assert (kernel["global"], kernel["local"]) == ([8, 6], [4, 3])
+    assert (kernel["global"], kernel["local"]) == ([12, 6], [4, 3])
     a = np.random.default_rng(0).random((2, 7, 10), dtype=np.float32)
     np.testing.assert_allclose(compiled(a), 2 * np.linalg.norm(a, axis=-1), rtol=1e-5)
 

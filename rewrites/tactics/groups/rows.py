@@ -42,6 +42,7 @@ from relift.rewrites.tactics.groups.cooperative import (
     shared_by_lanes,
 )
 from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
+from relift.rewrites.tactics.groups.row_tiles import apart_by_rows
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
@@ -135,7 +136,7 @@ def rows_together(depth: int, rows: int, members: int, *, across: bool = False) 
     ...     return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
     >>> steps = derive(sums, rows_together(1, 8, 32)).steps
     >>> [step.rule for step in steps if step.rule.startswith("map")]
-    ['map_reduce_fission', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
+    ['map_reduce_fission', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -166,7 +167,8 @@ def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
     """A map over rows in chunks of so many, each of a group; where in the function of a row its fold stands is given."""
     of_rows, of_members = (0, 1) if across else (1, 0)
     shared_out = inside("f")(apply("map_to_lcl", d=of_members))
-    partial = then(shared_out, apply("map_to_lcl", d=of_rows), apply("store_local"))
+    partial = then(shared_out, apply("map_to_lcl", d=of_rows), apart_by_rows(members))
+    by_the_first = inside("xss")(then(inside("f")(_WORK_ITEMS), apply("map_to_lcl", d=1)))
 
     def chunk(at: Rewriting, place: Position) -> Rewriting:
         here = (*place, "f", *fold)
@@ -181,7 +183,7 @@ def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
         at = apply(fission, parts={"g": ("f", *below, "xs")})(at, place)
         partials = inside("xs") if alone else inside("xs", "ys")
         at = partials(then(inside("f")(IN_ORDER), partial))(at, place)
-        return then(inside("f")(IN_ORDER), apply("map_to_lcl", d=of_rows))(at, place)
+        return then(inside("f")(IN_ORDER), apply("split_join", m=rows), by_the_first)(at, place)
 
     return then(
         apply("split_join", m=rows),
