@@ -65,6 +65,11 @@ def products(a: rl.i32[n, m]):
     return rl.map(lambda row: rl.scan_seq(rl.mul, 1, row), a)
 
 
+@rl.program
+def products_of_squares(a: rl.i32[n, m]):
+    return rl.map(lambda row: rl.scan_seq(rl.mul, 1, rl.map(lambda v: v * v, row)), a)
+
+
 @pytest.mark.parametrize(
     ("program", "tactic", "sizes", "kernels"),
     [
@@ -74,7 +79,9 @@ def products(a: rl.i32[n, m]):
         (sums, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
         (sums, scans_in_groups(8, 4, ROOM), {"n": 65}, 3),
         (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
-        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 4),
+        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
+        (products_of_squares, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
+        (products_of_squares, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 4),
     ],
     ids=[
         "two levels",
@@ -84,6 +91,8 @@ def products(a: rl.i32[n, m]):
         "a rest",
         "rows of no whole chunks",
         "rows in chunks and rests",
+        "computed rows of no whole chunks",
+        "computed rows in chunks and rests",
     ],
 )
 def test_groups_scan_in_local_memory(
@@ -96,8 +105,10 @@ def test_groups_scan_in_local_memory(
     assert compiled.source.count("kernel void") == kernels
     shape = tuple(sizes.values())
     x = np.random.default_rng(0).integers(1, 3, shape).astype(np.int32)
+    got = compiled(x)
+    x = x * x if program is products_of_squares else x
     wanted = np.cumsum(x) if program is sums else np.cumprod(x, axis=1, dtype=np.int32)
-    np.testing.assert_array_equal(compiled(x), wanted.astype(np.int32))
+    np.testing.assert_array_equal(got, wanted.astype(np.int32))
 
 
 def test_what_is_left_of_a_scan_is_scanned_by_a_group() -> None:

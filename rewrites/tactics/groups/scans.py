@@ -20,14 +20,16 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     first,
     inside,
+    skip,
     then,
     topdown,
 )
 from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.groups.cooperative import by_groups
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
-from relift.rewrites.tactics.groups.rows import shared_out
-from relift.rewrites.tactics.nests.padding import copied_out, lengthened
+from relift.rewrites.tactics.groups.rows import IN_ORDER, shared_out
+from relift.rewrites.tactics.nests.padding import lengthened
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import free_variables
@@ -60,13 +62,15 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         length = length_at(at, place)
         scan = term_at(at.term, place)
+        assert isinstance(scan, ScanSeq), "cannot happen: its length is known"
         each, rest = divmod(length, items)
         scalars = cells(scan.type).constant or 0
         if rest or each < 2 or 2 * 4 * scalars * (each + 1) // each > local_bytes:
             raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
-        chunks = then(
-            apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each))
-        )
+        staged, computed = rows_staged(items, each), skip
+        if not is_layout(scan.xs):
+            staged, computed = apart_by_rows(each), then(shared_out(items), IN_ORDER)
+        chunks = then(computed, apply("join_split", "backward", m=each), inside("xss")(staged))
         reduced = then(inside("f")(apply("reduce_to_seq")), _WORK_ITEMS, apply("store_local"))
         own = then(_WORK_ITEMS, apart_by_rows(each))
         return then(
@@ -169,10 +173,10 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
             raise NoMatch("no map of scans outside all functions")
         if length_at(at, (*place, "f")) <= items * each:
             return by_rows(at, place)
+        at = attempt(_computed_before)(at, place)
         if more := -length_at(at, (*place, "f")) % (items * each):
             outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
-            stored = inside("xs")(then(one, apply("store_global")))
-            return then(inside("f")(_longer(more)), outside, stored, copied_out)(at, place)
+            return then(inside("f")(_longer(more)), outside, inside("xs")(one))(at, place)
         at = inside("f")(in_chunks)(at, place)
         at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
         starts = (*place, "xs", "ys")
@@ -184,6 +188,18 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
         return apply("map_to_wrg", d=1)(at, place)
 
     return topdown(one)
+
+
+def _computed_before(at: Rewriting, place: Position) -> Rewriting:
+    """What the rows are computed of, element by element, is computed by a kernel of its own."""
+    elements = term_at(at.term, (*place, "f", "xs"))
+    if not isinstance(elements, Map) or is_layout(elements):
+        raise NoMatch("what is scanned is no map of what is computed")
+    each = then(inside("f")(IN_ORDER), apply("map_to_glb", d=0))
+    return then(
+        apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+        inside("xs")(then(inside("f")(each), apply("map_to_glb", d=1), apply("store_global"))),
+    )(at, place)
 
 
 def _row_scanned(items: int, local_bytes: int) -> Tactic:
@@ -208,7 +224,11 @@ def _mapped(items: int, local_bytes: int) -> Tactic:
 
 def _longer(more: int) -> Tactic:
     """A scan as the first results of one of an array of so many more elements."""
-    return then(inside("xs")(lengthened(more)), apply("scan_take", "backward"))
+    return then(
+        inside("xs")(lengthened(more)),
+        apply("scan_take", "backward"),
+        inside("xs", "xs")(attempt(apply("pad_clamp_map"))),
+    )
 
 
 def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
