@@ -48,7 +48,19 @@ def transposed_twice(A: f32[n, k], C: f32[n, n]):
     return map(lambda p: map(lambda q: q[0] + q[1], zipped(p[0], p[1])), zipped(product, C))
 
 
-@pytest.mark.parametrize("source", [gram, of_columns, transposed_twice], ids=lambda p: p.name)
+@program
+def added(A: f32[n, k], C: f32[n, n]):
+    """What is added to a cell stands in its function."""
+
+    def row(p):
+        return map(lambda q: 1.5 * dot(p[0], q[0]) + q[1], zipped(A, p[1]))
+
+    return map(row, zipped(A, C))
+
+
+@pytest.mark.parametrize(
+    "source", [gram, of_columns, transposed_twice, added], ids=lambda p: p.name
+)
 @pytest.mark.parametrize("parts", [2, 3])
 def test_parts_of_equal_halves_are_the_whole(source: Program, parts: int) -> None:
     found = derive(source, mirrored(parts, least=1), SIZES)

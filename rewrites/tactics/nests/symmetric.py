@@ -14,12 +14,15 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    first,
     inside,
     repeat,
     then,
     topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
+from relift.rewrites.tactics.nests.normal_form import apart as folds_apart
+from relift.rewrites.tactics.nests.normal_form import bare
 from relift.rewrites.tactics.sharing import apart, storable, stored
 from relift.semantics.patterns import Map, Reduction, Zip
 from relift.semantics.syntax.binding import Position, alpha_equal, substitute, term_at
@@ -40,7 +43,8 @@ WIDTH = 16
 def mirrored(parts: int = PARTS, least: int = LEAST) -> Tactic:
     """The outermost nest that is equal to its transpose, in parts of its rows, each stored by a kernel of its own.
 
-    So is what all parts read, where it is computed.
+    So is what all parts read, where it is computed.  What is done with the results of a cell's folds is done afterwards
+    where it makes a nest unequal to its transpose, as to add a table does.
     Raises `NoMatch` where there is none outside all functions, or none of so many rows.
 
     >>> import relift as rl
@@ -56,7 +60,7 @@ def mirrored(parts: int = PARTS, least: int = LEAST) -> Tactic:
     ['store_global', 'operands_swapped', 'store_global', 'store_global']
     """
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
+    def whole(at: Rewriting, place: Position) -> Rewriting:
         at = repeat(topdown(apply("transpose_transpose")))(at, place)
         rows = _rows(term_at(at.term, place))
         part = max(least, -(-rows // parts))
@@ -67,7 +71,7 @@ def mirrored(parts: int = PARTS, least: int = LEAST) -> Tactic:
         read = [each.value for each in storable(term_at(at.term, place))]
         return then(stored(read), _parted(part))(at, place)
 
-    return topdown(tactic)
+    return topdown(first(whole, then(folds_apart(), inside("xs", "xs", "xs")(then(bare(), whole)))))
 
 
 _STORED: Tactic = apply("store_global")
