@@ -211,6 +211,8 @@ def batched(A: rl.f32[r, n, d], B: rl.f32[r, d, m]):
         (batched, rows_in_lanes(WIDTH), {"r": 2, "n": 2, "m": 15, "d": 3}),
         (distances, chunks_in_lanes(WIDTH, 1), {"n": 24, "d": 5}),
         (distances, chunks_in_lanes(WIDTH, 3), {"n": 24, "d": 5}),
+        (stencil(1, 2, 0.5), chunks_in_lanes(WIDTH, 2), {"m": 29}),
+        (stencil(1, 1, rl.mirror), chunks_in_lanes(WIDTH, 1), {"m": 18}),
         (distances, columns_in_lanes(WIDTH), {"n": 24, "d": 5}),
         (turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 12}),
         (turned, tiles_in_lanes(WIDTH), {"n": 11, "m": 13}),

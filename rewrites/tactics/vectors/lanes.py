@@ -26,7 +26,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
 from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.inverses import written_place
@@ -144,6 +144,8 @@ def _bordered_rows(t: Term) -> bool:
 def chunks_in_lanes(width: int, vectors: int) -> Tactic:
     """One map as a low-level program: a work-item has `vectors` vectors of `width`, side by side.
 
+    Of windows of a padded array so are those inside; those at its ends, and what fills no chunk, have a work-item each.
+
     >>> from relift.rewrites.tactics.vectors.lanes import chunks_in_lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
@@ -156,13 +158,38 @@ def chunks_in_lanes(width: int, vectors: int) -> Tactic:
         at = then(maps_together(), attempt(fuse()))(at, place)
         if depth_of(term_at(at.term, place)) != 1:
             raise NoMatch("chunks are of one map")
-        at = in_vectors(width)(at, place)
-        items = apply("map_to_glb", d=0)
-        chunks = then(
-            apply("split_join", m=vectors),
-            inside("xss")(then(inside("f")(apply("map_to_seq")), items)),
-        )
-        return inside("vs")(items if vectors == 1 else chunks)(at, place)
+        at = apart(width)(at, place)
+        if isinstance(term_at(at.term, place), Concat):
+            return in_parts(_chunks_with_rest(width, vectors))(at, place)
+        return _chunks(width, vectors)(at, place)
+
+    return tactic
+
+
+_ITEMS: Tactic = apply("map_to_glb", d=0)
+
+
+def _chunks(width: int, vectors: int) -> Tactic:
+    """A map of whole chunks."""
+    chunks = then(
+        apply("split_join", m=vectors),
+        inside("xss")(then(inside("f")(apply("map_to_seq")), _ITEMS)),
+    )
+    return then(in_vectors(width), inside("vs")(_ITEMS if vectors == 1 else chunks))
+
+
+def _chunks_with_rest(width: int, vectors: int) -> Tactic:
+    """A map of any length: what fills no chunk has a work-item for each element."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        n = length_of(term_at(at.term, place))
+        whole = n // (width * vectors) * width * vectors
+        if not whole:
+            return _ITEMS(at, place)
+        if whole == n:
+            return _chunks(width, vectors)(at, place)
+        parts = (inside("xs")(_chunks(width, vectors)), inside("ys")(_ITEMS))
+        return then(map_here_with_rest(whole), *parts)(at, place)
 
     return tactic
 
