@@ -20,7 +20,6 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     first,
     inside,
-    skip,
     then,
     topdown,
 )
@@ -67,10 +66,12 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
         scalars = cells(scan.type).constant or 0
         if rest or each < 2 or 2 * 4 * scalars * (each + 1) // each > local_bytes:
             raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
-        staged, computed = rows_staged(items, each), skip
-        if not is_layout(scan.xs):
-            staged, computed = apart_by_rows(each), then(shared_out(items), IN_ORDER)
-        chunks = then(computed, apply("join_split", "backward", m=each), inside("xss")(staged))
+        in_rows = apply("join_split", "backward", m=each)
+        if is_layout(scan.xs):
+            chunks = then(in_rows, inside("xss")(rows_staged(items, each)))
+        else:
+            computed = then(shared_out(items), IN_ORDER)
+            chunks = then(computed, in_rows, inside("xss")(apart_by_rows(each)))
         reduced = then(inside("f")(apply("reduce_to_seq")), _WORK_ITEMS, apply("store_local"))
         own = then(_WORK_ITEMS, apart_by_rows(each))
         return then(
