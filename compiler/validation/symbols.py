@@ -364,6 +364,8 @@ class Algebra:
         """
         if x.op == "bits_of_float":
             return x.args[0]  # type: ignore[no-any-return]
+        if x.op == "select" and any(v.op == "bits_of_float" for v in x.args[1:]):
+            return self.select(x.args[0], *(self.float_of(v, to) for v in x.args[1:]))
         if x.op == "whole":
             held = np.array(x.args[0], f"i{BITS[x.type] // 8}").view(FLOATING[to])
             return self.real(float(held), to)

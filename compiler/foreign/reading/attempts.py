@@ -8,12 +8,30 @@ call of `FOUND`, its attempt one of `EXCHANGED`, which `attempts` follows; a loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from relift.compiler.foreign.effects import with_parts, within
+from relift.compiler.foreign.reading.written import (
+    WHOLE,
+    Cell,
+    always,
+    attempts_in,
+    bare,
+    in_order,
+    is_private,
+    looked_at,
+    name_of,
+    of_bits,
+    only_leaves,
+    orders,
+    pointed,
+    reads,
+    text_of,
+    value_set,
+)
 
 FOUND = "atomic_·found"
 """The function that gives what an attempt finds in a cell: (pointer)."""
@@ -21,7 +39,6 @@ FOUND = "atomic_·found"
 EXCHANGED = "atomic_·exchanged"
 """The function of an attempt that succeeds: (pointer, what was found, what is put there)."""
 
-_ATTEMPTS = ("atomic_cmpxchg", "atom_cmpxchg")
 _LOOPS = ("While", "DoWhile", "For")
 _OTHERS = (
     "Constant",
@@ -36,22 +53,11 @@ _OTHERS = (
 )
 _COUNTERS = ("p++", "p--", "++", "--")
 
-Cell: TypeAlias = tuple[str, str]
-"""An array and an index in it, as they are written."""
-
 
 def with_attempts(parts: Sequence[Any]) -> list[Any]:
     """What a source defines, whose loops of attempts are updates."""
     own = {p.decl.name for p in parts if type(p).__name__ == "FuncDef"}
-    return [_Function(p, own).made() if _attempts(p) else p for p in parts]
-
-
-def _attempts(node: Any) -> list[Any]:
-    return [n for n in within(node) if type(n).__name__ == "FuncCall" and _name(n) in _ATTEMPTS]
-
-
-def _name(call: Any) -> str:
-    return str(getattr(call.name, "name", ""))
+    return [_Function(p, own).made() if attempts_in(p) else p for p in parts]
 
 
 class _Refused(Exception):
@@ -75,14 +81,14 @@ class _Function:
         self.arrays = {
             n.name
             for n in within(f)
-            if type(n).__name__ == "Decl" and type(n.type).__name__ == "ArrayDecl" and _private(n)
+            if type(n).__name__ == "Decl" and type(n.type).__name__ == "ArrayDecl" and is_private(n)
         }
 
     def made(self) -> Any:
         """The function with its loops as updates."""
         f = self.f
         refused = 0
-        while loops := [n for n in within(f) if type(n).__name__ in _LOOPS and _attempts(n)][
+        while loops := [n for n in within(f) if type(n).__name__ in _LOOPS and attempts_in(n)][
             refused:
         ]:
             try:
@@ -99,29 +105,40 @@ class _Loop:
     of: _Function
     loop: Any
     steps: list[_Step] = field(default_factory=list[_Step])
+    guards: list[tuple[Any, bool]] = field(default_factory=list[tuple[Any, bool]])
+    """Comparisons of what was found, and whether there is no attempt where one holds."""
 
     def updates(self) -> _Updates:
         """What becomes of it; raises `_Refused`."""
         loop, kind = self.loop, type(self.loop).__name__
-        attempts = _attempts(loop)
+        attempts = attempts_in(loop)
         if len(attempts) != 1 or (kind == "For" and (loop.init or loop.next)):
             raise _Refused
         self.call = attempts[0]
         if self.call.args is None or len(self.call.args.exprs) != 3:
             raise _Refused
         turn = [loop.cond, loop.stmt]
-        if kind == "DoWhile" or not (loop.cond is not None and _attempts(loop.cond)):
+        if kind == "DoWhile" or not (
+            loop.cond is not None and (attempts_in(loop.cond) or orders(loop.cond))
+        ):
             turn.reverse()
         for part in turn:
-            if part is loop.cond and part is not None and not _always(part):
+            if part is loop.cond and part is not None and not always(part):
                 self._asks(part, succeeded=False)
             elif part is loop.stmt:
                 self._follow(part)
         pointer, compared, _ = self.call.args.exprs
-        cell = _pointed(pointer)
-        self._require_outcome(compared)
+        cell = pointed(pointer)
+        carried = self._carried(cell)
+        if self._at("asks"):
+            self._require_outcome(compared)
+        else:
+            self._require_once(carried)
         self._require_stable(pointer)
-        return _Updates(self.call, cell, self._carried(cell), self._variable)
+        self._require_guards(carried)
+        return _Updates(
+            self.call, cell, carried, self._variable, self.guards, once=not self._at("asks")
+        )
 
     # ---- what it does
 
@@ -146,13 +163,13 @@ class _Loop:
             case "FuncCall":
                 self._called(node)
             case "If":
-                if not _only_leaves(node.iftrue) or node.iffalse is not None:
+                if not only_leaves(node.iftrue) or node.iffalse is not None:
                     raise _Refused
                 self._asks(node.cond, succeeded=True)
             case "UnaryOp" if node.op in _COUNTERS or node.op == "&":
                 raise _Refused
             case kind if kind in _OTHERS:
-                for part in _in_order(node):
+                for part in in_order(node):
                     self._follow(part)
             case _:
                 raise _Refused
@@ -173,7 +190,7 @@ class _Loop:
         return f"{node.name.name}[{node.subscript.value}]" if known else None
 
     def _called(self, node: Any) -> None:
-        name = _name(node)
+        name = name_of(node)
         if node is self.call:
             for part in node.args.exprs[1:]:
                 self._follow(part)
@@ -190,9 +207,18 @@ class _Loop:
 
     def _asks(self, cond: Any, *, succeeded: bool) -> None:
         """A condition that holds where an attempt has succeeded, or where it has not."""
-        cond = _bare(cond)
+        cond = bare(cond)
         if type(cond).__name__ == "UnaryOp" and cond.op == "!":
             self._asks(cond.expr, succeeded=not succeeded)
+            return
+        if type(cond).__name__ == "BinaryOp" and cond.op == ("||" if succeeded else "&&"):
+            self._asks(cond.left, succeeded=succeeded)
+            self._asks(cond.right, succeeded=succeeded)
+            return
+        if orders(cond) and not self._at("attempt"):
+            self._follow(cond)
+            self.steps.append(_Step("guard", "", cond))
+            self.guards.append((cond, succeeded))
             return
         if type(cond).__name__ != "BinaryOp" or cond.op != ("==" if succeeded else "!="):
             raise _Refused
@@ -208,32 +234,83 @@ class _Loop:
     def _require_outcome(self, compared: Any) -> None:
         """Each condition is asked behind the attempt, and compares what it gave with what it was to find, bit by bit."""
         [tried], asked = self._at("attempt"), self._at("asks")
-        known = _bare(compared)
+        known = bare(compared)
         if not asked or min(asked) < tried:
             raise _Refused
         for k in asked:
             between = {s.name for s in self.steps[tried:k] if s.does == "set"}
             if between & self._names(known):
                 raise _Refused
-            sides = [_bare(self.steps[k].node.left), _bare(self.steps[k].node.right)]
+            sides = [bare(self.steps[k].node.left), bare(self.steps[k].node.right)]
             if not any(
-                self._is_given(a) and _text(b) == _text(known) for a, b in (sides, sides[::-1])
+                self._is_given(a) and not self._is_float(a) and text_of(b) == text_of(known)
+                for a, b in (sides, sides[::-1])
             ):
+                raise _Refused
+
+    def _require_once(self, carried: Mapping[str, Any]) -> None:
+        """A loop that does not ask whether it succeeded: it goes on while less, or more, is there than it puts there."""
+        if len(self.guards) != 1 or self.guards[0][0] is not bare(self.loop.cond):
+            raise _Refused
+        cond, _ = self.guards[0]
+        new = text_of(of_bits(self.call.args.exprs[2]))
+        sides = [of_bits(v) for v in (cond.left, cond.right)]
+        if cond.op not in ("<", ">") or not any(
+            self._variable(a) in carried and text_of(b) == new for a, b in (sides, sides[::-1])
+        ):
+            raise _Refused
+
+    def _require_guards(self, carried: Mapping[str, Any]) -> None:
+        """A guard may be asked where the attempt is, and what is not set where it ends the loop is asked for nowhere else."""
+        if not self.guards:
+            return
+        [tried] = self._at("attempt")
+        for k in self._at("guard"):
+            between = {s.name for s in self.steps[k:tried] if s.does == "set"}
+            if between & self._names(self.steps[k].node):
+                raise _Refused
+        own = {n.name for n in within(self.loop) if type(n).__name__ == "Decl"}
+        inside = [n for n in within(self.loop) if type(n).__name__ == "ID"]
+        for name in {s.name for s in self.steps if s.does == "set"} - own - carried.keys():
+            every = [n for n in within(self.of.f) if type(n).__name__ == "ID" and n.name == name]
+            if len(every) > sum(n.name == name for n in inside):
                 raise _Refused
 
     def _is_given(self, node: Any) -> bool:
         """Whether an expression is what the attempt gave back."""
+        node = of_bits(node)
         if node is self.call:
             return True
         if type(node).__name__ == "Assignment" and node.op == "=":
-            return self._is_given(_bare(node.rvalue))
+            return self._is_given(bare(node.rvalue))
         name = self._variable(node)
         return name is not None and self._gives(name)
 
     def _gives(self, name: str) -> bool:
         """Whether a variable is set to what the attempt gave back, and to nothing else."""
-        values = [_value(s.node) for s in self.steps if s.does == "set" and s.name == name]
-        return len(values) == 1 and values[0] is not None and _bare(values[0]) is self.call
+        values = [value_set(s.node) for s in self.steps if s.does == "set" and s.name == name]
+        if len(values) != 1 or values[0] is None or of_bits(values[0]) is not self.call:
+            return False
+        held = self._types(name)
+        return not held or (held == {"float"} if self._is_float(values[0]) else held <= WHOLE)
+
+    def _types(self, name: str) -> set[str]:
+        """The words of the type that a variable is declared of; nothing where it is no scalar variable."""
+        declared = [
+            n.type for n in within(self.of.f) if type(n).__name__ == "Decl" and n.name == name
+        ]
+        kinds = [t.type for t in declared if type(t).__name__ == "TypeDecl"]
+        return {word for t in kinds for word in getattr(t, "names", ["struct"])}
+
+    def _is_float(self, node: Any) -> bool:
+        """Whether an expression that has the bits of a number is a float."""
+        node = bare(node)
+        if type(node).__name__ == "FuncCall":
+            return name_of(node) == "as_float"
+        if type(node).__name__ == "Assignment":
+            node = node.lvalue
+        name = self._variable(node)
+        return name is not None and "float" in self._types(name)
 
     def _require_stable(self, pointer: Any) -> None:
         """Each attempt is at the same cell."""
@@ -259,28 +336,37 @@ class _Loop:
         return {name: (node, self._begun(name, cell)) for name, node in found.items()}
 
     def _begun(self, name: str, cell: Cell) -> Any:
-        """What a turn finds in a variable: what the attempt before gave back (None), or what was read behind it."""
-        values = [_value(s.node) for s in self.steps if s.does == "set" and s.name == name]
+        """What a turn finds in a variable: what the attempt before gave back, or what was read behind it."""
+        values = [value_set(s.node) for s in self.steps if s.does == "set" and s.name == name]
         if len(values) != 1 or values[0] is None:
             raise _Refused
-        value = _bare(values[0])
+        value = bare(values[0])
         source = self._variable(value)
-        if self._is_given(value) or (source is not None and self._gives(source)):
-            return None
+        if source is not None and self._gives(source):
+            [value] = [
+                value_set(s.node) for s in self.steps if s.does == "set" and s.name == source
+            ]
+        if self._is_given(value):
+            return value
         every = {s.name for s in self.steps if s.does == "set"}
-        if every & self._names(value) or not any(_reads(n, cell) for n in within(value)):
+        if every & self._names(value) or not any(reads(n, cell) for n in within(value)):
             raise _Refused
         return value
 
 
 @dataclass(frozen=True)
 class _Updates:
-    """An attempt, its cell, and the variables that hold what was found there before the loop."""
+    """An attempt, its cell, the variables that hold what was found there before the loop, and what has to hold of that.
+
+    `once`: nothing else ends the loop, which ends after one turn.
+    """
 
     call: Any
     cell: Cell
     carried: dict[str, tuple[Any, Any]]
     variable: Callable[[Any], str | None]
+    guards: Sequence[tuple[Any, bool]] = ()
+    once: bool = False
 
 
 def _rewritten(f: Any, loop: Any, by: _Updates) -> Any:
@@ -300,21 +386,35 @@ def _rewritten(f: Any, loop: Any, by: _Updates) -> Any:
 
         if e is by.call:
             args = [e.args.exprs[0], *map(everywhere, e.args.exprs[1:])]
+            for guard, leaves in by.guards:
+                put = (
+                    args[:0:-1] if not leaves else args[1:]
+                )  # what is there already changes nothing
+                args[2] = c_ast.TernaryOp(with_parts(guard, everywhere), *put, e.coord)
             name = c_ast.ID(EXCHANGED, e.coord)
             return c_ast.FuncCall(name, c_ast.ExprList(args, e.coord), e.coord)
-        if _reads(e, by.cell):
-            return found_at(_looked_at(e))
-        return with_parts(e, everywhere)
+        for guard, leaves in by.guards:
+            if e is guard:
+                return c_ast.Constant("int", str(int(not leaves)), e.coord)
+        if reads(e, by.cell):
+            return found_at(looked_at(e))
+        made = with_parts(e, everywhere)
+        if e is loop and by.once:
+            made.stmt = c_ast.Compound([made.stmt, c_ast.Break(e.coord)], e.coord)
+        return made
+
+    def first(e: Any) -> Any:
+        """What an attempt would give back, as it is held."""
+        return found_at(e.args.exprs[0]) if e is by.call else with_parts(everywhere_but(e), first)
+
+    def everywhere_but(e: Any) -> Any:
+        return everywhere(e) if not attempts_in(e) else e
 
     def before(e: Any) -> Any:
         from pycparser import c_ast
 
         if e is loop:
-            there = found_at(by.call.args.exprs[0])
-            begun = [
-                c_ast.Assignment("=", v, there if of is None else everywhere(of), e.coord)
-                for v, of in by.carried.values()
-            ]
+            begun = [c_ast.Assignment("=", v, first(of), e.coord) for v, of in by.carried.values()]
             return c_ast.Compound([*begun, everywhere(e)], e.coord) if begun else everywhere(e)
         kind = type(e).__name__
         if kind == "Assignment" and by.variable(e.lvalue) in by.carried:
@@ -328,97 +428,3 @@ def _rewritten(f: Any, loop: Any, by: _Updates) -> Any:
         return with_parts(e, before)
 
     return before(f)
-
-
-def _in_order(node: Any) -> Iterator[Any]:
-    return (part for _, part in node.children() if type(part).__name__ != "Typename")
-
-
-def _value(node: Any) -> Any:
-    """What a variable is set to; None where that is no value alone."""
-    if type(node).__name__ == "Decl":
-        return node.init
-    return node.rvalue if node.op == "=" else None
-
-
-def _only_leaves(s: Any) -> bool:
-    items = (s.block_items or []) if type(s).__name__ == "Compound" else [s]
-    return [type(i).__name__ for i in items] == ["Break"]
-
-
-def _always(cond: Any) -> bool:
-    return (type(cond).__name__ == "Constant" and cond.value not in ("0", "0u")) or (
-        type(cond).__name__ == "ID" and cond.name == "true"
-    )
-
-
-def _bare(e: Any) -> Any:
-    """An expression without casts between whole numbers of at least the 32 bits that are exchanged."""
-    while type(e).__name__ == "Cast" and not _is_pointer(e):
-        names = getattr(e.to_type.type.type, "names", ["struct"])
-        if not {"int", "uint", "unsigned", "signed", "long", "ulong"}.issuperset(names):
-            break
-        e = e.expr
-    return e
-
-
-def _is_pointer(cast: Any) -> bool:
-    return type(cast.to_type.type).__name__ == "PtrDecl"
-
-
-def _without_casts(pointer: Any) -> Any:
-    while type(pointer).__name__ == "Cast" and _is_pointer(pointer):
-        pointer = pointer.expr
-    return pointer
-
-
-def _pointed(pointer: Any) -> Cell:
-    """The cell that a pointer points to."""
-    pointer = _without_casts(pointer)
-    kind, op = type(pointer).__name__, getattr(pointer, "op", "")
-    if kind == "UnaryOp" and op == "&":
-        inner = pointer.expr
-        if type(inner).__name__ == "ArrayRef":
-            return _text(_without_casts(inner.name)), _text(inner.subscript)
-        if type(inner).__name__ == "UnaryOp" and inner.op == "*":
-            return _pointed(inner.expr)
-        return f"&{_text(inner)}", "0"
-    if kind == "BinaryOp" and op == "+":
-        return _text(_without_casts(pointer.left)), _text(pointer.right)
-    return _text(pointer), "0"
-
-
-def _looked_at(e: Any) -> Any:
-    """The pointer through which an expression reads a cell; None where it reads none."""
-    from pycparser import c_ast
-
-    match e:
-        case c_ast.UnaryOp(op="*"):
-            return e.expr
-        case c_ast.ArrayRef() | c_ast.ID():
-            return c_ast.UnaryOp("&", e, e.coord)
-        case _:
-            return None
-
-
-def _reads(e: Any, cell: Cell) -> bool:
-    pointer = _looked_at(e)
-    return pointer is not None and _pointed(pointer) == cell
-
-
-def _text(node: Any) -> str:
-    """An expression as it is written, without spaces."""
-    from pycparserext.ext_c_generator import OpenCLCGenerator
-
-    return str(OpenCLCGenerator().visit(node))
-
-
-def _private(d: Any) -> bool:
-    words = {w.strip("_") for w in _words(d.type)} | {w.strip("_") for w in d.quals or []}
-    return not words & {"local", "global", "constant"}
-
-
-def _words(t: Any) -> list[str]:
-    while type(t).__name__ != "TypeDecl":
-        t = t.type
-    return list(t.quals or [])

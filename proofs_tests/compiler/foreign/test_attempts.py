@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from proofs_tests.compiler.foreign.habits import totals
+from proofs_tests.compiler.foreign.kernels import program
 from relift.compiler.foreign.comparison import validate_foreign
 from relift.compiler.foreign.groups.launched import ByOthers
 from relift.compiler.validation.validate import Report
+from relift.semantics.language import functions as pat
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32
 
 UNION = "union { uint i; float f; } seen, next; "
 PUT = "atomic_cmpxchg((volatile global int *)p, "
@@ -63,9 +67,58 @@ def test_attempts_are_in_no_order() -> None:
         f"float old; do {{ old = *p; }} while ((char){PUT}as_int(old), as_int(old + v)) != (char)as_int(old));",
         f"float old = *p; {PUT}as_int(old), as_int(old + v));",
         f"float old, n = 0; do {{ old = *p; n += v; }} while ({PUT}as_int(old), as_int(old + n)) != as_int(old));",
+        f"int old; float got; do {{ old = as_int(*p); got = {PUT}old, as_int(as_float(old) + v)); }} while (got != old);",
+        f"int old; short got; do {{ old = as_int(*p); got = {PUT}old, as_int(as_float(old) + v)); }} while (got != old);",
         f"int k = 0; float old; do {{ old = *p; k++; }} while ({PUT}as_int(old), as_int(old + v)) != as_int(old)); if (k > 1) *p = 0;",
     ],
 )  # fmt: skip
 def test_attempts_that_may_lose_an_update_are_not_validated(body: str) -> None:
     """A loop that ends where it failed, puts back what it found before, or keeps something of what failed."""
     assert summed(body).verdict != "shown"
+
+
+def largest(body: str) -> Report:
+    """What is said of the largest of 8 numbers and 0 each, with which a function with this body updates a cell."""
+    text = f"""void most(volatile global float *p, const float v) {{ {body} }}
+kernel void s(global const float *x, global float *y) {{ int i = get_global_id(0); most(&y[i / 8], x[i]); }}"""
+    launched = ByOthers(text, "s", (16,), (8,), {"x": "x", "y": "out:0"})
+    return validate_foreign(launched, MOST())
+
+
+MOST = program(
+    "most",
+    lambda x: pat.map(lambda r: pat.reduce(rl.maximum, 0.0, r), pat.split(8, x)),
+    x=f32[16],
+)
+
+GUARDED = [
+    f"float old = *p; while (old < v) {{ old = as_float({PUT}as_int(old), as_int(v))); }}",
+    f"int old = as_int(*p), seen; while (as_float(old) < v) {{ seen = old; old = {PUT}seen, as_int(v)); if (old == seen) break; }}",
+    f"for (;;) {{ float old = *p; if (old >= v) break; if ({PUT}as_int(old), as_int(v)) == as_int(old)) break; }}",
+    f"float old = *p; while (v > old && {PUT}as_int(old), as_int(v)) != as_int(old)) old = *p;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", GUARDED)
+def test_attempts_only_while_less_is_there_are_validated(body: str) -> None:
+    """Where no attempt is made, what is there stays, as if it had been exchanged for itself."""
+    assert largest(body).verdict == "shown", largest(body).text()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        GUARDED[0].replace("old < v", "old > v"),
+        GUARDED[0].replace("old < v", "old < 10.0f").replace("as_int(v)", "as_int(old + 1.0f)"),
+        GUARDED[0].replace("{ old =", "{ old = v;"),
+        GUARDED[1].replace("old == seen", "old != seen"),
+        GUARDED[2].replace(">= v", ">= 0.5f"),
+        GUARDED[3].replace(" old = *p;", ";").replace("float ;", "float old = *p;"),
+        "float k = 0.0f; "
+        + GUARDED[0].replace("{ old =", "{ k = v; old =")
+        + " if (k > 0.0f) *p = k;",
+    ],
+)
+def test_guards_that_let_an_update_be_lost_are_not_validated(body: str) -> None:
+    """One that stops too early, asks the other way round, or leaves something of an attempt behind."""
+    assert largest(body).verdict != "shown"
