@@ -379,11 +379,12 @@ class _Foreign(Comparison):
             return False  # numbers will tell
 
     def _same_by_cases(self, x: Symbol, y: Symbol, normal: Reassociation) -> bool:
-        """Whether two values are equal whatever those numbers are of which is required that they are some of few."""
-        if self.facts is None:
+        """Whether two values are equal in all cases that conditions, or numbers that are some of few, tell apart."""
+        if self.facts is None and self.taken is not Taken.NUMBERS:
             return False
         if self.cases is None:
-            self.cases = Cases(self.algebra, self.facts, partial(_of_one_form, normal))
+            facts = self.facts or Facts(self.algebra, ())
+            self.cases = Cases(self.algebra, facts, partial(_of_one_form, normal))
         return self.cases.equal(x, y)
 
     @cached_property

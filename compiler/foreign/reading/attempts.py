@@ -387,10 +387,9 @@ def _rewritten(f: Any, loop: Any, by: _Updates) -> Any:
         if e is by.call:
             args = [e.args.exprs[0], *map(everywhere, e.args.exprs[1:])]
             for guard, leaves in by.guards:
-                put = (
-                    args[:0:-1] if not leaves else args[1:]
-                )  # what is there already changes nothing
-                args[2] = c_ast.TernaryOp(with_parts(guard, everywhere), *put, e.coord)
+                # where there is no attempt, the cell is exchanged for what is there already
+                yes, no = (args[1], args[2]) if leaves else (args[2], args[1])
+                args[2] = c_ast.TernaryOp(with_parts(guard, everywhere), yes, no, e.coord)
             name = c_ast.ID(EXCHANGED, e.coord)
             return c_ast.FuncCall(name, c_ast.ExprList(args, e.coord), e.coord)
         for guard, leaves in by.guards:

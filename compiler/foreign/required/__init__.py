@@ -4,5 +4,5 @@ statements  such programs, what is wrong with one, and the conditions that they 
 facts       what follows from these conditions of a few values: their ends, how far they are apart
 drawing     inputs on which all of them hold
 lookups     a program that looks up what data choose, where it is required that there is such an element
-cases       two values that are equal whatever numbers those are that decide, one case after the other
+cases       two values that are equal in each case that numbers, or conditions, make
 """

@@ -18,6 +18,12 @@ from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, 
 CASES = 4_000
 """So many cases of one cell are looked at."""
 
+CONDITIONS = 10
+"""Where nothing is required, each condition makes two cases: of so many at most."""
+
+MOST_FAILED = 4
+"""After so many cells that are not shown to be equal, no other one is looked at."""
+
 WIDE = 300
 """A number that may be one of more does not make cases."""
 
@@ -32,7 +38,7 @@ class Cases:
         self, algebra: Algebra, facts: Facts, same: Callable[[Symbol, Symbol], bool]
     ) -> None:
         self.algebra, self.facts, self.same = algebra, facts, same
-        self.left = 0
+        self.left, self.failed = 0, 0
         self.without: dict[Symbol, set[Symbol]] = {}
         self.answers: dict[tuple[Any, ...], bool] = {}
         self._known: dict[Symbol, frozenset[Symbol]] = {}
@@ -41,12 +47,16 @@ class Cases:
         """Whether two values are equal in all cases that are not ruled out: of values of one shape, once."""
         facts = self.facts.inside(cells_of(x, y))
         shape = shape_of(x, None, y, None, *facts)
+        if shape not in self.answers and self.failed >= MOST_FAILED:
+            return False
         if shape not in self.answers:
             self.left = CASES
+            few = facts or len(_atoms(_within(x) | _within(y))) <= CONDITIONS
             try:
-                self.answers[shape] = self._equal(x, y, facts)
+                self.answers[shape] = bool(few) and self._equal(x, y, facts)
             except (TooLarge, GivenUp):
                 self.answers[shape] = False
+            self.failed += not self.answers[shape]
         return self.answers[shape]
 
     def _equal(self, x: Symbol, y: Symbol, facts: list[Symbol]) -> bool:
@@ -57,7 +67,7 @@ class Cases:
             return True
         found = self._deciding(x, y, facts)
         if found is None:
-            return False
+            return self._whether_or_not(x, y, facts)
         condition, cell = found
         a = self.algebra
         if condition.op in ("equal", "not_equal") and cell in condition.args:
@@ -73,6 +83,21 @@ class Cases:
             self._in_case(x, y, facts, cell, {cell: a.whole(n, cell.type)})
             for n in range(low, high + 1)
         )
+
+    def _whether_or_not(self, x: Symbol, y: Symbol, facts: list[Symbol]) -> bool:
+        """Whether two values are equal where the first condition holds that chooses in only one, and where it does not."""
+        b = next((b for c in _choosing(x, y) if (b := _atom(c)) is not None), None)
+        if b is None:
+            return False
+        for holds in (1, 0):
+            here = Put(self.algebra, {b: self.algebra.whole(holds, "bool")})
+            known = [here.of(f) for f in facts]
+            if any(f.op == "whole" and not f.args[0] for f in known):
+                continue
+            rest = [f for f in known if f.op != "whole"]
+            if not self._equal(here.of(x), here.of(y), rest):
+                return False
+        return True
 
     def _in_case(
         self,
@@ -125,19 +150,45 @@ class Cases:
 
     def _deciding(self, x: Symbol, y: Symbol, facts: list[Symbol]) -> tuple[Symbol, Symbol] | None:
         """The first condition, from the outside, that chooses in only one value, and the cell of it whose number is to be told."""
-        apart = _within(x).symmetric_difference(_within(y))
-        waiting, seen = deque([x, y]), {x, y}
-        while waiting:
-            v = waiting.popleft()
-            if v in apart and (v.op == "select" or v.type == "bool"):
-                for b in _compared(v.args[0] if v.op == "select" else v):
-                    for c in sorted(cells_of(b), key=lambda c: c.number):
-                        if self._ends(c, facts):
-                            return b, c
-            more = [u for u in v.args if isinstance(u, Symbol) and u in apart and u not in seen]
-            waiting += more
-            seen.update(more)
+        for condition in _choosing(x, y) if facts else ():
+            for b in _compared(condition):
+                for c in sorted(cells_of(b), key=lambda c: c.number):
+                    if self._ends(c, facts):
+                        return b, c
         return None
+
+
+def _choosing(x: Symbol, y: Symbol) -> Iterator[Symbol]:
+    """The conditions that choose in only one of two values, from the outside."""
+    apart = _within(x).symmetric_difference(_within(y))
+    waiting, seen = deque([x, y]), {x, y}
+    while waiting:
+        v = waiting.popleft()
+        if v in apart and (v.op == "select" or v.type == "bool"):
+            condition = v.args[0] if v.op == "select" else v
+            if condition.op != "whole":
+                yield condition
+        more = [u for u in v.args if isinstance(u, Symbol) and u in apart and u not in seen]
+        waiting += more
+        seen.update(more)
+
+
+def _atom(c: Symbol) -> Symbol | None:
+    """The first condition on inputs that a condition is made of, and that is made of no other one."""
+    return next((b for b in _atoms(_within(c)) if cells_of(b)), None)
+
+
+def _atoms(values: set[Symbol]) -> list[Symbol]:
+    """The conditions among values, with all that these are made of, that are made of no other one."""
+    by_others: set[Symbol] = set()
+    found: list[Symbol] = []
+    for v in sorted(values, key=lambda v: v.number):  # what it is made of comes before it
+        parts = [u for u in v.args if isinstance(u, Symbol)]
+        if any(u.type == "bool" or u in by_others for u in parts):
+            by_others.add(v)
+        elif v.type == "bool" and v.op != "whole":
+            found.append(v)
+    return found
 
 
 def _compared(c: Symbol) -> Iterator[Symbol]:
@@ -163,6 +214,12 @@ def _within(x: Symbol) -> set[Symbol]:
             seen.add(v)
             waiting += [u for u in v.args if isinstance(u, Symbol)]
     return seen
+
+
+def _of_constants(x: Symbol, parts: Sequence[Any]) -> bool:
+    """Whether a whole number, or a truth value, is computed from such that are known."""
+    known = [v for v in parts if isinstance(v, Symbol) and v.op == "whole"]
+    return bool(parts) and x.type not in FLOATING and len(known) == len(parts)
 
 
 class Put:
@@ -227,10 +284,11 @@ class Put:
         if parts == list(x.args) or not parts:
             self.without.add(x)
             return x
-        if x.type not in FLOATING and all(isinstance(v, Symbol) and v.op == "whole" for v in parts):
+        if _of_constants(x, parts):
             return self._computed(x, parts)
         again = self._again(x.op)
-        return a.made(x.op, x.type, *parts) if again is None else again(*parts)
+        new: Symbol = a.made(x.op, x.type, *parts) if again is None else again(*parts)
+        return self._computed(new, list(new.args)) if _of_constants(new, new.args) else new
 
     def _computed(self, x: Symbol, parts: list[Symbol]) -> Symbol:
         """An operation on constants."""

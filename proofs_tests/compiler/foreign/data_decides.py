@@ -82,7 +82,33 @@ one_or_other = program(
 )
 doubles = program("doubles", each(lambda v: v * 2.0), x=f32[8])
 
+
+def compacted(x: Any) -> Any:
+    """The numbers above 0 in their order, and zeros behind them: each at the place that as many before it make."""
+
+    def place(i: Any) -> Any:
+        numbered = rl.zip(rl.generate(8, lambda i: i), x)
+        kept = pat.map(lambda e: rl.select((e[0] < i) & (e[1] > 0.0), 1, 0), numbered)
+        return pat.reduce(rl.add, 0, kept)
+
+    def at(j: Any) -> Any:
+        places = rl.zip(pat.map(place, rl.generate(8, lambda i: i)), x)
+        here = pat.map(lambda e: rl.select((e[1] > 0.0) & rl.equal(e[0], j), e[1], 0.0), places)
+        return pat.reduce(rl.add, 0.0, here)
+
+    return pat.map(at, rl.generate(8, lambda i: i))
+
+
 DATA_DECIDES = [
+ByHandKernel("compaction by a scan", program("compacted", compacted, x=f32[8]), """
+kernel void compact(global const float *x, global float *y) { local int s[8]; int t = get_local_id(0);
+ float v = x[t]; int keep = v > 0.0f; s[t] = keep; y[t] = 0.0f;
+ barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+ for (int d = 1; d < 8; d <<= 1) {
+  int before = t >= d ? s[t - d] : 0; barrier(CLK_LOCAL_MEM_FENCE);
+  s[t] += before; barrier(CLK_LOCAL_MEM_FENCE); }
+ if (keep) y[s[t] - 1] = v; }
+""",(8,),(8,),("s[t] - 1","s[t]"),{"y":"out"}),
 ByHandKernel("insertion private", sorted_floats, """
 kernel void s(global const float *x, global float *y) { int g=get_global_id(0); float a[4];
  for (int i=0;i<4;i++) a[i]=x[4*g+i];
