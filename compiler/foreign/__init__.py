@@ -11,7 +11,8 @@ ways        the ways through a kernel that data decide on, and where they meet
 branches    loops of any form, switches, branches, also on data
 declarations  of parameters, constants, variables, arrays and events
 statements  all of a kernel, and of the functions that it calls, as Python that work-items run
-groups      copies and values of groups and sub-groups
+groups      copies and values of groups and sub-groups; a launch of all of them
+required    what is said of the inputs by programs: as facts, in the inputs that are tried, case by case
 runtime, atomics, attempts  what that Python calls; updates that may be made in any order
 inputs      the inputs on which a kernel is run on numbers
 comparison  a launch of one such kernel against the interpreter, with the laws that a program grants
