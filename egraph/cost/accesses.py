@@ -8,7 +8,7 @@ from math import prod
 
 from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Begun, Moving, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
-from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter
+from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
 from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked
 from relift.semantics.indices.atoms import (
     Index,
@@ -49,9 +49,9 @@ _STRIP, _FOLLOWED = 25.0, 32
 
 The columns of a matrix of 4096 x 4096 are summed in 5.4, 4.1, 3.3 and 2.9 ms in strips of 1, 2, 4 and 8 lines, on two cores."""
 
-# Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
-# answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
-_WAIT_CACHE, _WAIT_LOCAL = 30.0, 8.0
+# Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory answers after
+# about 600 cycles, its caches after 40 to 200, behind what memory sends after more, local memory after 30.
+_WAIT_CACHE, _WAIT_SECOND, _WAIT_LOCAL = 30.0, 300.0, 8.0
 _CACHED_BYTES = 1 << 20  # a memory of this many bytes stays close to the work-items
 _LOOKED_UP_BYTES = 1 << 17
 """The same of cells at indices that are data: a work-group's neighbours look up anything, and only the nearest cache has it.
@@ -361,13 +361,21 @@ class Accesses:
         close = _LOOKED_UP_BYTES if stride is None else _CACHED_BYTES
         near = stride == 0 or bytes_of(memory) <= close
         apart = _SECTOR if stride is None else min(abs(stride) / row, _SECTOR)
-        waits = (_WAIT_CACHE if near else WAIT_MEMORY) * accesses
+        kept = _WAIT_SECOND if _differs_in_the_group(scope, offset, stride) else _WAIT_CACHE
+        waits = (kept if near else WAIT_MEMORY) * accesses
         if self._storing:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
             lies_apart = not near and between > row
             return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
         far = not near and apart > 1.0
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+
+
+def _differs_in_the_group(scope: Scope, offset: Index, stride: int | None) -> bool:
+    """Whether neighbours read one cell of a memory, and others of the group another one, in each turn of a loop anew."""
+    if stride != 0 or scope.loop is None or not depends_on(offset, scope.loop):
+        return False
+    return any(depends_on(offset, a.index) for a in scope.around if a.level == "item")
 
 
 def _moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[int, list[float]]:

@@ -280,7 +280,7 @@ class Walk:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
                 counted.ahead += float(cells(t.type).constant or 0)
-            else:
+            elif not any(isinstance(u, Stepping) for u, _ in terms.subterms(xs)):
                 self._meter.together(*waits)
             self._meter.barrier()
         elif t.space.of_item:
