@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
+from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.guidance.fold_plans import KEPT_MEMBERS, ROW_MEMBERS, WIDTH
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
@@ -367,8 +368,9 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
             for rows, members in _ROWS_TOGETHER:
                 yield rows_together(depth, rows, members)
-            for columns, members in _COLUMNS_TOGETHER:
-                yield rows_together(depth, columns, members, across=True)
+            if least_seconds(program, device) < _WORTH_ONE * device.launch_seconds:
+                for columns, members in _COLUMNS_TOGETHER:
+                    yield rows_together(depth, columns, members, across=True)
             for members in KEPT_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes, kept=True)
 
@@ -378,10 +380,14 @@ _ROWS_TOGETHER = ((8, 32), (16, 16))
 
 
 _COLUMNS_TOGETHER = ((32, 8), (64, 4), (16, 16))
-"""Columns of a group, and its work-items for each.
+"""Columns of a group, and its work-items for each: one launch, where chunks of a work-item each need another one to be added.
 
-Sums of the columns of 8192^2 numbers take an H100 94 us so, and 96 in chunks of a work-item each, which a second kernel
-adds; of 3001 x 2003 13 and 16."""
+Sums of the columns of 3001 x 2003 numbers take an H100 13 us so, and 17 in chunks."""
+_WORTH_ONE = 8.0
+"""What takes so many times as long as a launch at least is done in chunks: there are more of them than of such groups.
+
+Of 8192^2 numbers sums of columns take an H100 94 us by groups, and 97 in chunks, but products with a vector 102 and 99, and variances 206
+and 193."""
 
 
 def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
