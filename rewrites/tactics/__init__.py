@@ -9,5 +9,8 @@ iterations    iterations on rows as iterations on tables
 sharing       what is needed more than once is computed once; `looked_up`: what is read at indices that are data
 transpositions  tables that are computed and transposed: columns from columns, rows from what folds of columns give, and rows that are scanned by columns
 reuse         where the elements of an array lie in memory, read off its view
+flat_tables   folds and maps of tables as those of one row
+turns         several turns of a loop written out together; `whole_groups`: a launch without work-items that are left over
+long_functions  names for what a function repeats until it is too long to be searched
 spelled_out   patterns that are others put together stand as those
 """

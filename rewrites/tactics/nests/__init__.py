@@ -4,4 +4,6 @@ normal_form   the form that every such nest is brought to
 zips          folds over several arrays, which it takes for two
 dimensions    nests of more dimensions: what is read alike becomes one
 blocks        a nest in that form, cut into blocks; `padding`: where no block divides its sizes
+edges         a nest a little larger than whole tiles, in parts; `symmetric`: one that is equal to its transpose
+split_folds   the folds of a nest in parts, which are added; `tupling`: several folds of a cell as one
 """
