@@ -166,6 +166,11 @@ EQUIVALENT: dict[str, str] = {
     "reduce_concat_idempotent, operands swapped": "the operator is commutative",
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
     "reduce_pairs, operands swapped": "the operator is commutative",
+    **{
+        f"{what}_by_operator{of}, operands swapped": "sums and products are commutative"
+        for what in ("sum", "product")
+        for of in ("", "_f64", "_i32")
+    },
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",
     "separate_dot_vh, operands swapped 1": "the product is commutative",
     "separate_dot_vh, operands swapped 2": "the product is commutative",
