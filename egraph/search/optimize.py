@@ -214,8 +214,9 @@ def optimize(
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
         order = _by_rounds if varied or clock is not None else _by_rank
         proposals.sort(key=order)
-        proposals = finished(task.source, proposals, task.device, REFINED * top)
-        proposals.sort(key=order)
+        if sketch is None:  # a goal says what loops there are
+            proposals = finished(task.source, proposals, task.device, REFINED * top)
+            proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock)
     return _optimized(task, grown, results)
 
