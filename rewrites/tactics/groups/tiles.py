@@ -101,9 +101,8 @@ class Tiles:
     @property
     def staged(self) -> int:
         """The numbers of a chunk, or of two, that a group has in local memory."""
-        open_cells = self.padding(self.rows) + self.padding(self.columns)
-        cells = self.depth * (self.rows + self.columns) + self.depth // self.width * open_cells
-        return (1 + self.ahead) * cells * self.element
+        sides = self.rows + self.columns + 2 * self.width
+        return (1 + self.ahead) * self.depth * sides * self.element
 
     def padding(self, length: int) -> int:
         """The open cells behind every `width` rows of so many cells of a tile that is stored across.
@@ -261,16 +260,20 @@ def stage_rows(tiles: Tiles) -> Tactic:
     return then(copy_together(tiles), apply("store_local"))
 
 
-def stage_columns(tiles: Tiles) -> Tactic:
+def stage_columns(tiles: Tiles, both: bool = False) -> Tactic:
     """A table whose columns are contiguous is copied to local memory column by column, but stored by rows.
 
-    Open cells follow every few rows (see `Tiles.padding`).
+    Open cells follow each row, or, where `both` tables of a product are stored so, every few rows (see `Tiles.padding`):
+    A B^T of 4096 takes an H100 3,025 us so, and 3,065 with a vector behind each row.  Where one is, it gains a compiler less than
+    it costs: A B of 4000 takes 2,940, and 2,832.
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         copied = then(apply("transpose_transpose", "backward"), inside("xss")(copy_together(tiles)))
         length = dimensions(term_at(at.term, place).type)[0][1].constant
         assert length is not None, "cannot happen: a tile of unknown length"
+        if not both:
+            return then(copied, _stored_behind(tiles.width))(at, place)
         open_cells = tiles.padding(length)
         if not open_cells:
             return then(copied, apply("store_local"))(at, place)
@@ -353,7 +356,7 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
     >>> small = tile_for_groups(Tiles(16, 16, 4, 2, 2))
     >>> found = derive(load_program("examples/matmul.py"), small, {"n": 32, "m": 16, "k": 8})
     >>> len(found.steps), found.steps[0].rule, found.steps[-1].rule
-    (110, 'reduce_to_seq', 'map_to_seq_unroll')
+    (114, 'reduce_to_seq', 'map_to_seq_unroll')
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -396,15 +399,15 @@ def _in_tiles(tiles: Tiles, steps: int) -> Tactic:
         at = normal_form()(at, place)
         parts = parts_at(at, place)
         at = inside(*parts.folds)(prologues_stored())(at, place)
-        stages = [_staged(tiles, at, (*place, *parts.folds, *operand)) for operand in OPERANDS]
+        across = [
+            not lies_across(at.term, (*place, *parts.folds, *operand)) for operand in OPERANDS
+        ]
+        stages = [
+            stage_columns(tiles, all(across)) if each else stage_rows(tiles) for each in across
+        ]
         return _tiled(tiles, parts, steps, stages)(at, place)
 
     return tactic
-
-
-def _staged(tiles: Tiles, at: Rewriting, operand: Position) -> Tactic:
-    """How a tile of an array of rows gets to local memory: in the order in which it lies."""
-    return (stage_rows if lies_across(at.term, operand) else stage_columns)(tiles)
 
 
 def _tiled(tiles: Tiles, parts: Parts, steps: int, stages: Sequence[Tactic]) -> Tactic:
