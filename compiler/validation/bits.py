@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, Protocol
 
-from relift.compiler.validation.symbols import BITS, Symbol, value_of
+from relift.compiler.validation.symbols import BITS, Symbol, parts_first, value_of
 
 MOST_DIFFERENT = 8
 """After so many values that are not shown to be equal, no other one is asked for."""
@@ -188,17 +188,7 @@ class Bits:
 
     def _of(self, x: Symbol) -> Any:
         """A value as a term of Z3, its parts first."""
-        waiting = [x]
-        while waiting:
-            now = waiting[-1]
-            needed = [v for v in now.args if isinstance(v, Symbol) and v not in self.known]
-            if needed and now not in self.known:
-                waiting += needed
-                continue
-            waiting.pop()
-            if now not in self.known:
-                self.known[now] = self._made(now)
-        return self.known[x]
+        return parts_first(x, self.known, _parts, self._made)
 
     def _sort(self, type_: str) -> Any:
         if type_ == "bool":
@@ -382,6 +372,10 @@ def _by_inputs(x: Symbol, y: Symbol) -> list[tuple[list[Symbol], list[Symbol]]]:
     return list(found.values())
 
 
+def _parts(x: Symbol) -> list[Symbol]:
+    return [v for v in x.args if isinstance(v, Symbol)]
+
+
 def _within(*values: Symbol) -> set[Symbol]:
     """What values are made of, up to so much that no more is asked."""
     seen: set[Symbol] = set()
@@ -390,7 +384,7 @@ def _within(*values: Symbol) -> set[Symbol]:
         x = todo.pop()
         if x not in seen:
             seen.add(x)
-            todo += [v for v in x.args if isinstance(v, Symbol)]
+            todo += _parts(x)
     return seen
 
 

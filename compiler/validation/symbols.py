@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from relift.compiler.validation.known import decided_where
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.types import FLOATS, INTEGERS
+
+T = TypeVar("T")
 
 LIMIT = 2_000_000
 """Symbols that one comparison may make: some hundred megabytes, some seconds."""
@@ -460,17 +462,36 @@ def shown(x: Any, depth: int = 3) -> str:
             return f"{op}({', '.join(shown(v, depth - 1) for v in x.args)})"
 
 
+def parts_first(
+    x: Symbol,
+    known: dict[Symbol, T],
+    parts: Callable[[Symbol], Iterable[Symbol]],
+    made: Callable[[Symbol], T],
+) -> T:
+    """What is made of a symbol after what is made of its parts, without recursion; nothing that is `known` is made again."""
+    waiting = [x]
+    while waiting:
+        now = waiting[-1]
+        if now in known:
+            waiting.pop()
+        elif needed := [v for v in parts(now) if v not in known]:
+            waiting += needed
+        else:
+            known[now] = made(now)
+    return known[x]
+
+
+def symbols_within(*symbols: Symbol) -> set[Symbol]:
+    """Some symbols, and all that they are made from."""
+    seen: set[Symbol] = set()
+    waiting = list(symbols)
+    while waiting:
+        if (x := waiting.pop()) not in seen:
+            seen.add(x)
+            waiting += [v for v in x.args if isinstance(v, Symbol)]
+    return seen
+
+
 def inputs_within(*symbols: Symbol) -> set[str]:
     """The inputs that some symbols are made from."""
-    found: set[str] = set()
-    seen: set[Symbol] = set()
-    todo = list(symbols)
-    while todo:
-        y = todo.pop()
-        if y in seen:
-            continue
-        seen.add(y)
-        if y.op == "cell":
-            found.add(y.args[0])
-        todo += [v for v in y.args if isinstance(v, Symbol)]
-    return found
+    return {x.args[0] for x in symbols_within(*symbols) if x.op == "cell"}

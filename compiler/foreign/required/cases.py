@@ -13,7 +13,15 @@ from typing import Any, TypeAlias
 from relift.compiler.foreign.required.facts import Facts, cells_of
 from relift.compiler.meaning.computed import GivenUp, Machine
 from relift.compiler.validation.bits import shape_of
-from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, TooLarge
+from relift.compiler.validation.symbols import (
+    BITS,
+    FLOATING,
+    Algebra,
+    Symbol,
+    TooLarge,
+    parts_first,
+    symbols_within,
+)
 
 CASES = 4_000
 """So many cases of one cell are looked at."""
@@ -51,7 +59,7 @@ class Cases:
             return False
         if shape not in self.answers:
             self.left = CASES
-            few = facts or len(_atoms(_within(x) | _within(y))) <= CONDITIONS
+            few = facts or len(_atoms(symbols_within(x) | symbols_within(y))) <= CONDITIONS
             try:
                 self.answers[shape] = bool(few) and self._equal(x, y, facts)
             except (TooLarge, GivenUp):
@@ -160,7 +168,7 @@ class Cases:
 
 def _choosing(x: Symbol, y: Symbol) -> Iterator[Symbol]:
     """The conditions that choose in only one of two values, from the outside."""
-    apart = _within(x).symmetric_difference(_within(y))
+    apart = symbols_within(x).symmetric_difference(symbols_within(y))
     waiting, seen = deque([x, y]), {x, y}
     while waiting:
         v = waiting.popleft()
@@ -175,7 +183,7 @@ def _choosing(x: Symbol, y: Symbol) -> Iterator[Symbol]:
 
 def _atom(c: Symbol) -> Symbol | None:
     """The first condition on inputs that a condition is made of, and that is made of no other one."""
-    return next((b for b in _atoms(_within(c)) if cells_of(b)), None)
+    return next((b for b in _atoms(symbols_within(c)) if cells_of(b)), None)
 
 
 def _atoms(values: set[Symbol]) -> list[Symbol]:
@@ -205,17 +213,6 @@ def _compared(c: Symbol) -> Iterator[Symbol]:
 _COMPARED = frozenset(["lt", "le", "equal", "not_equal", "below", "at_most"])
 
 
-def _within(x: Symbol) -> set[Symbol]:
-    seen: set[Symbol] = set()
-    waiting = [x]
-    while waiting:
-        v = waiting.pop()
-        if v not in seen:
-            seen.add(v)
-            waiting += [u for u in v.args if isinstance(u, Symbol)]
-    return seen
-
-
 def _of_constants(x: Symbol, parts: Sequence[Any]) -> bool:
     """Whether a whole number, or a truth value, is computed from such that are known."""
     known = [v for v in parts if isinstance(v, Symbol) and v.op == "whole"]
@@ -238,25 +235,11 @@ class Put:
 
     def of(self, x: Symbol) -> Symbol:
         """A value; of a selection whose condition is known, only what is selected is looked at."""
-        waiting = [x]
-        while waiting:
-            now = waiting[-1]
-            if now in self.known:
-                waiting.pop()
-                continue
-            if now in self.without:
-                self.known[now] = now
-                waiting.pop()
-                continue
-            needed = [v for v in self._needed(now) if v not in self.known]
-            if needed:
-                waiting += needed
-                continue
-            waiting.pop()
-            self.known[now] = self._made(now)
-        return self.known[x]
+        return parts_first(x, self.known, self._needed, self._made)
 
     def _needed(self, x: Symbol) -> list[Symbol]:
+        if x in self.without:
+            return []
         if x.op == "select":
             c, yes, no = x.args
             if c not in self.known:
@@ -270,6 +253,8 @@ class Put:
         return [v for v in x.args if isinstance(v, Symbol)]
 
     def _made(self, x: Symbol) -> Symbol:
+        if x in self.without:
+            return x
         a = self.algebra
         if x.op == "select":
             c, yes, no = x.args

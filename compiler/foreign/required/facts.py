@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from relift.compiler.meaning.computed import GivenUp, Machine
-from relift.compiler.validation.symbols import BITS, Algebra, Symbol
+from relift.compiler.validation.symbols import BITS, Algebra, Symbol, parts_first, symbols_within
 
 PAIRS = 12
 """Of so many cells it is said how far each is from each other one."""
@@ -99,17 +99,7 @@ class Facts:
 
     def range(self, x: Symbol) -> Range | None:
         """The least and the largest number that a value may be; None where these are not known."""
-        waiting = [x]
-        while waiting:
-            now = waiting[-1]
-            needed = [v for v in _numbers(now) if v not in self._ranges]
-            if needed and now not in self._ranges:
-                waiting += needed
-                continue
-            waiting.pop()
-            if now not in self._ranges:
-                self._ranges[now] = self._range(now)
-        return self._ranges[x]
+        return parts_first(x, self._ranges, _numbers, self._range)
 
     def _range(self, x: Symbol) -> Range | None:
         if x.op == "whole":
@@ -278,14 +268,8 @@ class Facts:
 
 def cells_of(*values: Symbol) -> list[Symbol]:
     """The inputs that values are made of, in the order in which they were made."""
-    seen: set[Symbol] = set()
-    waiting = list(values)
-    while waiting:
-        x = waiting.pop()
-        if x not in seen:
-            seen.add(x)
-            waiting += [v for v in x.args if isinstance(v, Symbol)]
-    return sorted((x for x in seen if x.op == "cell"), key=lambda x: x.number)
+    found = (x for x in symbols_within(*values) if x.op == "cell")
+    return sorted(found, key=lambda x: x.number)
 
 
 def _products(x: Range, y: Range) -> Range:

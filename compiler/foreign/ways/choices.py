@@ -16,7 +16,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from relift.compiler.validation.symbols import BITS, Algebra, Symbol
+from relift.compiler.validation.symbols import BITS, Algebra, Symbol, parts_first
 
 MOST = 256
 """A number is one of so many at most, or is not known at all."""
@@ -57,19 +57,7 @@ class Choices:
 
     def of(self, x: Symbol) -> Among | None:
         """The numbers that a symbol may be; None where these are not few."""
-        waiting = [x]
-        while waiting:
-            now = waiting[-1]
-            needed = (
-                [v for v in _wholes(now) if v not in self._among] if now not in self._among else []
-            )
-            if needed:
-                waiting += needed
-                continue
-            waiting.pop()
-            if now not in self._among:
-                self._among[now] = self._found(now)
-        return self._among[x]
+        return parts_first(x, self._among, _wholes, self._found)
 
     def _found(self, x: Symbol) -> Among | None:
         if x.op == "whole" and x.type in BITS:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
 
-from relift.compiler.validation.symbols import Symbol, value_of
+from relift.compiler.validation.symbols import Symbol, parts_first, value_of
 
 MOST_VALUES = 16
 """Of more values not all choices of 0 and 1 are tried."""
@@ -82,17 +82,11 @@ def _values_of(chosen: Sequence[Symbol], sign: str) -> list[Symbol]:
 
 def _where_1(x: Symbol, known: dict[Symbol, int]) -> int:
     """For which choices of 0 and 1 a value is 1, a bit for each choice."""
-    todo = [x]
-    while todo:
-        v = todo[-1]
-        missing = [u for u in v.args if u not in known] if v not in known else []
-        if missing:
-            todo += missing
-            continue
-        todo.pop()
-        if v not in known:
-            known[v] = reduce(_ENDS[v.op][1], [known[u] for u in v.args])
-    return known[x]
+
+    def made(v: Symbol) -> int:
+        return reduce(_ENDS[v.op][1], [known[u] for u in v.args])
+
+    return parts_first(x, known, lambda v: v.args, made)
 
 
 def _possible(values: Sequence[Symbol], known: dict[Symbol, int], all_: int, sign: str) -> int:
