@@ -202,8 +202,9 @@ def _takes_as_long(before: Proposal, now: Proposal, _: DeviceDescription) -> boo
 
 def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> bool:
     """Whether work-items wait for memory for a shorter time, and the whole takes no longer."""
-    less = waiting(now.low, device) < _LESS * waiting(before.low, device)
-    return less and now.cost.seconds <= before.cost.seconds
+    return now.cost.seconds <= before.cost.seconds and (
+        waiting(now.low, device) < _LESS * waiting(before.low, device)
+    )
 
 
 _AS_LONG = 1.02

@@ -11,6 +11,7 @@ import itertools
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, get_args
 
@@ -212,21 +213,13 @@ def optimize(
     clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
     with applied_once():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-        order = _by_rounds if varied or clock is not None else _by_rank
+        order = attrgetter("round", "rank") if varied or clock is not None else attrgetter("rank")
         proposals.sort(key=order)
         if sketch is None:  # a goal says what loops there are
             proposals = finished(task.source, proposals, task.device, REFINED * top)
             proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock)
     return _optimized(task, grown, results)
-
-
-def _by_rank(proposal: Proposal) -> tuple[int, int]:
-    return proposal.rank
-
-
-def _by_rounds(proposal: Proposal) -> tuple[int, tuple[int, int]]:
-    return proposal.round, proposal.rank
 
 
 def _task(

@@ -36,7 +36,7 @@ from relift.rewrites.tactics.folds.partial_results import (
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows import rows_by_groups, shared_out
-from relift.rewrites.tactics.groups.tiles import behind
+from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER
 from relift.semantics.patterns import Generate, Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -95,8 +95,7 @@ def _of_groups(room: int) -> Tactic:
             apply("map_generate"),
             apply("map_outside_generate"),
             inside("xss")(then(inside("f")(_TABLE), apply("map_to_lcl", d=0))),
-            behind(1 + folds.results % 2),
-            inside("xs", "xss")(apply("store_local")),
+            columns_behind(1 + folds.results % 2),
         )
         at = in_two_steps(folds, "partial_reduce_strided", members, tables)(at, place)
         return then(IN_ORDER, shared_out(members))(at, place)

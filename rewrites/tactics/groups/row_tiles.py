@@ -25,10 +25,11 @@ from relift.rewrites.tactics.groups.tiles import (
     GROUPS,
     WORK_ITEMS,
     as_vectors,
-    behind,
     cells_copied,
+    columns_behind,
     copy,
     nest,
+    rows_behind,
 )
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.sharing import has_fold, named
@@ -160,8 +161,7 @@ def _across(rows: int) -> Tactic:
     return then(
         apply("transpose_transpose", "backward"),
         inside("xss")(copy(*WORK_ITEMS)),
-        behind(1 + rows % 2),
-        inside("xs", "xss")(apply("store_local")),
+        columns_behind(1 + rows % 2),
     )
 
 
@@ -260,8 +260,4 @@ def apart_by_rows(length: int) -> Tactic:
     """
     if length % 4 == 2:
         return apply("store_local")
-    return then(
-        apply("transpose_transpose", "backward"),
-        inside("xss")(behind(1 + length % 2)),
-        inside("xss", "xs", "xss")(apply("store_local")),
-    )
+    return rows_behind(1 + length % 2)

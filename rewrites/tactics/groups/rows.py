@@ -166,8 +166,8 @@ def rows_together(depth: int, rows: int, members: int, *, across: bool = False) 
 def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
     """A map over rows in chunks of so many, each of a group; where in the function of a row its fold stands is given."""
     of_rows, of_members = (0, 1) if across else (1, 0)
-    shared_out = inside("f")(apply("map_to_lcl", d=of_members))
-    partial = then(shared_out, apply("map_to_lcl", d=of_rows), apart_by_rows(members))
+    by_members = inside("f")(apply("map_to_lcl", d=of_members))
+    partial = then(by_members, apply("map_to_lcl", d=of_rows), apart_by_rows(members))
     by_the_first = inside("xss")(then(inside("f")(_WORK_ITEMS), apply("map_to_lcl", d=1)))
 
     def chunk(at: Rewriting, place: Position) -> Rewriting:

@@ -273,7 +273,7 @@ def stage_columns(tiles: Tiles, both: bool = False) -> Tactic:
         length = dimensions(term_at(at.term, place).type)[0][1].constant
         assert length is not None, "cannot happen: a tile of unknown length"
         if not both:
-            return then(copied, _stored_behind(tiles.width))(at, place)
+            return then(copied, rows_behind(tiles.width))(at, place)
         open_cells = tiles.padding(length)
         if not open_cells:
             return then(copied, apply("store_local"))(at, place)
@@ -281,7 +281,7 @@ def stage_columns(tiles: Tiles, both: bool = False) -> Tactic:
             apply("map_identity", "backward"),
             inside("f")(apply("split_of_join", "backward")),
             apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
-            inside("xs")(_stored_behind(open_cells)),
+            inside("xs")(rows_behind(open_cells)),
         )
         rows = then(apply("join_split", "backward", m=tiles.width), inside("xss")(joined))
         return then(copied, rows)(at, place)
@@ -289,18 +289,19 @@ def stage_columns(tiles: Tiles, both: bool = False) -> Tactic:
     return tactic
 
 
-def behind(cells: int) -> Tactic:
-    """The columns of a table, of which each row is followed by so many open cells."""
+def columns_behind(cells: int) -> Tactic:
+    """The columns of a table, which lies in local memory with so many open cells behind each row."""
     return then(
         apply("pad_empty_removed", "backward", left=0, right=cells),
         inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
+        inside("xs", "xss")(apply("store_local")),
     )
 
 
-def _stored_behind(cells: int) -> Tactic:
-    """Rows are in local memory, each followed by so many open cells."""
-    padded = then(apply("transpose_transpose", "backward"), inside("xss")(behind(cells)))
-    return then(padded, inside("xss", "xs", "xss")(apply("store_local")))
+def rows_behind(cells: int) -> Tactic:
+    """The rows of a table, which lies in local memory with so many open cells behind each."""
+    columns = inside("xss")(columns_behind(cells))
+    return then(apply("transpose_transpose", "backward"), columns)
 
 
 def name_registers(width: int) -> Tactic:
