@@ -1,5 +1,7 @@
 """Which kernels a program needs: one for the result, one before it for each `to_global`, and those of iterations.
 
+Several results are one kernel, unless work-items by themselves compute some of them, and groups others: then each has one.
+
 A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
 no variable: what is the same for every element is computed once.  Equal ones share a buffer.
 
@@ -19,7 +21,7 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import repeats_kernels
+from relift.semantics.patterns.repeated import are_apart, repeats_kernels
 from relift.semantics.syntax.binding import canonical, map_children, substitute
 from relift.semantics.syntax.terms import (
     Input,
@@ -101,6 +103,10 @@ class _Stages:
             body = body.xs
         if repeats_kernels(body):
             self.repeated(body, written=True)
+        elif are_apart(body):
+            self.stages += [
+                Stage(f"{OUT}_{i}", self.result(part)) for i, part in enumerate(body.parts)
+            ]
         else:
             self.stages.append(Stage(OUT, self.result(body)))
         return self.stages

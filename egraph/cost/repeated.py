@@ -10,7 +10,7 @@ from relift.egraph.cost.walk import Walk
 from relift.semantics.indices.stored import inputs
 from relift.semantics.indices.views import Environment, is_layout
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import repeats_kernels
+from relift.semantics.patterns.repeated import are_apart, repeats_kernels
 from relift.semantics.syntax.binding import canonical, map_children, substitute
 from relift.semantics.syntax.terms import Input, Lambda, MakeTuple, Term, subterms
 
@@ -42,7 +42,8 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
     if rest not in known.values():
         views = {**environment.inputs, **inputs(*known.values()).inputs}
         inner = replace(environment, inputs=views)
-        found += Walk(device, inner).kernels([rest], inner)
+        results = _stored(rest) if are_apart(rest) else [rest]
+        found += Walk(device, inner).kernels(results, inner)
     return found
 
 
@@ -66,6 +67,10 @@ def _of_iteration(
 
 def _parts(t: Term) -> list[Term]:
     """What has kernels of its own: views have none."""
+    return [part for part in _stored(t) if not is_layout(part)]
+
+
+def _stored(t: Term) -> list[Term]:
+    """The parts of a result, which is stored whether it says so or not."""
     parts = t.parts if isinstance(t, MakeTuple) else (t,)
-    without = [part.xs if isinstance(part, ToGlobal) else part for part in parts]
-    return [part for part in without if not is_layout(part)]
+    return [part.xs if isinstance(part, ToGlobal) else part for part in parts]

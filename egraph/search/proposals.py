@@ -59,6 +59,7 @@ from relift.egraph.search.starts.forms import (
     accepted,
     choices_of,
     is_near,
+    least_of,
     promising,
 )
 from relift.egraph.search.starts.iterated import iterated
@@ -391,14 +392,13 @@ class Proposals:
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = _ranked([*found, *self._together(parted, kernels, parts)])
         nests = sum(n.multiply_adds for each in kernels if (n := extent_of(each.program)))
-        least = sum(least_seconds(kernel.program, self.device) for kernel in kernels)
+        least = sum(least_of(kernel.program, self.device, simple) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
         return Form(parted, values, tuple(found), least, nests)
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
-        written = self.extracted(after(self.source, self._given(), _FUSED), {}, most=2)
-        found = list(written)
+        found = list(self.extracted(after(self.source, self._given(), _FUSED), {}, most=2))
         for tactic in folded_whole(self.source, self.device):
             with suppress(NoMatch):
                 found += self.lowerings(after(self.source, self._given(), tactic))

@@ -1,12 +1,13 @@
-"""Iterations whose steps are kernels: a host launches them again and again."""
+"""What a host launches several kernels for: iterations whose steps are kernels, and results that are computed in different ways."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from relift.semantics.patterns.algorithmic import Iterate
 from relift.semantics.patterns.opencl import EachOf, Store
-from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
 
 
 def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
@@ -22,6 +23,36 @@ def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
     False
     """
     return isinstance(t, Iterate) and not free_variables(t) and _has_kernels(t.f.body)
+
+
+def are_apart(t: Term) -> TypeGuard[MakeTuple]:
+    """Whether several results have a kernel each, for work-items by themselves compute one, and groups another.
+
+    >>> from relift import add, f32, map_glb, map_lcl, map_wrg, reduce_seq, split, transpose
+    >>> from relift.semantics.patterns.repeated import are_apart
+    >>> from relift.semantics.syntax.terms import Input, MakeTuple
+    >>> from relift.semantics.syntax.types import Tuple
+    >>> x = Input("x", f32[8, 8])
+    >>> items = map_glb(0)(lambda r: reduce_seq(add, 0.0, r), x)
+    >>> groups = map_wrg(0)(lambda r: map_lcl(0)(lambda v: v + v, r), x)
+    >>> both = lambda *parts: MakeTuple(parts, Tuple(tuple(part.type for part in parts)))
+    >>> are_apart(both(items, items)), are_apart(both(items, groups))
+    (False, True)
+    """
+    if not isinstance(t, MakeTuple):
+        return False
+    kinds = [set(_levels(part)) for part in t.parts]
+    return any("glb" in kind for kind in kinds) and any(kind - {"glb"} for kind in kinds)
+
+
+def _levels(t: Term) -> Iterator[str]:
+    """Who computes in the kernel of a result: work-items by themselves, groups, or their members."""
+    if isinstance(t, Store) and t.space.of_device and not free_variables(t):
+        return
+    if isinstance(t, EachOf):
+        yield t.level
+    for _, u in children(t):
+        yield from _levels(u.body if isinstance(u, Lambda) else u)
 
 
 def _has_kernels(t: Term) -> bool:

@@ -43,7 +43,7 @@ from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
 from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
-from relift.rewrites.tactics.groups.stages import stages_by_groups
+from relift.rewrites.tactics.groups.stages import stages_by_groups, tiles_both_ways
 from relift.rewrites.tactics.groups.stencils import (
     lines_in_groups,
     one_line_in_groups,
@@ -346,6 +346,7 @@ def staged_blocks(program: Program, device: DeviceDescription) -> Iterator[Tacti
     if device.kind == "gpu":
         for depth in range(1, _MOST_AROUND + 1):
             yield stages_by_groups(depth, device.local_memory_bytes)
+            yield tiles_both_ways(depth, device.local_memory_bytes)
 
 
 def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -10,9 +10,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from relift.device import DeviceDescription
+from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.starts.staged import shape_of
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart
+from relift.rewrites.tactics.both_axes import along_both_axes
 from relift.rewrites.tactics.combinators import Tactic, attempt, skip, then
 from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
@@ -47,7 +51,12 @@ _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
 
-ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {"gpu": (_TABLES_APART,), "cpu": (_SCANS_ACROSS,)}
+_BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
+
+ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
+    "gpu": (_TABLES_APART,),
+    "cpu": (_SCANS_ACROSS, *_BOTH_AXES),
+}
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
 
 FORMS: tuple[tuple[Tactic, int], ...] = (
@@ -63,6 +72,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_TABLES_APART, 0),
     (_SCANS_ACROSS, 0),
     (in_one_pass(), 0),
+    *((way, 2) for way in _BOTH_AXES),
     (folds_of_running_results(), 0),
     (UNROLLED, 0),
     (then(of_tables(), attempt(UNROLLED)), 0),
@@ -128,6 +138,17 @@ class Form:
     def stores_numbers(self) -> bool:
         """Whether what it stores are numbers."""
         return self.stores and not any(isinstance(t, Array) for t in self.stored)
+
+
+def least_of(
+    kernel: Program, device: DeviceDescription, found: Mapping[Term, Sequence[Proposal]]
+) -> float:
+    """Seconds that a kernel takes to read and write what it does once: of an array that it reads in part, less than all of it.
+
+    How much that is, what was found for its shape tells.
+    """
+    moved = (each.cost.launch + each.cost.memory for each in found.get(shape_of(kernel), ()))
+    return min(least_seconds(kernel, device), *moved, math.inf)
 
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:

@@ -140,6 +140,19 @@ def test_few_long_folds_are_shared(program: Program, tactic: Tactic, length: int
     np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
 
 
+@rl.program
+def moments(a: f[n, m]):
+    """Two folds of a row that read the same."""
+    return rl.map(lambda row: (rl.reduce(rl.add, 0.0, row), dot(row, row)), a)
+
+
+@pytest.mark.parametrize(("groups", "kept"), [(8, 1), (32, 0)], ids=["long chunks", "short ones"])
+def test_members_of_a_group_keep_what_several_folds_of_a_chunk_read(groups: int, kept: int) -> None:
+    """Where their registers have room; of shorter chunks what is read again is near."""
+    found = derive(moments, few_folds(groups, 4, 4, 48 * 1024), {"n": 2, "m": 512})
+    assert sum(step.rule == "store_private" for step in found.steps) == kept
+
+
 def test_a_gpu_has_work_for_all_of_its_units_where_few_rows_are_long() -> None:
     """By the model one row takes hardly longer than to read it; its length is a prime number."""
     task = Proposals(rows, {"n": 1, "m": 16_777_213}, GPU)

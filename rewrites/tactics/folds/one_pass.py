@@ -16,22 +16,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    attempt,
-    first,
-    inside,
-    repeat,
-    then,
-    topdown,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
 from relift.rewrites.tactics.folds.beside import paired
-from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
+from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, OF_EACH_ARRAY
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
-from relift.rewrites.tactics.nests.zips import each_once
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import (
     Position,
@@ -144,14 +133,8 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
             partial.append(term_at(at.term, (*chunks, "xs")))
     at, found = paired(at, (), partial)
     for place in places_of(at.term, found):
-        at = then(_of_each_array, apply("store_global"))(at, place)
+        at = then(OF_EACH_ARRAY, apply("store_global"))(at, place)
     return at
-
-
-_of_each_array = then(
-    inside("xs")(repeat(topdown(first(apply("split_zip"), apply("take_zip"))))), each_once
-)
-"""Chunks of each array, once: what a group keeps of them it reads once."""
 
 
 def _is_of_tuples(t: Term) -> bool:

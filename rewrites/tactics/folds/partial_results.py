@@ -26,6 +26,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP, is_innermost, paired
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.nests.zips import each_once
 from relift.rewrites.tactics.vectors.lanes import short_folds
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
@@ -116,6 +117,7 @@ def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> T
             each = [term_at(at.term, (*here, *below)) for below in found]
             at, together = paired(at, (*here, "f"), each)
             of_chunks = ("f", *places_of(term_at(at.term, (*here, "f")), together)[0])
+            at = inside(*of_chunks)(OF_EACH_ARRAY)(at, here)
         if of_chunks != ("f", "xs"):
             at = apply("map_fission_with_zip", parts={"g": of_chunks})(at, here)
             return inside("xs", "ys")(partial)(at, here)
@@ -152,6 +154,11 @@ ELEMENTS_IN_CHUNKS = repeat(
     topdown(first(apply("split_map"), apply("map_map_transpose", "backward"), apply("map_fusion")))
 )
 """What is computed of each element is computed in its chunk."""
+
+OF_EACH_ARRAY = then(
+    inside("xs")(repeat(topdown(first(apply("split_zip"), apply("take_zip"))))), each_once
+)
+"""A map over chunks as one over the chunks of each array, once: what a group keeps of them it reads once."""
 
 _MAPS = ("map_fusion", "zip_map_left", "zip_map_right")
 _TOGETHER = repeat(topdown(first(*(apply(rule) for rule in _MAPS))))

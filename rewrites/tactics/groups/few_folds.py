@@ -8,7 +8,15 @@ the few elements of no whole chunk.
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    then,
+)
 from relift.rewrites.tactics.folds.partial_results import PARTIAL, folds_at, in_two_kernels
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
@@ -45,13 +53,17 @@ def few_folds(groups: int, members: int, width: int, local_bytes: int) -> Tactic
         chunk = chunk_near(folds.length, parts, unit)
         if not chunk:
             raise NoMatch(f"a fold of {folds.length} elements has no two chunks")
-        of_each = (
-            rows_by_groups(1, members, width, local_bytes) if several else by_groups(members, width)
-        )
+        of_each = _read_once(members, width, local_bytes) if several else by_groups(members, width)
         chunks = then(inside("f")(of_each), apply("map_to_wrg", d=1), apply("store_global"))
         return in_two_kernels(folds, chunk, chunks)(at, place)
 
     return tactic
+
+
+def _read_once(members: int, width: int, local_bytes: int) -> Tactic:
+    """Several folds of a chunk by a group, whose members keep what they read of it in registers, if there is room."""
+    ways = (rows_by_groups(1, members, width, local_bytes, kept) for kept in (True, False))
+    return first(*ways)
 
 
 def few_columns(items: int, members: int, width: int, local_bytes: int) -> Tactic:

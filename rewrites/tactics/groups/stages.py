@@ -5,22 +5,33 @@ transform of rows and then of columns.
 
     map (\\x. map g (map f x)) xs  =  map_wrg (\\x. map_lcl g (to_local (map_lcl f x))) xs
 
+What is computed of a tile along both of its axes reads it there, too:
+
+    map (\\t. (map f t, map g (transpose t))) xs  =  map_wrg (\\t. let l = to_local t in (map_lcl f l, map_lcl g (transpose l))) xs
+
 Source: Halide, PLDI'13, compute_at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.rewrites.tactics.groups.rows import IN_ORDER
-from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, nest
+from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, copy, nest, rows_behind
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Let, Map
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
-from relift.semantics.syntax.types import cells
+from relift.semantics.patterns import Let, Map, Transpose, Zip
+from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.syntax.terms import (
+    Lambda,
+    MakeTuple,
+    Term,
+    children,
+    free_variables,
+    subterms,
+)
+from relift.semantics.syntax.types import Scalar, cells, dimensions, holds_array
 
 
 def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
@@ -60,6 +71,83 @@ def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
         return at
 
     return tactic
+
+
+def tiles_both_ways(depth: int, local_bytes: int) -> Tactic:
+    """Maps `depth` deep over tiles, of whose rows and columns arrays are computed, by groups with a tile in local memory each.
+
+    An open cell follows each row there where its length is even, so that neighbours that go along rows read from different banks.  Raises
+    `NoMatch` where no tile is computed with along both axes, or there is no room for it.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.stages import tiles_both_ways
+    >>> @rl.program
+    ... def margins(x: rl.f32[4, 8, 8]):
+    ...     total = lambda u: rl.reduce(rl.add, 0.0, u)
+    ...     return rl.map(lambda t: (rl.map(total, t), rl.map(total, rl.transpose(t))), x)
+    >>> steps = derive(margins, tiles_both_ways(1, 48 * 1024)).steps
+    >>> [step.rule for step in steps if step.rule.startswith(("map_to", "let", "store"))]
+    ['let_inline', 'map_to_lcl', 'map_to_seq', 'store_local', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for around in range(depth):
+            if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
+                raise NoMatch(f"no {depth} maps stand in one another here")
+        tile = (*place, *("f",) * depth)
+        parts = list(_parts(term_at(at.term, tile)))
+        table = _table_of(term_at(at.term, tile), parts)
+        rows, columns = (n.constant or 0 for n in dimensions(table.type)[0])
+        open_cells = 1 - columns % 2
+        if not 0 < 4 * rows * (columns + open_cells) <= local_bytes:
+            raise NoMatch("local memory has no room for a tile")
+        read = places_of(term_at(at.term, tile), table)[0]
+        at = apply("let_inline", "backward", parts={"x": read})(at, tile)
+        stored = rows_behind(open_cells) if open_cells else apply("store_local")
+        at = inside("x")(then(copy(apply("map_to_seq"), WORK_ITEMS[-1]), stored))(at, tile)
+        for part in parts:
+            at = then(inside("f")(IN_ORDER), WORK_ITEMS[-1])(at, (*tile, "f", *part))
+        for d in range(depth):
+            at = apply("map_to_wrg", d=d)(at, (*place, *("f",) * (depth - 1 - d)))
+        return at
+
+    return tactic
+
+
+def _parts(t: Term, place: Position = ()) -> Iterator[Position]:
+    """Where the results of a tile stand, each of which is a map to numbers."""
+    if isinstance(t, MakeTuple):
+        for part, child in children(t):
+            assert not isinstance(child, Lambda), "cannot happen: no function is a part"
+            yield from _parts(child, (*place, part))
+    elif isinstance(t, Map) and not holds_array(t.f.body.type):
+        yield place
+    else:
+        raise NoMatch("not all that is computed of a tile are maps to numbers")
+
+
+def _table_of(tile: Term, parts: Sequence[Position]) -> Term:
+    """The table whose rows are one result's, and whose columns another's; what it is of are variables of functions around."""
+    through = [t.xs for part in parts if isinstance(t := term_at(tile, part), Map)]
+    tables = [_unzipped(xs) for xs in through]
+    rows = {t for each in tables for t in each if _is_table(t)}
+    columns = {t.xss for each in tables for t in each if isinstance(t, Transpose)}
+    found = sorted(
+        (t for t in rows & columns if is_layout(t)), key=lambda t: sum(1 for _ in subterms(t))
+    )
+    if not found:
+        raise NoMatch("no tile is computed with along both axes")
+    return found[0]
+
+
+def _unzipped(xs: Term) -> list[Term]:
+    return [*_unzipped(xs.xs), *_unzipped(xs.ys)] if isinstance(xs, Zip) else [xs]
+
+
+def _is_table(t: Term) -> bool:
+    lengths, element = dimensions(t.type)
+    return len(lengths) == 2 and isinstance(element, Scalar)
 
 
 def _named(at: Rewriting, block: Position) -> Rewriting:

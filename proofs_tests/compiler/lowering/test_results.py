@@ -1,0 +1,72 @@
+"""Several results of a program: one kernel, or one for each where work-items by themselves compute some, and groups others."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.meaning.evidence import meaning_of
+from relift.compiler.program import compile_program
+from relift.device import GPU
+from relift.egraph.cost.model import estimate
+from relift.semantics.language.programs import Program
+
+N, M = 6, 8
+
+
+def by_items(x: Any) -> Any:
+    return rl.map_glb(0)(lambda column: rl.reduce_seq(rl.add, 0.0, column), rl.transpose(x))
+
+
+def by_groups(x: Any) -> Any:
+    return rl.map_wrg(0)(lambda row: rl.map_lcl(0)(lambda v: v + v, row), x)
+
+
+@rl.program
+def alike(x: rl.f32[N, M]) -> Any:
+    return by_items(x), by_items(rl.transpose(x))
+
+
+@rl.program
+def apart(x: rl.f32[N, M]) -> Any:
+    """One of three results is two, and one of them only moves data."""
+    return by_items(x), (by_groups(x), by_groups(rl.transpose(x))), rl.transpose(x)
+
+
+@rl.program
+def of_what_is_stored(x: rl.f32[N, M]) -> Any:
+    """How a value is computed that is stored before does not count."""
+    stored = rl.to_global(by_groups(x))
+    return by_items(stored), by_items(rl.transpose(stored))
+
+
+@rl.program
+def apart_of_what_is_stored(x: rl.f32[N, M]) -> Any:
+    stored = rl.to_global(by_groups(x))
+    return by_groups(stored), by_items(stored)
+
+
+PROGRAMS = [(alike, 1), (apart, 3), (of_what_is_stored, 2), (apart_of_what_is_stored, 3)]
+
+
+@pytest.mark.parametrize(("program", "kernels"), PROGRAMS, ids=lambda p: getattr(p, "name", None))
+def test_results_have_a_kernel_each_where_they_are_computed_in_different_ways(
+    program: Program, kernels: int
+) -> None:
+    """The cost model knows of the same kernels, and the text means the program."""
+    x = np.arange(N * M, dtype=np.float32).reshape(N, M)
+    made = compile_program(program)
+
+    assert len(made.plan.kernels) == kernels
+    assert estimate(program, GPU).launch == pytest.approx(kernels * GPU.launch_seconds)
+    assert meaning_of(made, program).ok
+    for ours, theirs in zip(_numbers(made(x)), _numbers(program(x)), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def _numbers(result: Any) -> list[Any]:
+    return [a for part in result for a in _numbers(part)] if isinstance(result, tuple) else [result]

@@ -1,0 +1,322 @@
+"""Folds of one table along both of its axes: one pass over its tiles, each of which gives what it comes to along either.
+
+map (\\r. reduce op y r) xss, map (\\c. reduce or z c) (transpose xss)
+  =  folds of found[..].0 and of found[..].1
+     where found = store (map (map (\\t. (map (reduce op y) t, map (reduce or z) (transpose t)))) (tiles of xss))
+
+Sums of rows and of columns, or the products of a matrix and of its transpose with a vector each, read the table once for
+all then: two kernels read it twice.
+Source: Bird, theory of lists, tupling; the tiles are those of LIFT's transposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.folds.beside import paired
+from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
+from relift.rewrites.tactics.folds.remainders import (
+    fold_here_with_rest,
+    length_of,
+    map_here_with_rest,
+)
+from relift.rewrites.tactics.nests.zips import by_owner, each_once
+from relift.rewrites.tactics.sharing import apart
+from relift.rewrites.tactics.transpositions import READ_BY_ROWS, only
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Reduce, Take, Transpose, Zip
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    places_of,
+    positions,
+    term_at,
+)
+from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.types import Scalar, Type, dimensions
+
+
+def along_both_axes(side: int) -> Tactic:
+    """Folds of the rows and of the columns of one table by tiles of at most so many rows and columns, which are read once.
+
+    What is folded is computed of the elements of a row, or a column, and of arrays as long.  Raises `NoMatch` where no table is folded
+    along both axes by folds of which none needs another's result, or no such tile divides it.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.both_axes import along_both_axes
+    >>> @rl.program
+    ... def margins(x: rl.f32[64, 96]):
+    ...     total = lambda u: rl.reduce(rl.add, 0.0, u)
+    ...     return rl.map(total, x), rl.map(total, rl.transpose(x))
+    >>> found = derive(margins, along_both_axes(8)).result
+    >>> print(rl.show(found.parts[0].xs.xss.xs.xs))  # doctest: +NORMALIZE_WHITESPACE
+    map(
+      lambda x_:
+        map(
+          lambda x: (map(lambda x: reduce(add, 0.0, x), x), map(lambda x: reduce(add, 0.0, x), transpose(x))),
+          transpose(map(lambda x: split(8, x), x_))
+        ),
+      split(8, x)
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
+        at = then(attempt(apart()), repeat(topdown(_READ_ALONE)))(at, place)
+        tables = list(_folded_both_ways(term_at(at.term, place)))
+        if place or not tables:
+            raise NoMatch("no table is folded along both axes")
+        for table in tables:
+            at = _in_one_pass(table, side)(at, place)
+        return at
+
+    return tactic
+
+
+_READ_ALONE = first(READ_BY_ROWS, only(1))
+"""What goes through a zip to read one of its arrays goes through that."""
+
+
+# ---- which folds
+
+
+@dataclass
+class _Table:
+    """The maps of folds that go through the rows of a table, and those that go through its columns."""
+
+    type: Type
+    rows: list[Term] = field(default_factory=list)
+    columns: list[Term] = field(default_factory=list)
+
+
+def _folded_both_ways(t: Term) -> Iterator[_Table]:
+    """The tables of numbers that maps of folds go through along both axes, with those maps that need none of the others."""
+    found: dict[Term, _Table] = {}
+    for _, u in positions(t):
+        if not _is_map_of_folds(u):
+            continue
+        across = isinstance(u.xs, Transpose)
+        of = u.xs.xss if isinstance(u.xs, Transpose) else u.xs
+        table = found.setdefault(canonical(of), _Table(of.type))
+        folds = table.columns if across else table.rows
+        if not any(canonical(u) == canonical(v) for v in folds):
+            folds.append(u)
+    for table in found.values():
+        every = [*table.rows, *table.columns]
+        for folds in (table.rows, table.columns):
+            folds[:] = [u for u in folds if not any(v is not u and places_of(u, v) for v in every)]
+        if table.rows and table.columns:
+            yield table
+
+
+def _is_map_of_folds(u: Term) -> TypeGuard[Map]:
+    """Whether a map that needs no variable folds each row of a table of numbers, whatever it computes of each element."""
+    if not isinstance(u, Map) or free_variables(u) or not isinstance(u.f.body, Reduce):
+        return False
+    lengths, element = dimensions(u.xs.type)
+    return (
+        len(lengths) == 2
+        and isinstance(element, Scalar)
+        and is_layout(u.xs)
+        and not free_variables(u.f.body.init)
+    )
+
+
+# ---- their tiles
+
+
+def _in_one_pass(table: _Table, side: int) -> Tactic:
+    rows, columns = (_side_of(n.constant or 0, side) for n in dimensions(table.type)[0])
+    ways = (
+        (table.rows, columns, rows, _rows_by_tiles(rows)),
+        (table.columns, rows, columns, _columns_by_tiles(columns)),
+    )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found: list[Term] = []
+        for maps, chunk, together, by_tiles in ways:
+            for u in maps:
+                at, tiles = _of_tiles(at, u, chunk, together, by_tiles)
+                found.append(tiles)
+        one = found[0]
+        for other in found[1:]:
+            at, one = _beside(at, place, one, other)
+        for here in places_of(at.term, one):
+            at = apply("store_global")(at, here)
+        return at
+
+    return tactic
+
+
+def _of_tiles(
+    at: Rewriting, u: Term, chunk: int, together: int, by_tiles: Tactic
+) -> tuple[Rewriting, Term]:
+    """A map of folds, wherever it stands, as one of what tiles come to, and the map that computes this."""
+    tiles = u
+    for here in places_of(at.term, u):
+        at, below = _in_chunks(at, here, chunk, together)
+        at = by_tiles(at, (*here, *below))
+        tiles = term_at(at.term, (*here, *below, *_OF_BLOCKS))
+    return at, tiles
+
+
+_OF_BLOCKS = ("xss", "xs")
+"""From what the chunks come to, to a map over blocks of rows whose function is a map over the tiles of a block."""
+
+
+def _side_of(length: int, most: int) -> int:
+    """How many rows or columns a tile has: at most so many, which divide all, or leave few; raises `NoMatch` for short tables."""
+    if length < _FEW * most:
+        raise NoMatch(f"{length} rows or columns are too few for tiles of {most}")
+    return min(range(most, most // 2, -1), key=lambda d: (length % d // _FEW_LEFT, -d))
+
+
+_FEW = 4
+"""Tiles of a table at least in each direction."""
+_FEW_LEFT = 8
+"""Rows or columns that are left over by the best tiles, at most where there are such: each is read once more, apart."""
+
+
+def _in_chunks(
+    at: Rewriting, place: Position, chunk: int, together: int
+) -> tuple[Rewriting, Position]:
+    """A map of folds as one over the results of their chunks, and where the map is that computes those.
+
+    It is over as many elements as divide by `together`; what the others' chunks come to is stored, and what is left of each
+    is folded with the results.
+    """
+    fold: Position = ()
+    length = length_of(term_at(at.term, (*place, "f", "xs")))
+    if left := length % chunk:
+        at = fold_here_with_rest(length - left)(at, (*place, "f"))
+        fold = ("left",)
+    chunks = then(reduced_in_chunks("partial_reduce_chunks", chunk), inside("xs")(_OF_CHUNKS))
+    at = inside("f", *fold)(chunks)(at, place)
+    of_chunks = {"g": ("f", *fold, "xs")}
+    if left:
+        at = apply("map_fission_with_zip", parts=of_chunks)(at, place)
+    else:
+        at = apply("map_fusion", "backward", parts=of_chunks)(at, place)
+    found: Position = ("xs", "ys") if left else ("xs",)
+    results = length_of(term_at(at.term, (*place, *found)))
+    if over := results % together:
+        at = inside(*found)(map_here_with_rest(results - over))(at, place)
+        at = inside(*found, "ys")(apply("store_global"))(at, place)
+        found = (*found, "xs")
+    return at, found
+
+
+_OF_CHUNKS = repeat(
+    topdown(first(apply("split_map"), apply("split_zip"), apply("take_zip"), apply("map_fusion")))
+)
+"""What is computed of each element is computed in its chunk, of the chunks of each array."""
+
+
+def _rows_by_tiles(rows: int) -> Tactic:
+    """A map over rows of maps over their chunks: the rows of each tile, tile by tile."""
+
+    def tiles(at: Rewriting, place: Position) -> Rewriting:
+        at, zipped = _chunks_apart(at, place)
+        rule = "map_interchange_zip_inside" if zipped else "transpose_both_sides"
+        return apply(rule)(at, place)
+
+    block = then(inside("f")(tiles), apply("map_fusion", "backward", parts={"g": ("f", "xss")}))
+    return then(apply("split_join", m=rows), inside("xss")(block))
+
+
+def _columns_by_tiles(columns: int) -> Tactic:
+    """A map over columns of maps over their chunks: the columns of each tile, tile by tile."""
+    tiles = then(
+        apply("split_join", m=columns),
+        inside("xss", "xs")(apply("split_transpose")),
+        inside("xss", "xs", "xs", "xss")(attempt(apply("map_fusion"))),
+        inside("xss")(apply("map_fusion")),
+    )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at, zipped = _chunks_apart(at, place)
+        at = inside("xs")(_by_blocks)(at, place)
+        if zipped:
+            at = apply("map_interchange_zip_inside")(at, place)
+            at = inside("xss", "xs", "xs")(apply("transpose_transpose"))(at, place)
+            at = inside("xss", "xs")(apply("zip_map_left"))(at, place)
+        else:
+            at = apply("map_map_transpose")(at, place)
+        at = inside("xss")(then(apply("map_fusion"), inside("f")(tiles)))(at, place)
+        return inside("xss")(apply("map_fusion", "backward", parts={"g": ("f", "xss")}))(at, place)
+
+    return tactic
+
+
+def _by_blocks(at: Rewriting, place: Position) -> Rewriting:
+    """The chunks of each column as blocks of rows, transposed; of the rows and columns that are taken, and not of the others."""
+    at = inside("xs")(attempt(apply("take_transpose")))(at, place)
+    if isinstance(term_at(at.term, (*place, "f", "xs")), Take):
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = inside("xs")(_TAKEN_BELOW)(at, place)
+    at = apply("transpose_map_split")(at, place)
+    taken = repeat(topdown(first(apply("take_map"), apply("split_map"))))
+    return inside("xss")(then(inside("xs")(taken), attempt(apply("map_fusion"))))(at, place)
+
+
+_TAKEN_BELOW = then(
+    apply("transpose_transpose", "backward"),
+    inside("xss")(
+        then(apply("take_transpose", "backward"), inside("xs")(apply("transpose_transpose")))
+    ),
+)
+"""Of each column so many elements: the columns of so many rows."""
+
+
+def _chunks_apart(at: Rewriting, place: Position) -> tuple[Rewriting, bool]:
+    """A map over rows of what a map makes of their chunks, as one over the chunks of all rows; whether other arrays are zipped with these."""
+    (row,) = (x.name for x in binders_at(at.term, (*place, "f"))[-1:])
+    at = attempt(inside("f")(by_owner(lambda t: row in free_variables(t))))(at, place)
+    zipped = isinstance(term_at(at.term, (*place, "f", "xs")), Zip)
+    chunks = ("f", "xs", "xs") if zipped else ("f", "xs")
+    return apply("map_fusion", "backward", parts={"g": chunks})(at, place), zipped
+
+
+def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Rewriting, Term]:
+    """Two maps over blocks of maps over tiles as one whose function gives what both do, wherever they stand."""
+    at, blocks = paired(at, place, [left, right])
+    together = blocks
+    for here in places_of(at.term, blocks):
+        at = attempt(each_once)(at, here)
+        one_map = first(apply("unzip_map", "backward"), apply("map_outside_pair"))
+        at = inside("f")(then(one_map, inside("ps")(attempt(each_once))))(at, here)
+        at = apply("map_fusion", "backward", parts={"g": ("f", "ps")})(at, here)
+        together = term_at(at.term, (*here, "xs"))
+    return repeat(topdown(_TAKEN_APART))(at, place), together
+
+
+def _taken_apart(at: Rewriting, place: Position) -> Rewriting:
+    """Maps that only rearrange, one after the other, as one."""
+    t = term_at(at.term, place)
+    if (
+        not isinstance(t, Map)
+        or not isinstance(t.xs, Map)
+        or not is_layout(t.f.body)
+        or not is_layout(t.xs.f.body)
+    ):
+        raise NoMatch("no two maps that only rearrange")
+    return apply("map_fusion")(at, place)
+
+
+_TAKEN_APART = first(_taken_apart, apply("unzip_first"), apply("unzip_second"))
