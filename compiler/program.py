@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relift.compiler.codegen.interface import buffers, parameter
 from relift.compiler.codegen.kernel import Settings, kernel_of, needs_long
@@ -26,9 +26,8 @@ from relift.semantics.indices.stored import memories
 from relift.semantics.language.naming import named_in
 from relift.semantics.language.programs import Program, a_program
 from relift.semantics.patterns import EachOf
-from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.sizes import Name, Size
-from relift.semantics.syntax.terms import UserFunction, require_writable, subterms
+from relift.semantics.syntax.terms import Term, UserFunction, require_writable, subterms
 from relift.semantics.syntax.types import SCALARS, i32, i64
 
 
@@ -95,6 +94,60 @@ def kernels_of(
     analyses: Analyses = ALL,
 ) -> tuple[Source, Launch]:
     """The kernels of a program as trees, which any dialect prints, and how they are launched; see `compile_program`."""
+    staged = _staged(program, sizes, local, global_, wide=wide, analyses=analyses)
+    kernels: dict[Stage, Kernel] = {}
+    texts: list[KernelText] = []
+    for number in range(len(staged.stages)):
+        kernel, text = staged.kernel(number)
+        kernels[staged.stages[number]] = kernel
+        texts.append(text)
+    functions = staged.settings.functions
+    source = Source(
+        tuple(texts),
+        tuple(functions.definitions.values()),
+        extensions=_extensions(staged.program, functions),
+        contract=contract,
+    )
+    return source, staged.launch(kernels)
+
+
+@dataclass(frozen=True)
+class _Staged:
+    """A program that is cut into stages, of which each becomes a kernel; those of later steps are `launched` again."""
+
+    program: Program
+    launched: Sequence[Stage]
+    stages: Sequence[Stage]
+    threads: Sequence[Threads]
+    settings: Settings
+    file: Names
+
+    def kernel(self, number: int) -> tuple[Kernel, KernelText]:
+        """The kernel of one stage."""
+        name = f"{self.program.name}_{number + 1}"
+        title = f"{self.program.name}, kernel {number + 1} of {len(self.stages)}"
+        stage = self.stages[number]
+        with simplifying(self.settings.analyses.indices):
+            return kernel_of(
+                self.file.fresh(name), title, stage.tidied(), self.threads[number], self.settings
+            )
+
+    def launch(self, kernels: Mapping[Stage, Kernel]) -> Launch:
+        """How these kernels are launched."""
+        order = [kernels[stage] for stage in self.launched]
+        settings = self.settings
+        return _launch(self.program, self.launched, order, settings.names, wide=settings.wide)
+
+
+def _staged(
+    program: Program,
+    sizes: Mapping[str, int] | None,
+    local: Counts,
+    global_: Counts,
+    *,
+    wide: bool,
+    analyses: Analyses,
+) -> _Staged:
     program = a_program(program).at(sizes or {}, partly=True)
     require_writable(program.body, program.name)
     program = replace(program, body=written_out(program.body))
@@ -107,34 +160,16 @@ def kernels_of(
     interface = Names(file)
     program = _with_c_sizes(program, interface)
     launched = stages_of(program)
-    stages = {
-        s: Stage(s.result, tidy(s.body)) for s in launched
-    }  # those of later steps are launched again
+    stages = list(dict.fromkeys(launched))
     names = {p.name: interface.fresh(p.name, stored_as(p.type)) for p in program.parameters}
     in_turns = not analyses.control_flow
-    threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages.values()]
+    threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages]
     _check_counts(program.name, threads, local=local, global_=global_)
     turns = max((*counts_of(local, "local"), *counts_of(global_, "global_")), default=0)
     if program.sizes:
-        wide = wide or any(needs_long(stage, turns) for stage in stages.values())
+        wide = wide or any(needs_long(stage, turns) for stage in stages)
     settings = Settings(names, functions, analyses, wide, turns)
-    kernels: dict[Stage, Kernel] = {}
-    texts: list[KernelText] = []
-    for number, (each, of) in enumerate(zip(stages, threads, strict=True), start=1):
-        title = f"{program.name}, kernel {number} of {len(stages)}"
-        with simplifying(analyses.indices):
-            kernel, text = kernel_of(
-                file.fresh(f"{program.name}_{number}"), title, stages[each], of, settings
-            )
-        kernels[each] = kernel
-        texts.append(text)
-    source = Source(
-        tuple(texts),
-        tuple(functions.definitions.values()),
-        extensions=_extensions(program, functions),
-        contract=contract,
-    )
-    return source, _launch(program, launched, [kernels[s] for s in launched], names, wide=wide)
+    return _Staged(program, launched, stages, threads, settings, file)
 
 
 def _launch(
@@ -165,16 +200,30 @@ def _launch(
     )
 
 
-def refusal(program: Program, device: DeviceDescription | None = None) -> str | None:
-    """Why the compiler, or a device, refuses a low-level program, None if neither does; the search asks it of its candidates."""
+def refusal(
+    program: Program,
+    device: DeviceDescription | None = None,
+    known: dict[Term, Kernel] | None = None,
+) -> str | None:
+    """Why the compiler, or a device, refuses a low-level program, None if neither does; the search asks it of its candidates.
+
+    In `known` are the kernels that were accepted, by what they compute: candidates differ in one or two.
+    """
+    known = {} if known is None else known
+    kernels: dict[Stage, Kernel] = {}
     try:
-        compiled = compile_program(program)
+        staged = _staged(program, None, None, None, wide=False, analyses=ALL)
+        for number, stage in enumerate(staged.stages):
+            shape = stage.shape()
+            if staged.program.sizes or shape not in known:
+                known[shape], _ = staged.kernel(number)
+            kernels[stage] = replace(known[shape], name=f"{program.name}_{number + 1}")
+        plan = staged.launch(kernels)
     except (IllTyped, Unsupported) as error:
         return error.message
     if device is None:
         return None
-    room = device.local_memory_bytes, device.max_work_group
-    return compiled.plan.too_large(*room, device.name)
+    return plan.too_large(device.local_memory_bytes, device.max_work_group, device.name)
 
 
 def runs(program: Program) -> bool:

@@ -22,7 +22,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
 from relift.semantics.patterns.repeated import are_apart, repeats_kernels
-from relift.semantics.syntax.binding import canonical, map_children, substitute
+from relift.semantics.syntax.binding import canonical, map_children, replaced, substitute, tidy
 from relift.semantics.syntax.terms import (
     Input,
     Lambda,
@@ -30,6 +30,7 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Term,
     free_variables,
+    parts_of,
     subterms,
 )
 from relift.semantics.syntax.types import Type
@@ -47,6 +48,21 @@ class Stage:
 
     result: str
     body: Term
+
+    def tidied(self) -> Stage:
+        """The same, with short names of variables, for reading."""
+        return Stage(self.result, tidy(self.body))
+
+    def shape(self) -> Term:
+        """What it computes, whatever the arrays that it reads are called."""
+        names: dict[str, Input] = {}
+
+        def read(t: Term) -> Term | None:
+            if isinstance(t, Input):
+                return names.setdefault(t.name, Input(f"input {len(names)}", t.type))
+            return None
+
+        return canonical(replaced(self.body, read))
 
 
 def stages_of(program: Program) -> tuple[Stage, ...]:
@@ -192,7 +208,7 @@ class _Stages:
         places = [f"{OUT}_{i}" for i in range(len(parts))] if len(parts) > 1 else [OUT]
         after: dict[int, Term] = {}
         # one part may be stored where another one reads it, and is the shorter one then
-        for i in sorted(range(len(parts)), key=lambda i: sum(1 for _ in subterms(parts[i]))):
+        for i in sorted(range(len(parts)), key=lambda i: parts_of(parts[i])):
             body = self.result(parts[i])
             kept = isinstance(body, Input | Literal) and not written
             after[i] = body if kept else self.stored(body, places[i] if written else "")

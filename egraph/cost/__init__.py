@@ -16,5 +16,6 @@ vectors by themselves (`DeviceDescription.packs`); what neighbouring work-items 
 array is in registers where they suffice.
 
 model.py says what a program costs; walk.py follows its term as the kernels would; meter.py, operations.py, accesses.py,
-walked.py (rows, for CPUs) and fetched.py (footprints, for GPUs) count what it does on the way, and kernel.py is what a kernel comes to.
+walked.py (rows, for CPUs) and fetched.py (footprints, for GPUs) count what it does on the way, kernel.py is what a kernel comes to, and buffers.py where it is stored, and
+which kernels are known.
 """

@@ -288,9 +288,8 @@ class Accesses:
     def _in_strips(self, memory: Memory, offset: Index) -> float:
         """Cycles for the rows of a memory that are read a part at a time: once for all, as what is read again is near."""
         scope = self.meter.scope
-        if self.meter.on_gpu or self._storing or not memory.space.of_device:
-            return 0.0
-        if scope.loop is None or _length(scope.loop) < _FOLLOWED:
+        read = memory.space.of_device and not self._storing and not self.meter.on_gpu
+        if not read or scope.loop is None or _length(scope.loop) < _FOLLOWED:
             return 0.0
         lane, width = scope.lane, scope.width
         if self.meter.device.packs == "loops" and not self.meter.counted.has_lanes:
@@ -305,6 +304,7 @@ class Accesses:
             return 0.0
         cells = min(float(memory.cells.constant or 0), scope.trips * scope.items * scope.width)
         cycles = _STRIP * min(1.0, turn / _PAGE) * cells / part
+        self.meter.counted.in_strips = True
         before = self._strips.get(memory.name, 0.0)
         self._strips[memory.name] = max(cycles, before)
         return max(cycles - before, 0.0)

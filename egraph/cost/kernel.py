@@ -97,7 +97,8 @@ class Kernel:
     load, `fetched` the bytes that its groups get from the second cache, of each memory at the `places` where an access begins.
     `read_again` are, of each memory, the bytes that a group reads before it reads them again, and those that all groups read again.
     `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access cells that lie apart; `gathered` is
-    what of it an access would take whose cells are near.
+    what of it an access would take whose cells are near.  `in_strips` says that rows are read a part at a time, which is charged for once
+    for all kernels.
     """
 
     items: float = 1.0
@@ -116,6 +117,7 @@ class Kernel:
     barriers: float = 0.0
     apart: float = 0.0
     gathered: float = 0.0
+    in_strips: bool = False
     loaded: float = 0.0
     fetched: float = 0.0
     places: dict[str, list[Begun]] = field(default_factory=dict)

@@ -11,8 +11,8 @@ from relift.semantics.indices.stored import inputs
 from relift.semantics.indices.views import Environment, is_layout
 from relift.semantics.patterns import Iterate, ToGlobal
 from relift.semantics.patterns.repeated import are_apart, repeats_kernels
-from relift.semantics.syntax.binding import canonical, map_children, substitute
-from relift.semantics.syntax.terms import Input, Lambda, MakeTuple, Term, subterms
+from relift.semantics.syntax.binding import canonical, replaced, substitute
+from relift.semantics.syntax.terms import Input, MakeTuple, Term, parts_of, subterms
 
 
 def launched(t: Term, environment: Environment, device: DeviceDescription) -> list[Kernel]:
@@ -30,15 +30,15 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
     found: list[Kernel] = []
     known: dict[Term, Input] = {}
 
-    def read(u: Term) -> Term:
+    def read(u: Term) -> Term | None:
         if not repeats_kernels(u):
-            return map_children(u, read, lambda f: Lambda(f.parameters, read(f.body)))
+            return None
         if (key := canonical(u)) not in known:
             known[key] = Input(f"iterated {len(environment.inputs)} {len(known)}", u.type)
             found.extend(_of_iteration(u, known[key], environment, device))
         return known[key]
 
-    rest = read(t)
+    rest = replaced(t, read)
     if rest not in known.values():
         views = {**environment.inputs, **inputs(*known.values()).inputs}
         inner = replace(environment, inputs=views)
@@ -55,9 +55,7 @@ def _of_iteration(
     views = {**environment.inputs, **inputs(state).inputs}
     inner = replace(environment, inputs=views)
     (x,) = t.f.parameters
-    parts = sorted(
-        _parts(substitute(t.f.body, {x.name: state})), key=lambda u: sum(1 for _ in subterms(u))
-    )
+    parts = sorted(_parts(substitute(t.f.body, {x.name: state})), key=parts_of)
     if any(repeats_kernels(u) for part in parts for u, _ in subterms(part)):
         step = [k for part in parts for k in launched(part, inner, device)]
     else:  # one part may be stored for another one

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from operator import is_
-from typing import TypeGuard
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.accesses import Accesses
+from relift.egraph.cost.buffers import Buffers, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
@@ -62,7 +61,7 @@ from relift.semantics.patterns import (
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import alpha_equal, canonical, map_children
+from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -83,18 +82,23 @@ class Walk:
         self._meter = Meter(device)
         self._accesses = Accesses(self._meter, environment)
         self._operations = Operations(self._meter)
-        self._buffers: dict[terms.Term, View] = {}
-        """Where a kernel of its own stores a value, by the canonical form of what computes it."""
+        self._buffers = Buffers(self._meter, self._accesses, self._followed)
         self._ahead = False
         """Whether a step of a fold fills local memory for the next one."""
 
     def kernels(self, results: Sequence[terms.Term], environment: Environment) -> list[Kernel]:
         """What the kernels of some results come to; one that another one stores has none of its own."""
         for t in results:
-            if (key := canonical(t)) not in self._buffers:
-                with self._meter.kernel(self._members(t)):
-                    self._buffers[key] = self._result("out", t, environment)
+            self._buffers.of(t, environment, "out")
         return self._meter.finished
+
+    def _followed(self, name: str, t: terms.Term, environment: Environment) -> View:
+        """What a kernel of its own computes into a memory of this name."""
+        ahead, self._ahead = self._ahead, False
+        with self._meter.kernel(self._members(t)):
+            found = self._result(name, t, environment)
+        self._ahead = ahead
+        return found
 
     # ---- who computes
 
@@ -237,38 +241,22 @@ class Walk:
                 self._meter.counted.has_lanes = True
                 with self._meter.lanes(lanes.width) as i:
                     self._accesses.touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
-            case ToGlobal(xs) if self._meter.scope.host or _is_stored(t):
-                return self._buffer(xs, environment)
+            case ToGlobal(xs) if self._meter.scope.host or is_stored(t):
+                return self._buffers.of(xs, environment)
             case Store(xs) if holds_array(t.type):
                 return self._stored(t, xs, environment)
             case Store(x) if t.space.of_item:
                 touch(x)
             case Splat(_, x):
                 touch(x)
-            case terms.Pattern() if any(_is_stored(u) for u, _ in terms.subterms(t)):
-                return self._view(*self._with_buffers(t, environment))
+            case terms.Pattern() if any(is_stored(u) for u, _ in terms.subterms(t)):
+                return self._view(*self._buffers.read_by(t, environment))
             case (
                 terms.Var() | terms.Input() | terms.MakeTuple() | terms.Get()
                 | terms.Metavariable() | terms.Pattern()
             ):  # fmt: skip
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
-
-    def _with_buffers(
-        self, t: terms.Term, environment: Environment
-    ) -> tuple[terms.Term, Environment]:
-        """A term that moves what kernels of their own compute, in which these results are inputs."""
-        inputs = dict(environment.inputs)
-
-        def read(u: terms.Term) -> terms.Term:
-            if not _is_stored(u):
-                return map_children(u, read, lambda f: terms.Lambda(f.parameters, read(f.body)))
-            buffer = self._buffer(u.xs, environment)
-            name = next((n for n, v in inputs.items() if v is buffer), f"buffer {len(inputs)}")
-            inputs[name] = buffer
-            return terms.Input(name, u.type)
-
-        return read(t), replace(environment, inputs=inputs)
 
     def _stored(self, t: Store, xs: terms.Term, environment: Environment) -> View:
         """An array that the kernel itself holds, written where it stands."""
@@ -280,7 +268,7 @@ class Walk:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
                 counted.ahead += float(cells(t.type).constant or 0)
-            elif not any(isinstance(u, Stepping) for u, _ in terms.subterms(xs)):
+            elif not any(isinstance(u, Stepping) for u in _within(xs)):
                 self._meter.together(*waits)
             self._meter.barrier()
         elif t.space.of_item:
@@ -330,13 +318,6 @@ class Walk:
                         arguments = (_registers(x.type) for x in f.parameters)
                         self._accesses.touch(self._view(f.body, environment.bind(f, *arguments)))
 
-    def _buffer(self, xs: terms.Term, environment: Environment) -> View:
-        """What a kernel of its own computes before this one, once, wherever it is read."""
-        if (key := canonical(xs)) not in self._buffers:
-            with self._meter.kernel(self._members(xs)):
-                self._buffers[key] = self._result(self._meter.fresh("buffer"), xs, environment)
-        return self._buffers[key]
-
     def _scatter(self, t: ScatterIndices, places: ArrayView, environment: Environment) -> None:
         """A loop that writes cells at indices that are data, of an array that may lie in its place already."""
         if not (is_layout(t.into) and same_cells(self._view(t.into, environment), places)):
@@ -380,10 +361,18 @@ class Walk:
 
 def _has_loop(t: terms.Term) -> bool:
     """Whether something in a term is done again and again."""
-    below = (u for u, _ in terms.subterms(t))
     return any(
-        isinstance(u, Stepping) or (isinstance(u, terms.Pattern) and u.loop == "map") for u in below
+        isinstance(u, Stepping) or (isinstance(u, terms.Pattern) and u.loop == "map")
+        for u in _within(t)
     )
+
+
+def _within(t: terms.Term) -> Iterator[terms.Term]:
+    """A term and what is below it, but for what kernels of their own compute."""
+    yield t
+    if not is_stored(t):
+        for _, u, _ in terms.inside(t):
+            yield from _within(u)
 
 
 def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
@@ -391,7 +380,7 @@ def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
 
     What a kernel of its own computes is not shared out here.
     """
-    if _is_stored(t):
+    if is_stored(t):
         return 1.0
     within = max((_parallel(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
     if isinstance(t, EachOf) and counts(t) and isinstance(t.type, Array):
@@ -425,8 +414,3 @@ def _registers(t: Type) -> View:
             return ArrayView(n, lambda i: _registers(element))
         case TypeVariable():
             raise AssertionError(f"cannot happen: a register of type {t}")
-
-
-def _is_stored(t: terms.Term) -> TypeGuard[Store]:
-    """Whether a kernel of its own computes a term."""
-    return isinstance(t, ToGlobal) and not terms.free_variables(t)

@@ -13,6 +13,7 @@ from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.bench.bundle import read_results
 from relift.compiler.bench.times import predicted_anew, predictions, rank_correlation
 from relift.device import CPU, GPU, DeviceDescription, Packing
+from relift.egraph.cost.buffers import counted_once, known_kernels
 from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.loading import load_program
@@ -870,3 +871,28 @@ def test_tiles_that_a_unit_shares_evenly_are_taken_though_they_do_not_divide_a_p
         return estimate(dataclasses.replace(source, body=found.result), GPU).seconds
 
     assert seconds(128, 128, 16) < seconds(64, 160, 20)
+
+
+@devices
+def test_a_kernel_that_is_known_comes_to_what_it_is_counted_as(device: DeviceDescription) -> None:
+    """In programs that differ in what it reads, in what is one kernel with it, or in names."""
+
+    def squares(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v * v, x)
+
+    def total(x: Any) -> Any:
+        return rl.reduce_seq(rl.add, 0.0, x)
+
+    x = {"x": f32[1 << 20]}
+    programs = [
+        typed(**x)(lambda x: total(rl.to_global(squares(x)))),
+        typed(y=f32[1 << 20])(lambda y: total(rl.to_global(squares(rl.to_global(squares(y)))))),
+        typed(**x)(lambda x: (rl.to_global(squares(x)), total(x))),
+        typed(**x)(lambda x: (rl.to_global(squares(rl.to_global(squares(x)))), total(x))),
+        typed(**x)(lambda x: rl.zip(rl.to_global(squares(x)), squares(x))),
+        typed(**x, y=f32[4096, 256])(lambda x, y: (total(x), total(rl.join(y)))),
+    ]
+    alone = [estimate(program, device) for program in programs]
+    with counted_once():
+        assert [estimate(program, device) for program in programs * 2] == alone * 2
+        assert known_kernels()

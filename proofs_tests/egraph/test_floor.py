@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import relift as rl
 from proofs_tests.egraph.written_programs import PROGRAMS
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
+from relift.compiler.running.launch import Kernel
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.optimize import NoProgram, optimize
 from relift.egraph.search.outcomes import Proposal
@@ -23,7 +26,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import IterateSizes
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, subterms
+from relift.semantics.syntax.terms import Input, Term, subterms
 from relift.semantics.syntax.types import f32, tup
 
 EXAMPLES = [
@@ -119,3 +122,25 @@ def test_the_cells_of_a_tuple_are_counted_part_by_part() -> None:
     assert program.at({"n": 4096}).body.type == f32[Size.of(4096)]
     with pytest.raises(rl.IllTyped, match=r"has more than 2\*\*48 cells"):
         program.at({"n": 1 << 24})
+
+
+def test_a_kernel_that_was_accepted_is_refused_in_the_words_of_another_program() -> None:
+    """Where another device has no room for it."""
+
+    def held(x: Any) -> Any:
+        row = rl.map_lcl(0)(lambda v: v + v, x)
+        return rl.to_local(row)
+
+    def rows(name: str, n: Any) -> Program:
+        body = rl.map_wrg(0)(lambda r: rl.map_lcl(0)(lambda v: v * v, held(r)), n)
+        return Program(name, (n,), body)
+
+    known: dict[Term, Kernel] = {}
+    small = replace(GPU, local_memory_bytes=128)
+    first, other = (rows(name, Input(name, f32[4, 64])) for name in ("first", "other"))
+    assert refusal(first, GPU, known) is None
+    assert len(known) == 1
+    assert refusal(other, GPU, known) is None
+    assert len(known) == 1
+    assert refusal(other, small, known) == refusal(other, small)
+    assert "other_1 needs 256" in str(refusal(other, small, known))

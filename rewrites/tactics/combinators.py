@@ -16,12 +16,12 @@ Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
+from functools import partial, reduce
+from operator import or_
 from typing import ClassVar, TypeAlias
 
 from relift.rewrites.application.beginnings import may_match
@@ -36,7 +36,15 @@ from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, positions, replace_at, term_at
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import Term, children, free_variables
+from relift.semantics.syntax.terms import (
+    Metavariable,
+    Term,
+    children,
+    free_variables,
+    kinds_in,
+    mask_of,
+    parts_of,
+)
 
 
 @dataclass(frozen=True)
@@ -56,14 +64,23 @@ Tactic: TypeAlias = Callable[[Rewriting, Position], Rewriting]
 """Rewrites at a place, or raises `NoMatch`."""
 
 
+ANY = -1
+"""All kinds of terms, as a set (see `kinds_in`)."""
+
+
 @dataclass(frozen=True)
 class Beginning:
-    """A tactic that applies to no term but those which `may` say yes to, at a look: most places need no more."""
+    """A tactic that applies to no term but those which `may` say yes to, at a look: most places need no more.
+
+    Of the kinds of terms (see `kinds_in`) it applies to `kinds` only, and changes something of `acts` only.
+    """
 
     __name__: ClassVar[str] = "tactic"
 
     tactic: Tactic
     may: Callable[[Term], bool]
+    kinds: int = ANY
+    acts: int = ANY
 
     def __call__(self, at: Rewriting, place: Position) -> Rewriting:
         return self.tactic(at, place)
@@ -72,6 +89,20 @@ class Beginning:
 def _may(tactic: Tactic, t: Term) -> bool:
     """Whether a tactic may apply to a term, as far as a look says."""
     return not isinstance(tactic, Beginning) or tactic.may(t)
+
+
+def _kinds(tactic: Tactic) -> int:
+    """The kinds of terms that a tactic may apply to."""
+    return tactic.kinds if isinstance(tactic, Beginning) else ANY
+
+
+def _acts(tactics: Sequence[Tactic]) -> int:
+    """The kinds of terms of which one of several tactics may change something."""
+    found = 0
+    for each in tactics:
+        if each is not skip:
+            found |= each.acts if isinstance(each, Beginning) else ANY
+    return found
 
 
 def _here(at: Rewriting, place: Position) -> Term | None:
@@ -230,7 +261,9 @@ def apply(
         step = Step(known.name, direction, place, substitution, choices, parts or {})
         return replace(at, term=t, steps=(*at.steps, step))
 
-    return Beginning(tactic, partial(may_match, known, direction))
+    before, _ = known.side(direction)
+    kinds = ANY if isinstance(before, Metavariable) else mask_of(type(before))
+    return Beginning(tactic, partial(may_match, known, direction), kinds, kinds)
 
 
 def _of_the_library(name: str) -> Rule:
@@ -248,7 +281,12 @@ def then(*tactics: Tactic) -> Tactic:
             at = each(at, place)
         return at
 
-    return Beginning(tactic, lambda t: all(_may(each, t) for each in tactics[:1]))
+    return Beginning(
+        tactic,
+        lambda t: all(_may(each, t) for each in tactics[:1]),
+        _kinds(tactics[0]) if tactics else ANY,
+        _acts(tactics),
+    )
 
 
 def first(*tactics: Tactic) -> Tactic:
@@ -267,7 +305,10 @@ def first(*tactics: Tactic) -> Tactic:
                 continue
         return tactics[-1](at, place)
 
-    return Beginning(tactic, lambda t: any(_may(each, t) for each in tactics))
+    kinds = reduce(or_, map(_kinds, tactics), 0)
+    return Beginning(
+        tactic, lambda t: any(_may(each, t) for each in tactics), kinds, _acts(tactics)
+    )
 
 
 def skip(at: Rewriting, place: Position) -> Rewriting:
@@ -316,11 +357,11 @@ def topdown(tactic: Tactic) -> Tactic:
     """At the outermost place where it applies; raises `NoMatch` when there is none, `TooLarge` where there are too many."""
 
     def somewhere(at: Rewriting, place: Position) -> Rewriting:
-        parts = list(islice(positions(term_at(at.term, place)), MOST_PARTS + 1))
-        if len(parts) > MOST_PARTS:
+        here = term_at(at.term, place)
+        if parts_of(here) > MOST_PARTS:
             raise TooLarge(f"a term of more than {MOST_PARTS} parts is not searched")
         told = _watched.get() is not None  # then what each place says is kept
-        for below, t in parts:
+        for below, t in positions(here, ANY if told else _kinds(tactic)):
             if not (told or _may(tactic, t)):
                 continue
             try:
@@ -342,8 +383,12 @@ def somewhere(tactic: Tactic) -> Tactic:
 def everywhere(tactic: Tactic) -> Tactic:
     """Once at every place, outermost first; inside what it makes, too."""
 
+    tried, acts = attempt(tactic), _acts((tactic,))
+
     def all_below(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(tactic)(at, place)
+        if _watched.get() is None and not kinds_in(term_at(at.term, place)) & acts:
+            return at
+        at = tried(at, place)
         for field, _ in children(term_at(at.term, place)):
             at = all_below(at, (*place, field))
         return at

@@ -51,6 +51,7 @@ from relift.semantics.syntax.terms import (
     Term,
     children,
     free_variables,
+    parts_of,
     subterms,
 )
 from relift.semantics.syntax.types import Array, Tuple, cells, holds_array
@@ -193,7 +194,7 @@ def inlined() -> Tactic:
             raise NoMatch("no name that is outside all functions")
         (name,) = t.f.parameters
         places = sum(1 for u, _ in subterms(t.f.body) if u == name)
-        if (places - 1) * sum(1 for _ in subterms(t.x)) > MOST_REPEATED:
+        if (places - 1) * parts_of(t.x) > MOST_REPEATED:
             raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
         return apply("let_inline")(at, place)
 
@@ -229,7 +230,7 @@ def _named_in(at: Rewriting, body: Position, own: frozenset[str]) -> Rewriting:
 def _repeated(t: Term, own: frozenset[str]) -> Position | None:
     """The smallest value below that some function repeats though it does not need its variables."""
     found = [
-        (sum(1 for _ in subterms(u)), place)
+        (parts_of(u), place)
         for place, u in positions(t)
         if place and not holds_array(u.type) and isinstance(u, Pattern) and _computes(u)
         if own & free_variables(u) and _is_repeated(t, place, u)
@@ -277,7 +278,7 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
     (x,) = t.f.parameters
     body = t.f.body
     found = [
-        (sum(1 for _ in subterms(u)), below)
+        (parts_of(u), below)
         for below, u in positions(body)
         if below and isinstance(u, Pattern) and _computes(u)
         if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))

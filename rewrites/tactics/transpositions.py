@@ -25,7 +25,7 @@ from relift.rewrites.tactics.sharing import apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, subterms
+from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, parts_of, subterms
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
@@ -183,7 +183,7 @@ def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
     assert isinstance(t, Map), "cannot happen: it is what is transposed"
     (x,) = t.f.parameters
     found = [
-        (sum(1 for _ in subterms(u)), below)
+        (parts_of(u), below)
         for below, u in positions(t.f.body)
         if isinstance(u, Reduction) and not holds_array(u.type)
         if x.name in free_variables(u)

@@ -22,6 +22,7 @@ from relift.semantics.syntax.terms import (
     distinct,
     free_variables,
     inside,
+    kinds_in,
     unused,
 )
 
@@ -54,6 +55,30 @@ def map_children(
         if any(new is not u for new, u in zip(items, row, strict=True)):
             changes[t.row] = items
     return changed(t, changes) if changes else t
+
+
+def replaced(t: Term, by: Callable[[Term], Term | None]) -> Term:
+    """`t` with what `by` gives another term for replaced by it, outermost first; what stands in several places is gone through once.
+
+    >>> from relift import f32, show
+    >>> from relift.semantics.syntax.binding import replaced
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x, y = Input("x", f32), Input("y", f32)
+    >>> show(replaced(x * x + y, lambda u: y if u is x else None))
+    'y * y + y'
+    """
+    met: dict[int, Term] = {}
+
+    def read(u: Term) -> Term:
+        if id(u) not in met:
+            new = by(u)
+            met[id(u)] = map_children(u, read, inside_function) if new is None else new
+        return met[id(u)]
+
+    def inside_function(f: Lambda) -> Lambda:
+        return Lambda(f.parameters, read(f.body))
+
+    return read(t)
 
 
 def _is_one(f: Lambda, g: Lambda) -> bool:
@@ -125,20 +150,26 @@ def canonical(t: Term, names: Mapping[str, str] | None = None) -> Term:
 
     `names`: what free variables are called there.
     """
-    if names:
-        return _canonical(t, names, 0)
-    known: Term | None = vars(t).get("_canonical")
-    if known is None:
-        known = _canonical(t, {}, 0)
-        if known is not t:
-            vars(t)["_canonical"] = known
-    return known
+    return _canonical(t, names or {}, 0)
 
 
 def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
+    """The same below so many binders; what uses none of `names` keeps what it is found to be, as it may stand in many places."""
     if isinstance(t, Var):
         return _called(t, names.get(t.name, t.name))
+    if not free_variables(t).isdisjoint(names):
+        return _canonical_below(t, names, depth)
+    known: dict[int, Term | None] = vars(t).setdefault("_canonical", {})
+    if depth not in known:
+        found = _canonical_below(t, {}, depth)
+        known[depth] = None if found is t else found  # a term that held itself would stay for ever
+        if not depth:
+            vars(found).setdefault("_canonical", {})[0] = None
+    held = known[depth]
+    return t if held is None else held
 
+
+def _canonical_below(t: Term, names: Mapping[str, str], depth: int) -> Term:
     def under(f: Lambda) -> Lambda:
         new = {x.name: Level(depth + i) for i, x in enumerate(f.parameters)}
         return Lambda(
@@ -158,7 +189,33 @@ def alpha_equal(t: Term, u: Term) -> bool:
 
     What both share, as the sides of a rule do whatever it leaves alone, is not gone through.
     """
-    return _alike(t, u, {}, {}, 0)
+    return _shape(t) == _shape(u) and _alike(t, u, {}, {}, 0)
+
+
+def _shape(t: Term) -> int:
+    """A number that terms have in common which are equal up to the names of variables; few others do."""
+    held = vars(t)
+    known: int | None = held.get("_shape")
+    if known is None:
+        kind: Any = type(t)
+        if (part := _part_of(t)) is not t:
+            known = _shape(part)
+        elif isinstance(t, Var):
+            known = hash((kind, t.type))
+        elif not t.below and not t.row:
+            known = hash(t)
+        else:
+            data = (getattr(t, name) for name in _data_of(kind))
+            known = hash((kind, *data, *(_shape(u) for _, u, _ in inside(t))))
+        held["_shape"] = known
+    return known
+
+
+def _part_of(t: Term) -> Term:
+    """The component that a term takes, where it is of a tuple that is written out."""
+    if isinstance(t, Get) and isinstance(of := _part_of(t.of), MakeTuple):
+        return _part_of(of.parts[t.index])
+    return t
 
 
 def _alike(t: Term, u: Term, left: Mapping[str, str], right: Mapping[str, str], depth: int) -> bool:
@@ -269,7 +326,8 @@ def unshadowed(t: Term) -> Term:
 def term_at(t: Term, position: Position) -> Term:
     """The subterm at a position; raises `KeyError` when there is none."""
     for place in position:
-        t, _ = _at(t, place)
+        child = _child(t, place)
+        t = child.body if isinstance(child, Lambda) else child
     return t
 
 
@@ -283,14 +341,22 @@ def _at(t: Term, place: str) -> tuple[Term, tuple[Var, ...]]:
 
 def _child(t: Term, place: str) -> Term | Lambda:
     """What a place holds; raises `KeyError` when there is no such place."""
-    field, dot, index = place.partition(".")
-    if not dot and field in t.below:
-        child: Term | Lambda = getattr(t, field)
+    if place in t.below:
+        child: Term | Lambda = getattr(t, place)
         return child
-    if dot and field == t.row and index in map(str, range(len(getattr(t, field)))):
+    field, index = _in_a_row(place)
+    if field and field == t.row:
         row: tuple[Term, ...] = getattr(t, field)
-        return row[int(index)]
+        if index < len(row):
+            return row[index]
     raise KeyError(place)
+
+
+@cache
+def _in_a_row(place: str) -> tuple[str, int]:
+    """The field and the number that a place in a row names; no field where it names none."""
+    field, _, index = place.partition(".")
+    return (field, int(index)) if index.isdecimal() and str(int(index)) == index else ("", 0)
 
 
 def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
@@ -327,10 +393,11 @@ def places_of(t: Term, u: Term) -> list[Position]:
     return [place for place, v in positions(t) if type(v) is type(u) and canonical(v) == same]
 
 
-def positions(t: Term) -> Iterator[tuple[Position, Term]]:
-    """Every position of `t` with its subterm, outermost first."""
-    waiting: list[tuple[Position, Term]] = [((), t)]
+def positions(t: Term, kinds: int = -1) -> Iterator[tuple[Position, Term]]:
+    """Every position of `t` with its subterm, outermost first; where there is something of `kinds` there or below."""
+    waiting: list[tuple[Position, Term]] = [((), t)] if kinds_in(t) & kinds else []
     while waiting:
         position, t = waiting.pop()
         yield position, t
-        waiting += [((*position, place), u) for place, u, _ in inside(t)][::-1]
+        below = [(place, u) for place, u, _ in inside(t) if kinds_in(u) & kinds]
+        waiting += [((*position, place), u) for place, u in reversed(below)]

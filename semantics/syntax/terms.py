@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from typing import Literal as Choice
 
 from relift.plugins import AWAITED
@@ -363,6 +363,40 @@ def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:
             yield place, child, ()
 
 
+def _below(t: Term) -> list[Term]:
+    """The same terms, without their names."""
+    below = [getattr(t, place) for place in t.below]
+    if t.row:
+        below += getattr(t, t.row)
+    return [u.body if isinstance(u, Lambda) else u for u in below]
+
+
+_masks: Final[dict[Any, int]] = {}
+
+
+def mask_of(kind: Any) -> int:
+    """A kind of term as a set of kinds: one bit."""
+    return _masks.setdefault(kind, 1 << len(_masks))
+
+
+def kinds_in(t: Term) -> int:
+    """The kinds of a term and of what is below it, as a set of bits; each term keeps its own.
+
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.terms import Apply, Input, Literal, kinds_in, mask_of
+    >>> t = Apply("neg", (Input("x", f32),), f32)
+    >>> kinds_in(t) == mask_of(Apply) | mask_of(Input)
+    True
+    """
+    known: int | None = vars(t).get("_kinds")
+    if known is None:
+        known = mask_of(type(t))
+        for u in _below(t):
+            known |= kinds_in(u)
+        vars(t)["_kinds"] = known
+    return known
+
+
 def operator_of(t: Term) -> Operator | None:
     """The operator that a node itself applies, if it does."""
     if isinstance(t, Combine):
@@ -399,16 +433,14 @@ def distinct(t: Term) -> Iterator[Term]:
     (3, 5)
     """
     met: set[int] = set()
-
-    def visit(t: Term) -> Iterator[Term]:
-        if id(t) in met:
-            return
-        met.add(id(t))
-        yield t
-        for _, u, _ in inside(t):
-            yield from visit(u)
-
-    return visit(t)
+    waiting = [whole := t]  # `whole` keeps what has these identities
+    while waiting:
+        t = waiting.pop()
+        if id(t) not in met:
+            met.add(id(t))
+            yield t
+            waiting += _below(t)[::-1]
+    del whole
 
 
 MOST_PARTS = 100_000
@@ -417,23 +449,26 @@ MOST_PARTS = 100_000
 
 def require_writable(t: Term | Lambda, what: str) -> None:
     """Raise `Unsupported` for a term that is small only because values are shared which a text would repeat."""
-    if (parts := _parts(t.body if isinstance(t, Lambda) else t)) > MOST_PARTS:
+    if (parts := parts_of(t.body if isinstance(t, Lambda) else t)) > MOST_PARTS:
         raise Unsupported(
             f"{what} has {parts:{',' if parts < 10**9 else '.0e'}} parts when it is written out, and {MOST_PARTS:,} is the most: a value that is "
             "used several times is written as often; give it a name, rl.let(lambda v: ..., value)"
         )
 
 
-def _parts(t: Term) -> int:
-    """How many parts a term has where all are written, those that are shared once for each place."""
-    found: dict[int, int] = {}
+def parts_of(t: Term) -> int:
+    """How many parts a term has where all are written, those that are shared once for each place; each term keeps its own.
 
-    def visit(t: Term) -> int:
-        if id(t) not in found:
-            found[id(t)] = 1 + sum(visit(u) for _, u, _ in inside(t))
-        return found[id(t)]
-
-    return visit(t)
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.terms import Apply, Input, parts_of
+    >>> x = Input("x", f32)
+    >>> parts_of(Apply("mul", (Apply("neg", (x,), f32),) * 2, f32))
+    5
+    """
+    known: int | None = vars(t).get("_parts")
+    if known is None:
+        known = vars(t)["_parts"] = 1 + sum(parts_of(u) for _, u, _ in inside(t))
+    return known
 
 
 def unused(name: str, taken: Container[str]) -> str:

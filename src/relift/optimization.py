@@ -108,7 +108,9 @@ def compilable(
             "judge": partial(judged, executor),
             "measure": timer(timed_here, contract=options.get("float") != "exact"),
         }
-    return search(program, sizes, target, refused=partial(refusal, device=target), **options)
+    return search(
+        program, sizes, target, refused=partial(refusal, device=target, known={}), **options
+    )
 
 
 def judged(

@@ -210,7 +210,7 @@ def tuning(name: str, seconds: Sequence[float], device: str, file: Path) -> None
 def derivation(found: Derivation, terms: Sequence[Term], file: Path) -> None:
     """A column for each step: the program before it, from its root on top to its last part, and the part that it changed."""
     from relift.semantics.syntax.binding import term_at
-    from relift.semantics.syntax.terms import subterms
+    from relift.semantics.syntax.terms import parts_of, subterms
 
     size = (2 + 0.5 * len(found.steps), 5)
     title = f"{found.program.name}, {len(found.steps)} steps"
@@ -219,7 +219,7 @@ def derivation(found: Derivation, terms: Sequence[Term], file: Path) -> None:
             parts = [id(t) for t, _ in subterms(before)]
             part = term_at(before, step.position)
             axes.bar(number, len(parts), 0.8, color=PLAIN, alpha=0.5)
-            inside = sum(1 for _ in subterms(part))
+            inside = parts_of(part)
             axes.bar(number, inside, 0.8, bottom=parts.index(id(part)), color=MARKED)
         rules = [step.rule for step in found.steps]
         axes.set_xticks(range(len(rules)), rules, rotation=60, ha="right", fontsize=8)

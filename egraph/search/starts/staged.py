@@ -21,8 +21,8 @@ from relift.semantics.syntax.binding import (
     Position,
     binders_at,
     canonical,
-    map_children,
     places_of,
+    replaced,
     substitute,
     term_at,
 )
@@ -34,6 +34,7 @@ from relift.semantics.syntax.terms import (
     Var,
     free_variables,
     inside,
+    parts_of,
     subterms,
     unused,
 )
@@ -73,7 +74,7 @@ def kernels_of(whole: Program) -> list[Kernel]:
     taken = {p.name for p in whole.parameters}
     names: dict[Term, str] = {}
     found: list[Kernel] = []
-    for key in sorted(values, key=lambda value: sum(1 for _ in subterms(value))):
+    for key in sorted(values, key=parts_of):
         names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
         found.append(Kernel(names[key], _program(whole, names[key], values[key], names)))
     return [*found, *_results(whole, names)]
@@ -98,11 +99,12 @@ def _program(whole: Program, name: str, value: Term, names: Mapping[Term, str]) 
 
 
 def _reading(t: Term, names: Mapping[Term, str]) -> Term:
-    if isinstance(t, ToGlobal) and (name := names.get(canonical(t.xs))) is not None:
-        return Input(name, t.type)
-    return map_children(
-        t, lambda u: _reading(u, names), lambda f: Lambda(f.parameters, _reading(f.body, names))
-    )
+    def stored(u: Term) -> Term | None:
+        if isinstance(u, ToGlobal) and (name := names.get(canonical(u.xs))) is not None:
+            return Input(name, u.type)
+        return None
+
+    return replaced(t, stored)
 
 
 def together(
@@ -214,15 +216,8 @@ def filled(t: Term, values: Mapping[str, Term]) -> Term:
             held[name], own[place.name] = place, value
         else:
             held[name] = value
-    return substitute(_filled(t, held), own)
-
-
-def _filled(t: Term, values: Mapping[str, Term]) -> Term:
-    if isinstance(t, Input):
-        return values.get(t.name, t)
-    return map_children(
-        t, lambda u: _filled(u, values), lambda f: Lambda(f.parameters, _filled(f.body, values))
-    )
+    read = replaced(t, lambda u: held.get(u.name) if isinstance(u, Input) else None)
+    return substitute(read, own)
 
 
 def shape_of(program: Program) -> Term:

@@ -5,7 +5,7 @@ import pickle
 from proofs_tests.compiler.programs import typed
 from relift import add, f32, map, reduce
 from relift.rewrites.tactics.combinators import applied_once, apply, derive, then, topdown
-from relift.semantics.syntax.binding import canonical, substitute
+from relift.semantics.syntax.binding import alpha_equal, canonical, substitute, term_at
 from relift.semantics.syntax.terms import Apply, Input, Literal
 
 total = typed(x=f32[8])(lambda x: reduce(add, 0.0, map(lambda v: v * v, x)))
@@ -32,3 +32,15 @@ def test_what_is_applied_once_is_what_is_applied_anew() -> None:
         kept = [derive(total, tactic) for _ in range(2)]
     assert all(each.result == alone.result and each.steps == alone.steps for each in kept)
     assert kept[0].result is kept[1].result
+
+
+def test_a_form_that_is_kept_is_that_of_a_term_made_anew() -> None:
+    """What stands in several places is named by how deep it stands in each."""
+    inner = map(lambda v: map(lambda w: v + w, total.parameters[0]), total.parameters[0])
+    below = typed(x=f32[8])(lambda x: map(lambda a: map(lambda b: (a * b, inner), x), x))
+    canonical(inner)
+    anew = pickle.loads(pickle.dumps(below.body))
+    assert canonical(below.body) == canonical(anew)
+    there = term_at(canonical(below.body), ("f", "f", "parts.1"))
+    assert canonical(inner) != there
+    assert alpha_equal(inner, there)

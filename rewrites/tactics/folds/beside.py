@@ -35,7 +35,7 @@ from relift.semantics.syntax.binding import (
     term_at,
 )
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, Lambda, Term, free_variables, subterms
+from relift.semantics.syntax.terms import Input, Lambda, Term, free_variables, parts_of, subterms
 from relift.semantics.syntax.types import dimensions, holds_array
 
 IN_ONE_LOOP = repeat(topdown(first(apply("reduce_banana_split"), apply("reduce_fusion_in_zip"))))
@@ -145,7 +145,7 @@ def _alike(f: Lambda) -> Iterator[list[Term]]:
         if is_innermost(u) and is_read(f.body, below):
             found.setdefault(_length(u.xs), {}).setdefault(canonical(u), u)
     for group in found.values():
-        yield sorted(group.values(), key=lambda u: sum(1 for _ in subterms(u)))
+        yield sorted(group.values(), key=parts_of)
 
 
 def is_innermost(fold: Reduce) -> bool:

@@ -30,7 +30,7 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
-from relift.semantics.syntax.terms import Input, Term, free_variables, subterms
+from relift.semantics.syntax.terms import Input, Term, free_variables, parts_of, subterms
 from relift.semantics.syntax.types import Tuple, cells
 
 _CHUNK = 1 << 12
@@ -82,7 +82,7 @@ def _long_folds(t: Term) -> list[Term]:
         if isinstance(u, Reduce) and not free_variables(u) and not binders_at(t, place)
         if _length(u) > _MOST_CHUNKS
     }
-    return sorted(found.values(), key=lambda u: sum(1 for _ in subterms(u)))
+    return sorted(found.values(), key=parts_of)
 
 
 def _that_read_alike(folds: Sequence[Term]) -> Iterator[list[Term]]:

@@ -54,7 +54,7 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
-from relift.semantics.syntax.terms import Term, free_variables, subterms
+from relift.semantics.syntax.terms import Term, free_variables, parts_of
 from relift.semantics.syntax.types import cells, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
@@ -232,7 +232,7 @@ def _shared_in(t: Term, room: int) -> Position | None:
         if isinstance(u, Map) and place and of_the_group(place, u) and _fits(u, room)
         if len(_readers(t, u, folds)) > 1 or (binders_at(t, place) and not is_below(place, folds))
     ]
-    by_size = [(sum(1 for _ in subterms(term_at(t, place))), place) for place in (*folds, *arrays)]
+    by_size = [(parts_of(term_at(t, place)), place) for place in (*folds, *arrays)]
     return min(by_size, default=(0, None))[1]
 
 

@@ -1,0 +1,148 @@
+"""Where kernels store what they compute; one that was counted before, for another candidate of a search, is not followed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeGuard
+
+from relift.device import DeviceDescription
+from relift.egraph.cost.accesses import Accesses
+from relift.egraph.cost.kernel import Kernel
+from relift.egraph.cost.meter import Meter
+from relift.semantics.indices.views import Environment, View
+from relift.semantics.patterns import Store, ToGlobal
+from relift.semantics.syntax.binding import canonical, replaced
+from relift.semantics.syntax.terms import Input, Term, free_variables
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a kernel came to, and the places, among the values that it reads, of those in the order in which they were asked for."""
+
+    kernel: Kernel
+    asked: tuple[int, ...]
+
+
+Known: TypeAlias = dict[tuple[DeviceDescription, Term], Counted]
+"""Kernels by what they compute, with the values that others store as inputs."""
+
+_known: ContextVar[Known | None] = ContextVar("kernels that were counted", default=None)
+
+
+@contextmanager
+def counted_once() -> Generator[None]:
+    """What a kernel comes to is found once inside, however many programs have it.
+
+    >>> from relift import f32, map_glb, program
+    >>> from relift.device import CPU
+    >>> from relift.egraph.cost.buffers import counted_once, known_kernels
+    >>> from relift.egraph.cost.model import estimate
+    >>> @program
+    ... def double(x: f32[8]):
+    ...     return map_glb(0)(lambda v: v + v, x)
+    >>> with counted_once():
+    ...     estimate(double, CPU) == estimate(double, CPU), len(known_kernels())
+    (True, 1)
+    """
+    token = _known.set({} if _known.get() is None else _known.get())
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def known_kernels() -> Known | None:
+    """What was counted since `counted_once` began; nothing is kept outside."""
+    return _known.get()
+
+
+def is_stored(t: Term) -> TypeGuard[Store]:
+    """Whether a kernel of its own computes a term."""
+    return isinstance(t, ToGlobal) and not free_variables(t)
+
+
+def apart(t: Term) -> tuple[Term, Sequence[Term]]:
+    """What a kernel computes, whatever its inputs are called, where what others store are inputs, and what these store, each once.
+
+    >>> from relift import add, f32, map, program, reduce, show, to_global
+    >>> from relift.egraph.cost.buffers import apart
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
+    >>> shape, stored = apart(total.body)
+    >>> show(shape), [show(each) for each in stored]
+    ('reduce(add, 0.0, stored 0)', ['map(lambda %0: %0 * %0, x)'])
+    """
+    stored: dict[Term, Input] = {}
+    given: dict[str, Input] = {}
+
+    def read(u: Term) -> Term | None:
+        if isinstance(u, Input):
+            return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
+        if not is_stored(u):
+            return None
+        return stored.setdefault(canonical(u.xs), Input(f"stored {len(stored)}", u.type))
+
+    return canonical(replaced(t, read)), list(stored)
+
+
+class Buffers:
+    """Where the kernels of a program store what they compute; each is followed once, by `follow`, or looked up."""
+
+    def __init__(
+        self,
+        meter: Meter,
+        accesses: Accesses,
+        follow: Callable[[str, Term, Environment], View],
+    ) -> None:
+        self._meter, self._accesses, self._follow = meter, accesses, follow
+        self._held: dict[Term, View] = {}
+        """By the canonical form of what computes a value."""
+        self._asked: dict[Term, None] = {}
+        """What the kernel that is followed has asked for, in order."""
+
+    def of(self, t: Term, environment: Environment, name: str = "") -> View:
+        """What a kernel of its own computes before what asks for it, once, wherever it is read."""
+        if (key := canonical(t)) not in self._held:
+            name = name or self._meter.fresh("buffer")
+            self._held[key] = self._kernel(name, t, environment)
+        self._asked[key] = None
+        return self._held[key]
+
+    def _kernel(self, name: str, t: Term, environment: Environment) -> View:
+        known = known_kernels()
+        if known is None or free_variables(t):
+            return self._follow(name, t, environment)
+        shape, stored = apart(t)
+        key = self._meter.device, shape
+        if (before := known.get(key)) is not None:
+            for place in before.asked:
+                self.of(stored[place], environment)
+            self._meter.finished.append(before.kernel)
+            return self._accesses.stored(name, t.type)
+        around, self._asked = self._asked, {}
+        found = self._follow(name, t, environment)
+        asked, self._asked = self._asked, around
+        kernel = self._meter.finished[-1]
+        if (
+            asked.keys() == set(stored) and not kernel.in_strips
+        ):  # else it computes one in its place
+            known[key] = Counted(kernel, tuple(map(stored.index, asked)))
+        return found
+
+    def read_by(self, t: Term, environment: Environment) -> tuple[Term, Environment]:
+        """A term that moves what kernels of their own compute, in which these results are inputs."""
+        inputs = dict(environment.inputs)
+
+        def read(u: Term) -> Term | None:
+            if not is_stored(u):
+                return None
+            buffer = self.of(u.xs, environment)
+            name = next((n for n, v in inputs.items() if v is buffer), f"buffer {len(inputs)}")
+            inputs[name] = buffer
+            return Input(name, u.type)
+
+        return replaced(t, read), replace(environment, inputs=inputs)
