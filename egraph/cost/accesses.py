@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Begun, Moving, fetched_bytes, overlap
+from relift.egraph.cost.beyond import SECOND_KEEPS, read_again
+from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
-from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked
+from relift.egraph.cost.strides import moving_with, somewhere, stride_between, stride_of, turns_of
+from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked, crowd_each_other
 from relift.semantics.indices.atoms import (
     Index,
     Loaded,
     Variable,
     depends_on,
     linear_in,
+    parts_of,
     variables_of,
 )
-from relift.semantics.indices.expressions import evaluate, modulo, substitute
+from relift.semantics.indices.expressions import modulo, substitute
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
@@ -35,6 +38,7 @@ from relift.semantics.indices.views import (
     memories_of,
 )
 from relift.semantics.syntax.memory import Space
+from relift.semantics.syntax.monomials import Atom
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Type
 
@@ -44,6 +48,8 @@ _FAR_STRIDE, _FAR_ACCESS = 16, 4.0  # cells of f32: every access is a cache line
 _PAGE, _NEW_PAGE = 1024, 1.5  # cells; what an access costs more that is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
 _LINE = 16  # cells of f32
+_SEEN_STEP = 256
+"""Cells of steps of which a page has so few that no core sees them; those of shorter steps it fetches in part before they are read."""
 _STRIP, _FOLLOWED = 25.0, 32
 """What each part of a row costs that is read, where a loop goes down so many rows or more: nothing fetches the next one ahead.
 
@@ -130,7 +136,10 @@ class Accesses:
                 self.meter.counted.streamed += self._in_strips(memory, offset)
                 if not self._storing:
                     self.meter.counted.streamed += _rows_again(self.meter, memory, offset)
-                self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
+                    _from_beyond(self.meter, memory, offset)
+                self.meter.charge(
+                    cycles / again, apart=_lies_apart(self.meter.scope.thread, memory, offset)
+                )
                 self.meter.wait(waits / again)
                 if self.meter.on_gpu and not self._storing:
                     if memory.space.of_device:
@@ -155,12 +164,12 @@ class Accesses:
         """
         scope, counted = self.meter.scope, self.meter.counted
         around = (scope.lane, scope.thread, scope.loop, *(i for i, _ in scope.unrolled))
-        steps = (abs(_stride(offset, i) or 0) for i in around if i is not None)
+        steps = (abs(stride_of(offset, i) or 0) for i in around if i is not None)
         cells = 1 if 1 in steps else _LINE
         times = scope.trips * scope.items * scope.width
         counted.touched[memory.name] = memory
         near = self.meter.on_gpu or bytes_of(memory) <= _CACHED_BYTES
-        order = None if near or scope.thread is None else _stride(offset, scope.thread)
+        order = None if near or scope.thread is None else stride_of(offset, scope.thread)
         passes = counted.reached.setdefault(memory.name, {})
         passes[order] = passes.get(order, 0.0) + times * cells * memory.scalar.bytes
 
@@ -200,39 +209,44 @@ class Accesses:
             return (
                 self.meter.issue() if vectors > self.meter.device.vector_registers else 0.0
             ), 0.0
-        arithmetic = ISSUE * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
+        arithmetic = ISSUE * sum(_is_computed(atom) for atom in offset.atoms())
         stride = self._step(offset)
         issue = _STORE if self._storing else ISSUE
         if scope.lane is not None:
-            match _stride(offset, scope.lane):
+            match stride_of(offset, scope.lane):
                 case 0:
-                    return issue + arithmetic + self._new_line(offset), 0.0
+                    anew = ISSUE * sum(_changes(atom, scope.loop) for atom in offset.atoms())
+                    return issue + anew + self._new_line(offset), 0.0
                 case 1:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
                     return (issue + self._from_afar(offset)) * vectors + arithmetic, 0.0
                 case apart:
                     near = stride is not None and abs(stride) < _FAR_STRIDE
+                    lines = turns_of(scope.loop) * int(scope.width)
                     page = apart is None or abs(apart) >= _PAGE
-                    each = (2.0 if page else 1.0) if near else _FAR_PAGE if page else _FAR_ACCESS
+                    each = 2.0 if page else 1.0
+                    if not near:
+                        each = _far(lines, apart or _PAGE, memory.scalar.bytes)
                     return each * scope.width + arithmetic, 0.0
-        far = stride is None or abs(stride) >= _FAR_STRIDE
-        dear = _FAR_PAGE if stride is not None and abs(stride) >= _PAGE else _FAR_ACCESS
-        return (dear if far else issue) + arithmetic, 0.0
+        if stride is not None and abs(stride) < _FAR_STRIDE:
+            return issue + arithmetic, 0.0
+        return _far(turns_of(scope.loop), stride, memory.scalar.bytes) + arithmetic, 0.0
 
     def _new_line(self, offset: Index) -> float:
         """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
         loop = self.meter.scope.loop
-        turn = 0 if loop is None else abs(_stride(offset, loop) or 0)
-        if turn < _LINE or _length(loop) * LINE_BYTES <= self.meter.device.nearest_bytes:
+        turn = 0 if loop is None else abs(stride_of(offset, loop) or 0)
+        if turn < _LINE or turns_of(loop) * LINE_BYTES <= self.meter.device.nearest_bytes:
             return 0.0
         together = len({each // _LINE for each in self._turns_written_out(offset)})
         all_turns = prod(n for _, n in self.meter.scope.unrolled)
-        return (_FAR_PAGE if turn >= _PAGE // 2 else _FAR_ACCESS) * together / all_turns
+        line = _FAR_PAGE if turn >= _PAGE // 2 else _FAR_ACCESS * min(1.0, turn / _SEEN_STEP)
+        return line * together / all_turns
 
     def _from_afar(self, offset: Index) -> float:
         """Cycles that a vector of neighbours takes more, where pages change."""
         loop = self.meter.scope.loop
-        turn = 0 if loop is None else _stride(offset, loop)
+        turn = 0 if loop is None else stride_of(offset, loop)
         return _NEW_PAGE * (1.0 if turn is None else min(1.0, abs(turn) / _PAGE))
 
     def _walk_through(self, memory: Memory, offset: Index, again: float) -> None:
@@ -245,11 +259,11 @@ class Accesses:
             return
         if scope.loop is None or scope.lane is None:
             return
-        turn, across = _stride(offset, scope.loop), _stride(offset, scope.lane)
+        turn, across = stride_of(offset, scope.loop), stride_of(offset, scope.lane)
         if not turn or not across or (across != 1 and abs(turn) >= _LINE):
             return
         walk = self._walks.setdefault(scope.loop, Walked())
-        first, turns = _somewhere(offset), sorted(self._turns_written_out(offset))
+        first, turns = somewhere(offset), sorted(self._turns_written_out(offset))
         lanes, cells = range(1), min(float(abs(turn)), scope.width)
         side_by_side = turns == [int(i * scope.width) for i in range(len(turns))]
         if across == 1 and side_by_side and abs(turn) == len(turns) * scope.width:
@@ -274,12 +288,12 @@ class Accesses:
         scope, device = self.meter.scope, self.meter.device
         assert scope.loop is not None, "cannot happen: it walks through rows"
         written_out = prod(n for _, n in scope.unrolled)
-        cycles, far = walk.streamed(memory, rows, cells, _length(scope.loop), device)
+        cycles, far = walk.streamed(memory, rows, cells, turns_of(scope.loop), device)
         self.meter.charge(cycles / written_out)
         times = scope.trips * scope.items / written_out
         passed = self.meter.counted.passed
         of_this = passed.setdefault(memory.name, Passed(memory.name))
-        step = 0 if scope.thread is None else _stride(offset, scope.thread) or 0
+        step = 0 if scope.thread is None else stride_of(offset, scope.thread) or 0
         size = memory.scalar.bytes
         walk.passes(memory, of_this, rows, cells * size * times, step * size)
         for name, moved in far.items():
@@ -289,14 +303,14 @@ class Accesses:
         """Cycles for the rows of a memory that are read a part at a time: once for all, as what is read again is near."""
         scope = self.meter.scope
         read = memory.space.of_device and not self._storing and not self.meter.on_gpu
-        if not read or scope.loop is None or _length(scope.loop) < _FOLLOWED:
+        if not read or scope.loop is None or turns_of(scope.loop) < _FOLLOWED:
             return 0.0
         lane, width = scope.lane, scope.width
         if self.meter.device.packs == "loops" and not self.meter.counted.has_lanes:
             lane, width = scope.thread, float(self.meter.device.vector_width)
-        if lane is None or _stride(offset, lane) != 1:
+        if lane is None or stride_of(offset, lane) != 1:
             return 0.0
-        turn = abs(_stride(offset, scope.loop) or 0)
+        turn = abs(stride_of(offset, scope.loop) or 0)
         together = sorted(self._turns_written_out(offset))
         rows = 1 + sum(1 for a, b in pairwise(together) if b - a >= _PAGE)
         part = len(together) * width / rows
@@ -314,7 +328,7 @@ class Accesses:
         steps = [
             [k * stride for k in range(int(n))]
             for i, n in self.meter.scope.unrolled
-            if (stride := _stride(offset, i)) is not None
+            if (stride := stride_of(offset, i)) is not None
         ]
         return {sum(each) for each in product(*steps)}
 
@@ -324,20 +338,12 @@ class Accesses:
         What is written out comes again in the next turn of the loop around it, and is near then if that moves little.
         """
         scope = self.meter.scope
-        written_out = [_stride(offset, i) for i, _ in scope.unrolled]
+        written_out = [stride_of(offset, i) for i, _ in scope.unrolled]
         if moving := [stride for stride in written_out if stride]:
-            turn = None if scope.loop is None else _stride(offset, scope.loop)
+            turn = None if scope.loop is None else stride_of(offset, scope.loop)
             return min((*moving, turn) if turn else moving, key=abs)
         inner = scope.loop if scope.loop is not None else scope.thread
-        return 0 if inner is None else _stride(offset, inner)
-
-    def _lies_apart(self, memory: Memory, offset: Index) -> bool:
-        """Whether neighbouring work-items access cells that are no neighbours, as far as a driver can see."""
-        thread = self.meter.scope.thread
-        if memory.space.of_item or thread is None:
-            return False
-        linear = linear_in(offset, thread)
-        return linear is None or linear[0].constant not in (0, 1)
+        return 0 if inner is None else stride_of(offset, inner)
 
     def _access_together(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """An access by neighbouring work-items of a GPU: cheap when they read one row of cells, or one cell."""
@@ -345,7 +351,7 @@ class Accesses:
             return 0.0, 0.0
         scope, accesses, row = self.meter.scope, 1.0, 1.0
         if scope.lane is not None:
-            match _stride(offset, scope.lane):
+            match stride_of(offset, scope.lane):
                 case 0:
                     pass
                 case 1:
@@ -357,7 +363,7 @@ class Accesses:
                     accesses = scope.width
         if memory.space.distance == "near":
             return accesses, 0.0 if self._has_accumulators else _WAIT_LOCAL * accesses
-        stride = 0 if scope.thread is None else _stride_between(offset, scope.thread)
+        stride = 0 if scope.thread is None else stride_between(offset, scope.thread)
         close = _LOOKED_UP_BYTES if stride is None else _CACHED_BYTES
         near = stride == 0 or bytes_of(memory) <= close
         apart = _SECTOR if stride is None else min(abs(stride) / row, _SECTOR)
@@ -371,6 +377,33 @@ class Accesses:
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
 
 
+def _lies_apart(thread: Index | None, memory: Memory, offset: Index) -> bool:
+    """Whether neighbouring work-items access cells that are no neighbours, as far as a driver can see."""
+    if memory.space.of_item or thread is None:
+        return False
+    linear = linear_in(offset, thread)
+    return linear is None or linear[0].constant not in (0, 1)
+
+
+def _far(lines: int, apart: int | None, cell_bytes: int) -> float:
+    """Cycles of an access that is so many cells from the one before, if that is known, of so many that a neighbour makes again."""
+    if apart is None:
+        return _FAR_ACCESS
+    gone = abs(apart) >= _PAGE or crowd_each_other(lines, apart, cell_bytes)
+    return _FAR_PAGE if gone else _FAR_ACCESS
+
+
+def _is_computed(atom: Atom) -> bool:
+    """Whether a part of an index takes an instruction."""
+    return not isinstance(atom, Variable | Loaded)
+
+
+def _changes(atom: Atom, loop: Index | None) -> bool:
+    """Whether it takes one in each turn of a loop: what no turn changes is computed before, if it is for all lanes."""
+    inside = loop is None or any(depends_on(each, loop) for each in parts_of(atom))
+    return _is_computed(atom) and inside
+
+
 def _differs_in_the_group(scope: Scope, offset: Index, stride: int | None) -> bool:
     """Whether neighbours read one cell of a memory, and others of the group another one, in each turn of a loop anew."""
     if stride != 0 or scope.loop is None or not depends_on(offset, scope.loop):
@@ -382,7 +415,7 @@ def _moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[i
     """The turns of the loops that are written out, by how far each moves an access."""
     alike: dict[int, list[float]] = {}
     for i, n in loops:
-        if (stride := _stride(offset, i)) and n > 1:
+        if (stride := stride_of(offset, i)) and n > 1:
             alike.setdefault(abs(stride), []).append(n)
     return alike
 
@@ -390,7 +423,7 @@ def _moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[i
 def _in_vectors(offset: Index, lane: Index) -> bool:
     """Whether the lanes of an access are a vector: begin where one does, and have no bound of their own."""
     linear = linear_in(offset, lane)
-    return linear is not None and modulo(linear[1], _length(lane)) == 0
+    return linear is not None and modulo(linear[1], turns_of(lane)) == 0
 
 
 def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:
@@ -399,28 +432,37 @@ def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:
     thread, size = scope.thread, memory.scalar.bytes
     if meter.on_gpu or not memory.space.of_device or thread is None or scope.loop is not None:
         return 0.0
-    first = _somewhere(offset)
+    first = somewhere(offset)
     near = any(abs(first - other) * size < LINE_BYTES for other in rows)
-    if near or scope.lane is not None or _stride(offset, thread) != 1:
+    if near or scope.lane is not None or stride_of(offset, thread) != 1:
         return 0.0
     rows.append(first)
-    together = sum(map(len, meter.counted.rows.values())) * _length(thread) * size
+    together = sum(map(len, meter.counted.rows.values())) * turns_of(thread) * size
     if len(rows) == 1 or together <= meter.device.nearest_bytes:
         return 0.0
     return FROM_SECOND * size * scope.trips * scope.items
 
 
+def _from_beyond(meter: Meter, memory: Memory, offset: Index) -> None:
+    """Count the bytes of a memory that cores of a CPU read again from beyond their second cache, once where accesses move alike."""
+    if meter.on_gpu or not memory.space.of_device or bytes_of(memory) <= SECOND_KEEPS:
+        return
+    if moving := moving_with(meter.scope.around, offset):
+        alike = memory.name, tuple((m.around.turns, m.stride) for m in moving)
+        meter.counted.beyond[alike] = read_again(moving, memory.scalar.bytes)
+
+
 def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     """Count what work-items of a GPU load, and what groups get from the second cache: once where it is read alike."""
     scope = meter.scope
-    differs = scope.thread is None or _stride(offset, scope.thread) != 0
+    differs = scope.thread is None or stride_of(offset, scope.thread) != 0
     cells = (scope.width if differs else 1.0) / again
-    moving = _moving(scope.around, offset)
+    moving = moving_with(scope.around, offset)
     # where the nearest cache has none of these cells, `_access_together` charges a sector for each
     if moving is None:
         return meter.load(cells, 0.0)
     bytes, run = fetched_bytes(moving, memory.scalar.bytes, meter.device.compute_units)
-    here = Begun((scope.loop, scope.thread), _somewhere(offset), tuple(moving))
+    here = Begun((scope.loop, scope.thread), somewhere(offset), tuple(moving))
     begun = meter.counted.places.setdefault(memory.name, [])
     written_out = [i for i, _ in scope.unrolled]
     within = [m for m in moving if m.around.level != "group"]
@@ -436,65 +478,6 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     return meter.load(cells * (1.0 - same), bytes * (1.0 - near))
 
 
-def _moving(around: Sequence[Around], offset: Index) -> list[Moving] | None:
-    """How an access moves with what it stands in; None where that depends on data."""
-    moving: list[Moving] = []
-    for each in around:
-        stride = _stride(offset, each.index)
-        if stride is None:
-            return None
-        moving.append(Moving(each, stride))
-    return moving
-
-
-def _length(loop: Index | None) -> int:
-    """The turns of a loop."""
-    if loop is None:
-        return 0
-    extents = [v.extent.constant for v in variables_of(loop) if isinstance(v, Variable)]
-    return prod(n or 0 for n in extents)
-
-
 def _places(turns: Sequence[float]) -> float:
     """At how many addresses loops of these turns are that all move an access alike."""
     return sum(turns) - len(turns) + 1
-
-
-def _stride_between(offset: Index, thread: Index) -> int | None:
-    """How far the accesses of neighbouring work-items are apart; None where the index of each is data of its own."""
-    data = (atom for atom in variables_of(offset) if isinstance(atom, Loaded))
-    if any(atom.offset is None or depends_on(atom.offset, thread) for atom in data):
-        return None
-    return _stride(offset, thread)
-
-
-def _stride(offset: Index, v: Index) -> int | None:
-    """How far the offset moves when `v` grows by one; None when that is not a constant.
-
-    Where it is clamped or goes round, as at the border of a stencil, how far it moves inside.
-    """
-    linear = linear_in(offset, v)
-    if linear is not None:
-        return linear[0].constant
-    inside = _inside(offset)
-    if inside is None:
-        return None
-    moved = {atom.name for atom in variables_of(v) if isinstance(atom, Variable)}
-    after = {name: n + (name in moved) for name, n in inside.items()}
-    return evaluate(offset, after) - evaluate(offset, inside)
-
-
-def _inside(offset: Index) -> dict[str, int] | None:
-    """Values of its variables in the middle of their ranges; None where one is data or has an unknown range."""
-    inside: dict[str, int] = {}
-    for atom in variables_of(offset):
-        if not isinstance(atom, Variable) or atom.extent.constant is None:
-            return None
-        inside[atom.name] = atom.extent.constant // 2
-    return inside
-
-
-def _somewhere(offset: Index) -> int:
-    """Where an access is in the middle of the loops around it; 0 where that depends on data."""
-    inside = _inside(offset)
-    return 0 if inside is None else evaluate(offset, inside)

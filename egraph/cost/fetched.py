@@ -72,7 +72,7 @@ class Begun:
             if m.around.level != "group"
             if m.around.level == "item" or not any(m.around.index is i for i in around)
         ]
-        size, _ = _footprint(passed, cell_bytes)
+        size, _ = footprint(passed, cell_bytes)
         return size if 4 * abs(self.first - other.first) * cell_bytes <= size else 0.0
 
 
@@ -98,7 +98,7 @@ def fetched_bytes(moving: Sequence[Moving], cell_bytes: int, units: int) -> tupl
     together = [m for m in moving if m.around.level == "item"]
     times = 1.0
     for m in reversed([m for m in moving if m.around.level == "loop"]):
-        if times == 1.0 and _footprint([*together, m], cell_bytes)[0] <= _KEPT_BYTES:
+        if times == 1.0 and footprint([*together, m], cell_bytes)[0] <= _KEPT_BYTES:
             together.append(m)
         else:
             times *= m.around.turns
@@ -107,7 +107,7 @@ def fetched_bytes(moving: Sequence[Moving], cell_bytes: int, units: int) -> tupl
         alike = m.stride == 0
         times *= min(m.around.turns, apart) if alike else m.around.turns
         apart = max(1.0, apart / m.around.turns) if alike or m.around.turns == 1 else math.inf
-    size, run = _footprint(together, cell_bytes)
+    size, run = footprint(together, cell_bytes)
     return size * times, run
 
 
@@ -131,7 +131,7 @@ def overlap(apart: int, moving: Sequence[Moving], run: float) -> float:
     return part * max(0.0, 1.0 - left / run)
 
 
-def _footprint(moving: Sequence[Moving], cell_bytes: int) -> tuple[float, float]:
+def footprint(moving: Sequence[Moving], cell_bytes: int) -> tuple[float, float]:
     """The bytes of the sectors in which an access reads, and how many cells of them lie side by side."""
     run, runs = 1.0, 1.0
     for stride, turns in sorted((abs(m.stride), m.around.turns) for m in moving if m.stride):

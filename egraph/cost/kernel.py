@@ -89,7 +89,8 @@ class Kernel:
 
     `started` are the work-items of which each may do what several are for, in turn, and `group` how many a group has, if it says so.
     `streamed` are the cycles in which a CPU's cores get parts of rows from memory, or rows again from the second cache;
-    `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory.
+    `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory, `beyond` the bytes of each
+    memory that they read again when the second cache has them no more, by how an access moves.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays that one has at a time, `live` those that it has where it is, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
     dimension, which a kernel in parts asks for their number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
@@ -109,6 +110,7 @@ class Kernel:
     streamed: float = 0.0
     passed: dict[str, Passed] = field(default_factory=dict)
     rows: dict[str, list[int]] = field(default_factory=dict)
+    beyond: dict[tuple[str, tuple[tuple[float, int], ...]], float] = field(default_factory=dict)
     waits: float = 0.0
     waited: float = 0.0
     registers: float = 0.0
@@ -157,6 +159,7 @@ class Kernel:
         moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
         moved -= SIDE_BY_SIDE * sum(each.side_by_side(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
+        again = max(again, sum(self.beyond.values()))
         by = sum(each.passed_by(size, device.nearest_bytes) for size, each in walked)
         cycles = self.streamed + FROM_SECOND * again + PASSED_BY * by
         if device.packs == "loops" and self._is_packed(device):

@@ -177,6 +177,11 @@ class Meter:
         )
         fastest = t.dim == 0 and not isinstance(t, MapWrg)
         thread = i if fastest else scope.thread
+        if self.on_gpu:
+            around = (*scope.around, *_shared_out(t, i, n))
+        else:  # dimension 0 is gone through first, wherever its map stands
+            of_all = Around(i, n, "group")
+            around = (of_all, *scope.around) if t.dim != 0 else (*scope.around, of_all)
         block = (*scope.computed, [])
         inner = replace(
             scope,
@@ -188,7 +193,7 @@ class Meter:
             alike=members,
             host=False,
             computed=block,
-            around=(*scope.around, *_shared_out(t, i, n)),
+            around=around,
         )
         with self._inside(inner):
             yield i

@@ -3,6 +3,7 @@
     columns            the columns of a table that is computed are computed from those of what it is computed of
     scans_across       rows that are scanned in order are read, and what comes of them is stored, column by column
     rows_of_columns    a result whose columns are computed from columns is computed row by row, with what folds of its columns give
+    tables_by_rows     so are tables that a kernel may store, and their columns are read
 
 A row lies together in memory: what is done to each element of it fills vectors, and a column is only folded.
 """
@@ -21,7 +22,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.sharing import apart
+from relift.rewrites.tactics.sharing import apart, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
@@ -107,6 +108,39 @@ def rows_of_columns(*, of_rows: bool = False) -> Tactic:
         repeat(topdown(_by_rows if of_rows else _columns_by_rows)),
         attempt(apart()),
     )
+
+
+def tables_by_rows() -> Tactic:
+    """Tables that a kernel of its own may store, whose rows are computed from columns, are computed row by row and read by columns.
+
+    Raises `NoMatch` where there are none.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import tables_by_rows
+    >>> @rl.program
+    ... def sums(a: rl.f32[4, 8], x: rl.f32[8]):
+    ...     less = rl.map(lambda p: rl.map(lambda v: v - p[1], p[0]), rl.zip(rl.transpose(a), x))
+    ...     return rl.map(lambda c: rl.reduce(rl.add, 0.0, c), less)
+    >>> rl.show(derive(sums, tables_by_rows()).result.xs)
+    'transpose(map(lambda row: map(lambda p: p[0] - p[1], zip(row, x)), a))'
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found = [
+            below
+            for each in storable(term_at(at.term, place))
+            if isinstance(each.value, Map) and _is_table(each.value.type)
+            if _has_columns(each.value.xs)
+            for below in each.places
+        ]
+        if not found:
+            raise NoMatch("no table that a kernel may store is computed from columns")
+        for below in sorted(found, key=len, reverse=True):
+            at = then(_BY_COLUMNS, inside("xss")(_by_rows))(at, (*place, *below))
+        return attempt(apart())(at, place)
+
+    return tactic
 
 
 def _columns_by_rows(at: Rewriting, place: Position) -> Rewriting:

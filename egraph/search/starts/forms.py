@@ -17,7 +17,7 @@ from relift.egraph.search.starts.staged import shape_of
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart
 from relift.rewrites.tactics.both_axes import along_both_axes
-from relift.rewrites.tactics.combinators import Tactic, attempt, skip, then
+from relift.rewrites.tactics.combinators import Tactic, attempt, first, skip, then
 from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
@@ -38,7 +38,12 @@ from relift.rewrites.tactics.sharing import (
     unrolled,
 )
 from relift.rewrites.tactics.spelled_out import raised
-from relift.rewrites.tactics.transpositions import columns, rows_of_columns, scans_across
+from relift.rewrites.tactics.transpositions import (
+    columns,
+    rows_of_columns,
+    scans_across,
+    tables_by_rows,
+)
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import MakeTuple, Term
@@ -53,9 +58,14 @@ _SCANS_ACROSS: Tactic = scans_across()
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
+_APART: Tactic = first(then(apart(), attempt(tables_by_rows())), tables_by_rows())
+"""What is computed of columns is stored by rows: to read a table by columns costs a copy, to compute it so more."""
+_MIRRORED: Tactic = mirrored()
+_MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
+
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART,),
-    "cpu": (_SCANS_ACROSS, *_BOTH_AXES),
+    "gpu": (_TABLES_APART, _MIRRORED_IN_PANELS),
+    "cpu": (_SCANS_ACROSS, _MIRRORED, *_BOTH_AXES),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
 
@@ -63,12 +73,13 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
     (through_zips(), 2),
-    (apart(), 0),
+    (_APART, 0),
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
     (then(maps_together(), edges_apart()), 0),
-    (mirrored(), 0),
+    (_MIRRORED, 0),
+    (_MIRRORED_IN_PANELS, 0),
     (_TABLES_APART, 0),
     (_SCANS_ACROSS, 0),
     (in_one_pass(), 0),

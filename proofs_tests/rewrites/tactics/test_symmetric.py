@@ -97,3 +97,19 @@ def one_way(A: f32[n, k]):
 def test_a_nest_that_is_not_its_transpose_is_left_as_it_is(source: Program) -> None:
     with pytest.raises(NoMatch):
         derive(source, mirrored(2, least=1), SIZES)
+
+
+def test_rows_that_panels_divide_are_copied_once_for_all_parts() -> None:
+    """Their copy is the only kernel that reads the table, and every part reads it."""
+    sizes = {"n": 32, "k": 2}
+    found = derive(of_columns, mirrored(2, least=16, panels=(3, 16)), sizes)
+    arrays = whole_inputs(found.program, seed=1)
+    stored = [canonical(t.xs) for t, _ in subterms(found.result) if isinstance(t, ToGlobal)]
+    part, panels, table, rest = (str(t.type) for t in dict.fromkeys(stored))
+
+    assert (part, rest) == ("f32[16, 32]", "f32[16, 16]")
+    assert (table, panels) == ("f32[2, 32]", "f32[2, 2, 16]")
+    np.testing.assert_array_equal(
+        replace(found.program, body=found.result)(*arrays), found.program(*arrays)
+    )
+    assert found.replay(RULES)[-1] == found.result

@@ -8,6 +8,8 @@ R is such a nest again, or in two parts one that is computed whole: three quarte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -24,6 +26,8 @@ from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_re
 from relift.rewrites.tactics.nests.normal_form import apart as folds_apart
 from relift.rewrites.tactics.nests.normal_form import bare
 from relift.rewrites.tactics.sharing import apart, storable, stored
+from relift.rewrites.tactics.transpositions import tables_by_rows
+from relift.rewrites.tactics.vectors.register_blocks import in_panels
 from relift.semantics.patterns import Map, Reduction, Zip
 from relift.semantics.syntax.binding import Position, alpha_equal, substitute, term_at
 from relift.semantics.syntax.terms import Apply, Lambda, Term, children, free_variables, subterms
@@ -40,10 +44,11 @@ WIDTH = 16
 """What divides the rows of a part, so that blocks of registers divide them too."""
 
 
-def mirrored(parts: int = PARTS, least: int = LEAST) -> Tactic:
+def mirrored(parts: int = PARTS, least: int = LEAST, panels: Sequence[int] = ()) -> Tactic:
     """The outermost nest that is equal to its transpose, in parts of its rows, each stored by a kernel of its own.
 
-    So is what all parts read, where it is computed.  What is done with the results of a cell's folds is done afterwards
+    So is what all parts read, where it is computed, and where the first of `panels` that divides its rows says so, it is copied so many
+    rows side by side, as blocks in vector registers read it: each part would copy it else.  What is done with the results of a cell's folds is done afterwards
     where it makes a nest unequal to its transpose, as to add a table does.
     Raises `NoMatch` where there is none outside all functions, or none of so many rows.
 
@@ -67,9 +72,14 @@ def mirrored(parts: int = PARTS, least: int = LEAST) -> Tactic:
         part = -(-part // WIDTH) * WIDTH if part >= WIDTH else part
         if rows < 2 * least or part >= rows:
             raise NoMatch(f"{rows} rows are no two parts of {least} at least")
-        at = attempt(apart())(at, place)
+        at = then(attempt(apart()), attempt(tables_by_rows()))(at, place)
         read = [each.value for each in storable(term_at(at.term, place))]
-        return then(stored(read), _parted(part))(at, place)
+        at = stored(read)(at, place)
+        for width in [w for w in panels if rows % w == 0 and part % w == 0][:1]:
+            at = then(inside("xs")(in_panels(width)), inside("f", "xs")(in_panels(width)))(
+                at, place
+            )
+        return _parted(part)(at, place)
 
     return topdown(first(whole, then(folds_apart(), inside("xs", "xs", "xs")(then(bare(), whole)))))
 
