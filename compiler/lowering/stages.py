@@ -21,7 +21,7 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import are_apart, repeats_kernels
+from relift.semantics.patterns.repeated import repeats_kernels, results_of
 from relift.semantics.syntax.binding import canonical, map_children, replaced, substitute, tidy
 from relift.semantics.syntax.terms import (
     Input,
@@ -119,10 +119,8 @@ class _Stages:
             body = body.xs
         if repeats_kernels(body):
             self.repeated(body, written=True)
-        elif are_apart(body):
-            self.stages += [
-                Stage(f"{OUT}_{i}", self.result(part)) for i, part in enumerate(body.parts)
-            ]
+        elif len(parts := results_of(body)) > 1:
+            self.stages += [Stage(f"{OUT}_{i}", self.result(part)) for i, part in enumerate(parts)]
         else:
             self.stages.append(Stage(OUT, self.result(body)))
         return self.stages

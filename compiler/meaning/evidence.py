@@ -34,6 +34,8 @@ from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program, a_program
+from relift.semantics.language.vocabulary import zip as zipped
+from relift.semantics.patterns.repeated import results_of
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Tuple
@@ -330,6 +332,8 @@ def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
     written = _written(program, plan)
     whole = tuple(parts.held[name] for name in written if name in parts.held)
     one = whole[0] if len(whole) == 1 else MakeTuple(whole, program.body.type)
+    if len(whole) > 1 and not isinstance(program.body.type, Tuple):
+        one = parts.value(zipped(*whole))
     parts.held.clear()
     if one != parts.value(program.body):
         raise ReliftError("the parts of the program are not the program", place="")
@@ -349,9 +353,11 @@ def _written(program: Program, plan: Launch) -> dict[str, tuple[str, ...]]:
     """The buffers of the result, and of each of its parts, by what a stage calls them."""
     found = {OUT: plan.result.buffers}
     left = iter(plan.result.buffers)
-    for i, part in enumerate(
-        program.body.type.parts if isinstance(program.body.type, Tuple) else ()
-    ):
+    whole = program.body.type
+    parts = whole.parts if isinstance(whole, Tuple) else ()
+    if len(results := results_of(program.body)) > 1:
+        parts = tuple(each.type for each in results)
+    for i, part in enumerate(parts):
         name = f"{OUT}_{i}"
         found[name] = tuple(b for _, b in zip(buffers(name, part, "output"), left, strict=False))
     return found

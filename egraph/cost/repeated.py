@@ -10,7 +10,7 @@ from relift.egraph.cost.walk import Walk
 from relift.semantics.indices.stored import inputs
 from relift.semantics.indices.views import Environment, is_layout
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import are_apart, repeats_kernels
+from relift.semantics.patterns.repeated import repeats_kernels, results_of
 from relift.semantics.syntax.binding import canonical, replaced, substitute
 from relift.semantics.syntax.terms import Input, MakeTuple, Term, parts_of, subterms
 
@@ -42,8 +42,9 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
     if rest not in known.values():
         views = {**environment.inputs, **inputs(*known.values()).inputs}
         inner = replace(environment, inputs=views)
-        results = _stored(rest) if are_apart(rest) else [rest]
-        found += Walk(device, inner).kernels(results, inner)
+        results = results_of(rest)
+        without = [_stored(part) for part in results] if len(results) > 1 else results
+        found += Walk(device, inner).kernels(without, inner)
     return found
 
 
@@ -65,10 +66,10 @@ def _of_iteration(
 
 def _parts(t: Term) -> list[Term]:
     """What has kernels of its own: views have none."""
-    return [part for part in _stored(t) if not is_layout(part)]
-
-
-def _stored(t: Term) -> list[Term]:
-    """The parts of a result, which is stored whether it says so or not."""
     parts = t.parts if isinstance(t, MakeTuple) else (t,)
-    return [part.xs if isinstance(part, ToGlobal) else part for part in parts]
+    return [part for part in map(_stored, parts) if not is_layout(part)]
+
+
+def _stored(t: Term) -> Term:
+    """A result, which is stored whether it says so or not."""
+    return t.xs if isinstance(t, ToGlobal) else t

@@ -25,6 +25,7 @@ from relift.rewrites.derivation.files import from_json, read_json, to_json, writ
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
+from relift.rewrites.tactics.batches import pairs_apart
 from relift.rewrites.tactics.combinators import apply, derive, fuse, inside, then
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
 from relift.rewrites.tactics.sharing import storable, stored
@@ -475,3 +476,24 @@ def test_a_proposal_whose_steps_do_not_apply_to_the_whole_is_passed_over() -> No
     found = optimize(Program("losses", (x, places), as_term(body)), {}, GPU)
 
     assert alpha_equal(found.derivation.replay(RULES)[-1], found.term.body)
+
+
+@typed(x=f32[4, 8, 8])
+def pairs_of_arrays(x: Any) -> Any:
+    """Two results of each element of a batch."""
+
+    def along(t: Any) -> Any:
+        return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), t)
+
+    return rl.map(lambda t: (along(t), rl.map(lambda row: row[0] * 2.0, t)), x)
+
+
+def test_arrays_that_are_zipped_are_results_with_a_kernel_each() -> None:
+    """A map to pairs of arrays is two maps, each of which is searched for itself, and put together again."""
+    found = derive(pairs_of_arrays, pairs_apart())
+    kernels = kernels_of(replace(pairs_of_arrays, body=found.result))
+
+    assert [kernel.place for kernel in kernels] == [("xs",), ("ys",)]
+    assert lowered(kernels, [kernel.program.body for kernel in kernels]) == found.result
+    forms = Proposals(pairs_of_arrays, {}, GPU).forms()
+    assert any(alpha_equal(form.parted.result, found.result) for form in promising(forms))

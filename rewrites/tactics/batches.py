@@ -25,7 +25,7 @@ from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Term, Var, free_variables
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, Var, free_variables
 from relift.semantics.syntax.types import Array
 
 
@@ -47,6 +47,36 @@ def batches_apart(*, rows: bool = False) -> Tactic:
     ['map_fission_with_zip', 'map_fission_with_zip']
     """
     return then(apart(within=True, rows=rows), repeat(topdown(_of_what_is_read)))
+
+
+def pairs_apart() -> Tactic:
+    """A map to pairs of which one is an array, as the zip of two maps: what each result is computed of is shared out for itself.
+
+    Raises `NoMatch` where the result is no such map.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.batches import pairs_apart
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def parts(x: rl.f32[2, 3]):
+    ...     total = lambda r: rl.reduce(rl.add, 0.0, r)
+    ...     return rl.map(lambda r: (total(r), rl.map(lambda v: v + v, r)), x)
+    >>> print(rl.show(derive(parts, pairs_apart()).result))
+    zip(map(lambda x_: reduce(add, 0.0, x_), x), map(lambda x_: map(lambda v: v + v, x_), x))
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = inside("f")(repeat(apply("let_inline")))(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not _holds_arrays(t.f.body):
+            raise NoMatch("the result is no map to pairs of which one is an array")
+        return apply("zip_of_maps", "backward")(at, place)
+
+    return tactic
+
+
+def _holds_arrays(t: Term) -> bool:
+    return isinstance(t, MakeTuple) and any(isinstance(part.type, Array) for part in t.parts)
 
 
 def rows_of_batches() -> Tactic:

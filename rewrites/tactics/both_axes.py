@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.batches import pairs_apart
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -27,7 +28,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.beside import paired
+from relift.rewrites.tactics.folds.beside import paired, side_by_side
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import (
     fold_here_with_rest,
@@ -47,7 +48,7 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
-from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.terms import Get, MakeTuple, Term, free_variables
 from relift.semantics.syntax.types import Scalar, Type, dimensions
 
 
@@ -79,18 +80,72 @@ def along_both_axes(side: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(places_in_any_order())(at, place)
         at = then(attempt(apart()), repeat(topdown(_READ_ALONE)))(at, place)
-        tables = list(_folded_both_ways(term_at(at.term, place)))
-        if place or not tables:
+        at, batches = _of_batches(at, place)
+        found = at
+        for table in _folded_both_ways(term_at(at.term, place)):
+            found, one = _in_one_pass(found, place, table, side)
+            for here in places_of(found.term, one):
+                found = apply("store_global")(found, here)
+        for here in batches:
+            found = _batch_in_one_pass(found, here, side)
+        if place or found == at:
             raise NoMatch("no table is folded along both axes")
-        for table in tables:
-            at = _in_one_pass(table, side)(at, place)
-        return at
+        return then(repeat(topdown(_part_alone)), attempt(pairs_apart()))(found, place)
 
     return tactic
 
 
+# ---- tables of a batch
+
+
+def _of_batches(at: Rewriting, place: Position) -> tuple[Rewriting, list[Position]]:
+    """Where maps stand whose function folds the table that it is given along both axes, and more: two that fold one each are one."""
+    alone: dict[Term, dict[bool, list[Term]]] = {}
+    for _, u in positions(term_at(at.term, place)):
+        if isinstance(u, Map) and not free_variables(u) and _is_map_of_folds(u.f.body, _given(u)):
+            across = isinstance(u.f.body.xs, Transpose)
+            alone.setdefault(canonical(u.xs), {}).setdefault(across, []).append(u)
+    for maps in alone.values():
+        if len(maps) == 2:
+            at = side_by_side([*maps[False], *maps[True]])(at, place)
+    whole = term_at(at.term, place)
+    return at, [
+        (*place, *below)
+        for below, u in positions(whole)
+        if isinstance(u, Map) and not free_variables(u) and isinstance(u.f.body, MakeTuple)
+        if any(_folded_both_ways(u.f.body, _given(u)))
+    ]
+
+
+def _given(t: Map) -> frozenset[str]:
+    return frozenset(x.name for x in t.f.parameters)
+
+
+def _batch_in_one_pass(at: Rewriting, place: Position, side: int) -> Rewriting:
+    """A map whose function folds a table along both axes: what the tiles of all tables come to is stored before."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it was looked for"
+    table = next(_folded_both_ways(t.f.body, _given(t)))
+    at, one = _in_one_pass(at, (*place, "f"), table, side)
+    found = places_of(term_at(at.term, (*place, "f")), one)[0]
+    at = apply("map_fission_with_zip", parts={"g": ("f", *found)})(at, place)
+    at = inside("xs", "ys")(apply("store_global"))(at, place)
+    return repeat(topdown(_READ_ALONE))(at, place)
+
+
 _READ_ALONE = first(READ_BY_ROWS, only(1))
 """What goes through a zip to read one of its arrays goes through that."""
+
+
+def _part_alone(at: Rewriting, place: Position) -> Rewriting:
+    """One part of what a map gives, as a map to it."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(t.xs, Map):
+        raise NoMatch("no map of what a map gives")
+    one = isinstance(t.f.body, Get) and t.f.body.of in t.f.parameters
+    if not one or not isinstance(t.xs.f.body, MakeTuple):
+        raise NoMatch("not one part is read alone of tuples that are computed")
+    return apply("map_fusion")(at, place)
 
 
 # ---- which folds
@@ -105,11 +160,14 @@ class _Table:
     columns: list[Term] = field(default_factory=list)
 
 
-def _folded_both_ways(t: Term) -> Iterator[_Table]:
-    """The tables of numbers that maps of folds go through along both axes, with those maps that need none of the others."""
+def _folded_both_ways(t: Term, own: frozenset[str] = frozenset()) -> Iterator[_Table]:
+    """The tables of numbers that maps of folds go through along both axes, with those maps that need none of the others.
+
+    They need no variables but these.
+    """
     found: dict[Term, _Table] = {}
     for _, u in positions(t):
-        if not _is_map_of_folds(u):
+        if not _is_map_of_folds(u, own):
             continue
         across = isinstance(u.xs, Transpose)
         of = u.xs.xss if isinstance(u.xs, Transpose) else u.xs
@@ -125,9 +183,9 @@ def _folded_both_ways(t: Term) -> Iterator[_Table]:
             yield table
 
 
-def _is_map_of_folds(u: Term) -> TypeGuard[Map]:
-    """Whether a map that needs no variable folds each row of a table of numbers, whatever it computes of each element."""
-    if not isinstance(u, Map) or free_variables(u) or not isinstance(u.f.body, Reduce):
+def _is_map_of_folds(u: Term, own: frozenset[str]) -> TypeGuard[Map]:
+    """Whether a map that needs only such variables folds each row of a table of numbers, whatever it computes of each element."""
+    if not isinstance(u, Map) or free_variables(u) != own or not isinstance(u.f.body, Reduce):
         return False
     lengths, element = dimensions(u.xs.type)
     return (
@@ -141,39 +199,28 @@ def _is_map_of_folds(u: Term) -> TypeGuard[Map]:
 # ---- their tiles
 
 
-def _in_one_pass(table: _Table, side: int) -> Tactic:
+def _in_one_pass(
+    at: Rewriting, place: Position, table: _Table, side: int
+) -> tuple[Rewriting, Term]:
+    """The folds of a table below a place by its tiles, and the map that computes what each tile comes to."""
     rows, columns = (_side_of(n.constant or 0, side) for n in dimensions(table.type)[0])
     ways = (
         (table.rows, columns, rows, _rows_by_tiles(rows)),
         (table.columns, rows, columns, _columns_by_tiles(columns)),
     )
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found: list[Term] = []
-        for maps, chunk, together, by_tiles in ways:
-            for u in maps:
-                at, tiles = _of_tiles(at, u, chunk, together, by_tiles)
-                found.append(tiles)
-        one = found[0]
-        for other in found[1:]:
-            at, one = _beside(at, place, one, other)
-        for here in places_of(at.term, one):
-            at = apply("store_global")(at, here)
-        return at
-
-    return tactic
-
-
-def _of_tiles(
-    at: Rewriting, u: Term, chunk: int, together: int, by_tiles: Tactic
-) -> tuple[Rewriting, Term]:
-    """A map of folds, wherever it stands, as one of what tiles come to, and the map that computes this."""
-    tiles = u
-    for here in places_of(at.term, u):
-        at, below = _in_chunks(at, here, chunk, together)
-        at = by_tiles(at, (*here, *below))
-        tiles = term_at(at.term, (*here, *below, *_OF_BLOCKS))
-    return at, tiles
+    found: list[Term] = []
+    for maps, chunk, together, by_tiles in ways:
+        for u in maps:
+            tiles = u
+            for below in places_of(term_at(at.term, place), u):
+                at, here = _in_chunks(at, (*place, *below), chunk, together)
+                at = by_tiles(at, here)
+                tiles = term_at(at.term, (*here, *_OF_BLOCKS))
+            found.append(tiles)
+    one = found[0]
+    for other in found[1:]:
+        at, one = _beside(at, place, one, other)
+    return at, one
 
 
 _OF_BLOCKS = ("xss", "xs")
@@ -198,8 +245,8 @@ def _in_chunks(
 ) -> tuple[Rewriting, Position]:
     """A map of folds as one over the results of their chunks, and where the map is that computes those.
 
-    It is over as many elements as divide by `together`; what the others' chunks come to is stored, and what is left of each
-    is folded with the results.
+    It is over as many elements as divide by `together`; what the others' chunks come to is stored, if it needs no variable, and what
+    is left of each is folded with the results.
     """
     fold: Position = ()
     length = length_of(term_at(at.term, (*place, "f", "xs")))
@@ -217,9 +264,9 @@ def _in_chunks(
     results = length_of(term_at(at.term, (*place, *found)))
     if over := results % together:
         at = inside(*found)(map_here_with_rest(results - over))(at, place)
-        at = inside(*found, "ys")(apply("store_global"))(at, place)
+        at = inside(*found, "ys")(attempt(apply("store_global")))(at, place)
         found = (*found, "xs")
-    return at, found
+    return at, (*place, *found)
 
 
 _OF_CHUNKS = repeat(
@@ -297,7 +344,8 @@ def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Re
     """Two maps over blocks of maps over tiles as one whose function gives what both do, wherever they stand."""
     at, blocks = paired(at, place, [left, right])
     together = blocks
-    for here in places_of(at.term, blocks):
+    for below in places_of(term_at(at.term, place), blocks):
+        here = (*place, *below)
         at = attempt(each_once)(at, here)
         one_map = first(apply("unzip_map", "backward"), apply("map_outside_pair"))
         at = inside("f")(then(one_map, inside("ps")(attempt(each_once))))(at, here)

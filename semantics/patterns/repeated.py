@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from relift.semantics.patterns.algorithmic import Iterate
+from relift.semantics.patterns.algorithmic import Iterate, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
 
@@ -25,24 +25,31 @@ def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
     return isinstance(t, Iterate) and not free_variables(t) and _has_kernels(t.f.body)
 
 
-def are_apart(t: Term) -> TypeGuard[MakeTuple]:
-    """Whether several results have a kernel each, for work-items by themselves compute one, and groups another.
+def results_of(t: Term) -> tuple[Term, ...]:
+    """The results of a program that have a kernel each, for work-items by themselves compute one, and groups another.
+
+    They are the parts of a tuple, or of arrays that are zipped; of others there is one, the program.
 
     >>> from relift import add, f32, map_glb, map_lcl, map_wrg, reduce_seq, split, transpose
-    >>> from relift.semantics.patterns.repeated import are_apart
+    >>> from relift.semantics.patterns.repeated import results_of
     >>> from relift.semantics.syntax.terms import Input, MakeTuple
     >>> from relift.semantics.syntax.types import Tuple
     >>> x = Input("x", f32[8, 8])
     >>> items = map_glb(0)(lambda r: reduce_seq(add, 0.0, r), x)
     >>> groups = map_wrg(0)(lambda r: map_lcl(0)(lambda v: v + v, r), x)
     >>> both = lambda *parts: MakeTuple(parts, Tuple(tuple(part.type for part in parts)))
-    >>> are_apart(both(items, items)), are_apart(both(items, groups))
-    (False, True)
+    >>> len(results_of(both(items, items))), len(results_of(both(items, groups)))
+    (1, 2)
     """
-    if not isinstance(t, MakeTuple):
-        return False
-    kinds = [set(_levels(part)) for part in t.parts]
-    return any("glb" in kind for kind in kinds) and any(kind - {"glb"} for kind in kinds)
+    whole = t
+    while isinstance(whole, Store) and whole.space.of_device:
+        whole = whole.xs
+    if not isinstance(whole, MakeTuple | Zip):
+        return (t,)
+    parts = whole.parts if isinstance(whole, MakeTuple) else (whole.xs, whole.ys)
+    kinds = [set(_levels(part)) for part in parts]
+    apart = any("glb" in kind for kind in kinds) and any(kind - {"glb"} for kind in kinds)
+    return parts if apart else (t,)
 
 
 def _levels(t: Term) -> Iterator[str]:

@@ -19,6 +19,7 @@ from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.rewrites.tactics.groups.stages import tiles_both_ways
+from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.types import holds_array
@@ -68,11 +69,8 @@ def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic
     if not holds_array(program.body.type):
         return [_numbers(device, _GROUPS[1], _MEMBERS[1])]
     rows = rows_by_groups(1, ROW_MEMBERS[0], WIDTH, device.local_memory_bytes)
-    return [
-        rows,
-        partial_results(_BLOCKS_OF_FOLDS[2]),
-        tiles_both_ways(2, device.local_memory_bytes),
-    ]
+    tiles = tiles_both_ways(max(depth_of(program.body), 1), device.local_memory_bytes)
+    return [rows, partial_results(_BLOCKS_OF_FOLDS[2]), tiles]
 
 
 _BLOCKS_OF_FOLDS = (8, 16, 32, 64)

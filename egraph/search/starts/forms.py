@@ -15,7 +15,7 @@ from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.starts.staged import shape_of
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.batches import batches_apart
+from relift.rewrites.tactics.batches import batches_apart, pairs_apart
 from relift.rewrites.tactics.both_axes import along_both_axes
 from relift.rewrites.tactics.combinators import Tactic, attempt, first, skip, then
 from relift.rewrites.tactics.folds.beside import folds_together
@@ -77,6 +77,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
     (parts_apart(), 0),
+    (pairs_apart(), 2),
     (then(maps_together(), edges_apart()), 0),
     (_MIRRORED, 0),
     (_MIRRORED_IN_PANELS, 0),

@@ -16,7 +16,8 @@ from relift.rewrites.library import RULES
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import to_global
-from relift.semantics.patterns import ToGlobal
+from relift.semantics.language.vocabulary import zip as zipped
+from relift.semantics.patterns import ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -81,10 +82,10 @@ def kernels_of(whole: Program) -> list[Kernel]:
 
 
 def _results(whole: Program, names: Mapping[Term, str]) -> Iterator[Kernel]:
-    """What computes the result; where that is several, what computes each."""
+    """What computes the result; where that is several, or arrays that are zipped, what computes each."""
     parts = [(place, t) for place, t, _ in inside(whole.body)]
     read = [_reading(t, names) for _, t in parts]
-    if isinstance(whole.body, MakeTuple) and not any(map(is_layout, read)):
+    if isinstance(whole.body, MakeTuple | Zip) and not any(map(is_layout, read)):
         for place, t in parts:
             yield Kernel("", _program(whole, whole.name, t, names), (place,))
     else:
@@ -143,6 +144,9 @@ def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
             results.append(body)
     if not kernels[-1].place:
         return results[0]
+    if kernels[-1].place == ("ys",):
+        pairs: Term = zipped(*results)
+        return pairs
     return MakeTuple(tuple(results), Tuple(tuple(t.type for t in results)))
 
 

@@ -27,7 +27,7 @@ from relift.rewrites.tactics.groups.stages import tiles_both_ways
 from relift.semantics.language.programs import Program
 
 ROOM = 48 * 1024
-n, m = rl.nat("n"), rl.nat("m")
+c, n, m = rl.nat("c"), rl.nat("n"), rl.nat("m")
 
 
 def total(u: Any) -> Any:
@@ -70,6 +70,18 @@ def centred(x: rl.f32[n, m]):
 
 
 @rl.program
+def of_a_batch(x: rl.f32[c, n, m]):
+    return rl.map(lambda t: rl.map(total, t), x), rl.map(
+        lambda t: rl.map(total, rl.transpose(t)), x
+    )
+
+
+@rl.program
+def pairs_of_a_batch(x: rl.f32[c, n, m]):
+    return rl.map(lambda t: (rl.map(total, t), rl.map(total, rl.transpose(t))), x)
+
+
+@rl.program
 def rows_alone(x: rl.f32[n, m]):
     return rl.map(total, x), rl.map(lambda r: dot(r, r), x)
 
@@ -87,12 +99,12 @@ def in_one_pass(program: Program, rows: int, columns: int, side: int) -> Program
     return replace(program.at({"n": rows, "m": columns}), body=found.result)
 
 
-def of_tiles(program: Program) -> list[Program]:
+def of_tiles(program: Program, depth: int = 2) -> list[Program]:
     """The kernels that compute with tiles along both axes, with a group for each tile."""
     found: list[Program] = []
     for kernel in kernels_of(program):
         with suppress(NoMatch):
-            low = derive(kernel.program, tiles_both_ways(2, ROOM))
+            low = derive(kernel.program, tiles_both_ways(depth, ROOM))
             require_standing(low, RULES)
             found.append(replace(kernel.program, body=low.result))
     return found
@@ -115,6 +127,27 @@ def test_rows_and_columns_are_folded_of_the_same_tiles(
     several = isinstance(wanted, tuple)
     for ours, theirs in zip(got, wanted, strict=True) if several else [(got, wanted)]:
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("sizes", [(12, 16), (13, 19)], ids=["whole", "rests"])
+@pytest.mark.parametrize("program", [of_a_batch, pairs_of_a_batch], ids=lambda p: p.name)
+def test_so_is_each_table_of_a_batch(program: Program, sizes: tuple[int, int]) -> None:
+    """Whether each of its folds is a result, or both of a table are."""
+    at_sizes = program.at({"c": 2, "n": sizes[0], "m": sizes[1]})
+    derived = derive(at_sizes, along_both_axes(3))
+    require_standing(derived, RULES)
+    found = replace(at_sizes, body=derived.result)
+    (x,) = (np.round(4 * each) for each in whole_inputs(found, 1))
+
+    assert len(of_tiles(found, 3)) == 1
+    for ours, theirs in zip(numbers(found(x)), numbers(at_sizes(x)), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def numbers(result: Any) -> list[Any]:
+    if isinstance(result, np.ndarray) and result.dtype.names:
+        return [result[name] for name in result.dtype.names]
+    return [np.asarray(part) for part in result]
 
 
 @pytest.mark.parametrize(("side", "cells"), [(4, 20), (5, 25)], ids=["an even side", "an odd side"])
