@@ -38,11 +38,6 @@ def is_atomic(function: str) -> bool:
     return _ATOMIC.fullmatch(function) is not None
 
 
-def is_update(function: str) -> bool:
-    """Whether it updates a cell, in any order."""
-    return (_SHORT.fullmatch(function) or _LONG.fullmatch(function)) is not None
-
-
 @dataclass(frozen=True)
 class Update:
     """The cell that is updated, by which operation, and with what."""
