@@ -54,7 +54,17 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     unused,
 )
-from relift.semantics.syntax.types import AnyType, Array, Scalar, Tuple, Type, Vector, i32
+from relift.semantics.syntax.types import (
+    AnyType,
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    boolean,
+    i32,
+    types_within,
+)
 
 _sizes_bound: ContextVar[int] = ContextVar("how many sizes are bound around", default=0)
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
@@ -239,7 +249,10 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
                 late.append((name, kind, value))
     matching.solve()
     for name, kind, value in late:
-        expected = matching.apply(kind) if matching.determined(kind) else None
+        if matching.determined(kind):
+            expected: Type | None = matching.apply(kind)
+        else:
+            expected = _started_from(kind, value, items, matching)
         values[name] = as_term(value, expected)
         matching.match(kind, values[name].type, name)
     matching.solve()
@@ -263,6 +276,59 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
             combine(value, left, right)  # or raises
     solved = by_letter(matching.sizes)
     return pattern(**values, type=matching.apply(signature.result), solved=solved)
+
+
+def _started_from(
+    kind: Type, value: Any, items: Sequence[tuple[str, Any, Any]], matching: Matching
+) -> Type | None:
+    """The type of the Python numbers from which a function starts: where that of numbers does not fit, the one that it meets.
+
+    None where their own does, or nothing else does.
+
+    >>> from relift import add, f64, i64, nat, program, reduce_seq, scan_seq, show
+    >>> n = nat("n")
+    >>> @program
+    ... def sums(x: f64[n], k: i64[n]):
+    ...     return scan_seq(add, 0.0, x), reduce_seq(lambda most, v: most + v * v, 0, k)
+    >>> sums.body.type
+    (f64[n], i64)
+    """
+    if not _is_of_numbers(value):
+        return None
+    own = as_term(value).type
+    functions = [(k, f) for _, k, f in items if isinstance(k, FunctionKind) and k.result == kind]
+    met = [t for k, _ in functions for t in k.arguments if t != kind and matching.determined(t)]
+    scalars = [s for t in met for s in types_within(matching.apply(t)) if isinstance(s, Scalar)]
+    few_first = [_numbers_as(own, s, wholes) for wholes in (False, True) for s in scalars]
+    others = [other for other in few_first if other != own]
+
+    def fits(start: Type) -> bool:
+        try:
+            for k, f in functions:
+                trace(f, [start if t == kind else matching.apply(t) for t in k.arguments], start)
+        except IllTyped:
+            return False
+        return True
+
+    if not others or fits(own):
+        return None
+    return next(filter(fits, others), None)
+
+
+def _is_of_numbers(value: Any) -> bool:
+    """Whether something is a number of Python, or a tuple of them."""
+    if isinstance(value, tuple):
+        return len(value) >= 2 and all(map(_is_of_numbers, value))
+    return isinstance(value, int | float)
+
+
+def _numbers_as(own: Type, other: Scalar, wholes: bool) -> Type:
+    """The type of Python's numbers, those with a point as numbers of another type, or the `wholes` too."""
+    if isinstance(own, Tuple):
+        return Tuple(tuple(_numbers_as(part, other, wholes) for part in own.parts))
+    assert isinstance(own, Scalar), "cannot happen: a number of Python is a scalar"
+    rounded = own.is_float and other.is_float
+    return other if rounded or (wholes and own == i32 and other != boolean) else own
 
 
 def _trace_at_any_size(kind: FunctionKind, value: Any, matching: Matching) -> Lambda:
