@@ -89,7 +89,8 @@ def is_neutral(operator: Operator, t: Term) -> bool:
         case BinaryOperator(_, laws):
             if isinstance(t, MakeTuple):
                 return _is_neutral_by_components(operator, t)
-            return isinstance(t, Literal) and laws.neutral is not None and t.value == laws.neutral
+            neutral = laws.neutral_of(t.type)
+            return isinstance(t, Literal) and neutral is not None and t.value == neutral
         case OperatorMetavariable():
             return False
 

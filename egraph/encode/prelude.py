@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from relift.egraph.encode.constructors import Constructor, constructors
@@ -270,14 +271,19 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
                 spelled |= {"0", "0.0", "-0.0"}
             elif float(law.neutral).is_integer() and not isinstance(law.neutral, bool):
                 spelled.add(repr(int(law.neutral)))
-            for value in sorted(spelled):
-                text.append(
-                    rule_text(
-                        [f"(= z (Literal {quoted(value)} t))"],
-                        [f"(neutral {operator} z)"],
-                        "analysis",
-                    )
-                )
+            literals = [f"(Literal {quoted(value)} t)" for value in sorted(spelled)]
+            ends = [
+                (t, law.neutral_of(t)) for t in SCALARS.values() if not math.isfinite(law.neutral)
+            ]
+            literals += [
+                f"(Literal {quoted(repr(end))} {type_text(t)})"
+                for t, end in ends
+                if isinstance(end, int)
+            ]
+            text += [
+                rule_text([f"(= z {literal})"], [f"(neutral {operator} z)"], "analysis")
+                for literal in literals
+            ]
     return "".join(text)
 
 

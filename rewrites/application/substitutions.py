@@ -48,10 +48,11 @@ def with_neutral_elements(rule: Rule, substitution: Substitution) -> Substitutio
         operator, kind = substitution.operators.get(law.operator), rule.parameters.get(law.element)
         if not isinstance(operator, BinaryOperator) or not isinstance(kind, AnyType):
             continue
-        element, value = substitution.type(kind), operator.laws.neutral
+        element = substitution.type(kind)
+        value = operator.laws.neutral_of(element)
         if law.element in functions or not isinstance(element, Scalar) or value is None:
             continue
-        if element.is_float or isinstance(value, int):  # no whole number is infinite
+        if element.is_float or isinstance(value, int):  # 0.5 is no whole number
             number = float(value) if element.is_float else value
             functions[law.element] = Lambda((), Literal(number, element))
     return replace(substitution, functions=functions)

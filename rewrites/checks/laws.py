@@ -158,9 +158,10 @@ def _declared(
         yield "associative", 3, lambda x, y, z: (f(f(x, y), z), f(x, f(y, z)))
     if laws.commutative:
         yield "commutative", 2, lambda x, y: (f(x, y), f(y, x))
-    if laws.neutral is not None and _is_number_of(laws.neutral, element):
-        unit = world.domain.literal(laws.neutral, element)
-        name = f"to have the neutral element {laws.neutral}"
+    neutral = laws.neutral_of(element)
+    if neutral is not None:
+        unit = world.domain.literal(neutral, element)
+        name = f"to have the neutral element {neutral}"
         yield name, 1, lambda x: (f(unit, x), x)
         yield name, 1, lambda x: (f(x, unit), x)
     if laws.idempotent:
@@ -170,12 +171,6 @@ def _declared(
         name = f"to distribute over {plus.name}"
         yield name, 3, lambda x, y, z, g=g: (f(x, g(y, z)), g(f(x, y), f(x, z)))
         yield name, 3, lambda x, y, z, g=g: (f(g(x, y), z), g(f(x, z), f(y, z)))
-
-
-def _is_number_of(value: Any, element: Type) -> bool:
-    """Whether there is such a number of a type: no whole number is infinite, and none of them is taken for neutral then."""
-    is_whole = isinstance(element, Scalar) and not element.is_float
-    return not is_whole or math.isfinite(value)
 
 
 def _search(

@@ -272,7 +272,7 @@ mul: Final = operator(
 
 def _extreme(name: str, neutral: float) -> Elementary:
     """The smaller or the larger of two; of itself and a value it is that value, and so it is of the infinity."""
-    laws = Laws(associative=True, commutative=True, neutral=neutral, idempotent=True)
+    laws = Laws(associative=True, commutative=True, neutral=neutral, idempotent=True, ends=True)
     return Elementary(name, BinaryOperator(name, laws, partial(scalar, name)))
 
 

@@ -14,6 +14,8 @@ from relift.egraph.search.optimize import optimize
 from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import derive, vectorize_reduction
+from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.indices.functions import shift
 from relift.semantics.language import programs
@@ -21,7 +23,18 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.syntax.terms import BinaryOperator, Input
-from relift.semantics.syntax.types import Tuple, Type, boolean, f32, i32, i64, nat, tup
+from relift.semantics.syntax.types import (
+    INTEGERS,
+    Scalar,
+    Tuple,
+    Type,
+    boolean,
+    f32,
+    i32,
+    i64,
+    nat,
+    tup,
+)
 
 
 def made(function: Callable[..., Any], **laws: Any) -> BinaryOperator:
@@ -49,6 +62,23 @@ BOTH = {"associative": True, "commutative": True}
 def test_what_holds_passes(operator: BinaryOperator, element: Type) -> None:
     """On numbers, truth values and pairs; without declared laws there is nothing to break."""
     assert check_laws(operator, element) is None
+
+
+@pytest.mark.parametrize("element", INTEGERS.values(), ids=str)
+def test_the_ends_of_whole_numbers_are_neutral(element: Scalar) -> None:
+    """The least is in `maximum`, the greatest in `minimum`; of an operator of one's own nothing is said that it does not say."""
+    for of, end in zip((rl.maximum, rl.minimum), element.range, strict=True):
+        assert of.operator.laws.neutral_of(element) == end
+        assert check_laws(of.operator, element, examples=20) is None
+    assert made(rl.maximum, **BOTH, neutral=-float("inf")).laws.neutral_of(element) is None
+
+
+def test_the_largest_of_whole_numbers_is_found_in_vectors() -> None:
+    """As a fold of floats, it may start anew for each lane, whatever it started from."""
+    x = Input("x", i32[64])
+    largest = programs.Program("largest", (x,), rl.reduce(rl.maximum, -5, x))
+    steps = derive(largest, from_neutral(vectorize_reduction(16))).steps
+    assert [step.rule for step in steps] == ["reduce_start", "vectorize_reduce"]
 
 
 @pytest.mark.parametrize(

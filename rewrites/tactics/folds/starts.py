@@ -12,6 +12,7 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
 from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Operator
+from relift.semantics.syntax.types import Type
 
 
 def from_neutral(tactic: Tactic) -> Tactic:
@@ -29,7 +30,11 @@ def from_neutral(tactic: Tactic) -> Tactic:
 
     def at_neutral(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if isinstance(t, Reduce) and not is_neutral(t.op, t.init) and not _starts_anew(t.op):
+        if (
+            isinstance(t, Reduce)
+            and not is_neutral(t.op, t.init)
+            and not _starts_anew(t.op, t.init.type)
+        ):
             at = apply("reduce_start", "backward")(at, place)
             return inside("right")(tactic)(at, place)
         return tactic(at, place)
@@ -64,8 +69,8 @@ def scans_from_neutral() -> Tactic:
     return somewhere(from_there)
 
 
-def _starts_anew(operator: Operator) -> bool:
+def _starts_anew(operator: Operator, element: Type) -> bool:
     """Whether any start may count several times, and the operator has no neutral element that would do."""
-    if not isinstance(operator, BinaryOperator) or operator.laws.neutral is not None:
+    if not isinstance(operator, BinaryOperator) or operator.laws.neutral_of(element) is not None:
         return False
     return all(has_law(operator, law) for law in ("associative", "commutative", "idempotent"))
