@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Literal as Choice
 from typing import TypeAlias, cast, get_args
@@ -14,14 +15,16 @@ from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Get,
+    Laws,
     Literal,
     MakeTuple,
+    Number,
     Operator,
     OperatorMetavariable,
     Term,
     Vectorized,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, boolean
 
 FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
 """Whether a program grants that floating-point operators may be regrouped."""
@@ -70,6 +73,21 @@ def distributes(times: Operator, plus: Operator) -> bool:
             return False
 
 
+def neutral_of(laws: Laws, element: Type) -> Number | None:
+    """The neutral element of a type, if laws declare one: of whole numbers one of the ends for an infinity, where laws say so.
+
+    >>> from relift import boolean, f32, i32, maximum
+    >>> from relift.rewrites.declared_laws import neutral_of
+    >>> [neutral_of(maximum.operator.laws, t) for t in (f32, i32, boolean)]
+    [-inf, -2147483648, None]
+    """
+    if laws.neutral is None or not isinstance(element, Scalar) or element.is_float:
+        return laws.neutral
+    if math.isfinite(laws.neutral):
+        return laws.neutral
+    return element.range[laws.neutral > 0] if laws.ends and element != boolean else None
+
+
 def is_neutral(operator: Operator, t: Term) -> bool:
     """Whether `t` is the declared neutral element of an operator, or a vector of it.
 
@@ -89,7 +107,7 @@ def is_neutral(operator: Operator, t: Term) -> bool:
         case BinaryOperator(_, laws):
             if isinstance(t, MakeTuple):
                 return _is_neutral_by_components(operator, t)
-            neutral = laws.neutral_of(t.type)
+            neutral = neutral_of(laws, t.type)
             return isinstance(t, Literal) and neutral is not None and t.value == neutral
         case OperatorMetavariable():
             return False

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from relift.egraph.encode.constructors import Constructor, constructors
 from relift.egraph.encode.equations import Equations, Variable
 from relift.egraph.encode.terms import list_text, operator_text, quoted, type_text
-from relift.rewrites.declared_laws import EXACT_LAWS, FloatPolicy
+from relift.rewrites.declared_laws import EXACT_LAWS, FloatPolicy, neutral_of
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -273,7 +273,7 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
                 spelled.add(repr(int(law.neutral)))
             literals = [f"(Literal {quoted(value)} t)" for value in sorted(spelled)]
             ends = [
-                (t, law.neutral_of(t)) for t in SCALARS.values() if not math.isfinite(law.neutral)
+                (t, neutral_of(law, t)) for t in SCALARS.values() if not math.isfinite(law.neutral)
             ]
             literals += [
                 f"(Literal {quoted(repr(end))} {type_text(t)})"

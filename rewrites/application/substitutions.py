@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from relift.rewrites.conditions import Condition
+from relift.rewrites.declared_laws import neutral_of
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import operator_lambda
@@ -49,7 +50,7 @@ def with_neutral_elements(rule: Rule, substitution: Substitution) -> Substitutio
         if not isinstance(operator, BinaryOperator) or not isinstance(kind, AnyType):
             continue
         element = substitution.type(kind)
-        value = operator.laws.neutral_of(element)
+        value = neutral_of(operator.laws, element)
         if law.element in functions or not isinstance(element, Scalar) or value is None:
             continue
         if element.is_float or isinstance(value, int):  # 0.5 is no whole number

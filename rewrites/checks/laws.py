@@ -20,6 +20,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from relift.rewrites.checks.random.drawing import simplest
+from relift.rewrites.declared_laws import neutral_of
 from relift.semantics.domains import DTYPES, Exact, Numeric
 from relift.semantics.errors import IllTyped, ReliftError, Undefined
 from relift.semantics.interpreter import World, denote_operator, operator_lambda
@@ -158,7 +159,7 @@ def _declared(
         yield "associative", 3, lambda x, y, z: (f(f(x, y), z), f(x, f(y, z)))
     if laws.commutative:
         yield "commutative", 2, lambda x, y: (f(x, y), f(y, x))
-    neutral = laws.neutral_of(element)
+    neutral = neutral_of(laws, element)
     if neutral is not None:
         unit = world.domain.literal(neutral, element)
         name = f"to have the neutral element {neutral}"

@@ -21,7 +21,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.syntax import overloading
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size, unknowns
-from relift.semantics.syntax.types import Scalar, Type, boolean
+from relift.semantics.syntax.types import Scalar, Type
 
 if TYPE_CHECKING:
     from relift.semantics.syntax.signatures import Signature
@@ -279,18 +279,6 @@ class Laws:
     distributes_over: tuple[BinaryOperator, ...] = ()
     ends: bool = False
     """Whether the end of a range of whole numbers is neutral where an infinity is: of what only compares its operands."""
-
-    def neutral_of(self, element: Type) -> Number | None:
-        """The neutral element of a type, if one is declared: of whole numbers one of the `ends` for an infinity.
-
-        >>> from relift import boolean, f32, i32, maximum
-        >>> [maximum.operator.laws.neutral_of(t) for t in (f32, i32, boolean)]
-        [-inf, -2147483648, None]
-        """
-        whole = isinstance(element, Scalar) and not element.is_float
-        if not whole or self.neutral is None or math.isfinite(self.neutral):
-            return self.neutral
-        return element.range[self.neutral > 0] if self.ends and element != boolean else None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from relift.checking import check
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.operator_uses import require_laws
+from relift.rewrites.declared_laws import neutral_of
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive, vectorize_reduction
 from relift.rewrites.tactics.folds.starts import from_neutral
@@ -68,9 +69,11 @@ def test_what_holds_passes(operator: BinaryOperator, element: Type) -> None:
 def test_the_ends_of_whole_numbers_are_neutral(element: Scalar) -> None:
     """The least is in `maximum`, the greatest in `minimum`; of an operator of one's own nothing is said that it does not say."""
     for of, end in zip((rl.maximum, rl.minimum), element.range, strict=True):
-        assert of.operator.laws.neutral_of(element) == end
+        assert of.operator is not None
+        assert neutral_of(of.operator.laws, element) == end
         assert check_laws(of.operator, element, examples=20) is None
-    assert made(rl.maximum, **BOTH, neutral=-float("inf")).laws.neutral_of(element) is None
+    own = made(rl.maximum, **BOTH, neutral=-float("inf"))
+    assert neutral_of(own.laws, element) is None
 
 
 def test_the_largest_of_whole_numbers_is_found_in_vectors() -> None:

@@ -7,7 +7,7 @@ An operator that is idempotent and commutes needs none: each part may begin with
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.declared_laws import has_law, is_neutral
+from relift.rewrites.declared_laws import has_law, is_neutral, neutral_of
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, somewhere
 from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
@@ -71,6 +71,6 @@ def scans_from_neutral() -> Tactic:
 
 def _starts_anew(operator: Operator, element: Type) -> bool:
     """Whether any start may count several times, and the operator has no neutral element that would do."""
-    if not isinstance(operator, BinaryOperator) or operator.laws.neutral_of(element) is not None:
+    if not isinstance(operator, BinaryOperator) or neutral_of(operator.laws, element) is not None:
         return False
     return all(has_law(operator, law) for law in ("associative", "commutative", "idempotent"))
