@@ -103,15 +103,15 @@ class Meter:
         self._count += 1
         return f"{kind}{self._count}"
 
-    def charge(self, cycles: float, *, apart: bool = False) -> None:
-        """Instructions of every work-item, each time that it comes here; `apart` are those that are never packed."""
+    def charge(self, cycles: float, *, apart: float = 0.0) -> None:
+        """Instructions of every work-item, each time that it comes here; those that are `apart` are never packed, but gathered."""
         cycles /= self.scope.packed
         issued = cycles * self.scope.trips * self.scope.items
         self.counted.issued += issued
         self.counted.longest += cycles * self.scope.trips * self.scope.turns
         if apart:
             self.counted.apart += issued
-            self.counted.gathered += issued * min(1.0, NEAR / max(cycles, NEAR))
+            self.counted.gathered += apart * issued * min(1.0, NEAR / max(cycles, NEAR))
 
     def load(self, cells: float, bytes: float) -> None:
         """Numbers that every work-item of a GPU loads each time that it comes here, and what all get of the second cache."""

@@ -289,7 +289,7 @@ class Walk:
         accumulator = start if arrays else _registers(t.init.type)
         if not arrays:
             self._accesses.touch(start)
-        with self._meter.loop(data.length) as i:
+        with self._meter.chain(data.length), self._meter.loop(data.length) as i:
             inner = environment.bind(t.f, accumulator, data.at(i))
             if arrays:
                 self._write(t.f.body, accumulator, inner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,3 +64,46 @@ def test_a_part_of_an_index_that_no_turn_changes_is_computed_before_the_loop() -
 
     four = lambda x: sums(rl.join(rl.map(lambda r: rl.repeat(4, r), x)))
     assert cost(four, x=f32[1024, 256]).compute < 1.01 * cost(sums, x=f32[4096, 256]).compute
+
+
+def test_rows_that_work_items_go_along_are_gathered_for_less_than_what_is_read_once() -> None:
+    """A driver that packs work-items adds up parts of an array, one for each of them, sooner than one that does not."""
+
+    def sums(chunks: Any) -> Any:
+        return rl.map_glb(0)(lambda chunk: rl.reduce_seq(rl.add, 0.0, chunk), chunks)
+
+    n = 1 << 20
+    packed = estimate(
+        typed(x=f32[n])(lambda x: sums(rl.split(n // 64, x))), replace(CPU, packs="loops")
+    )
+    one_by_one = cost(lambda x: sums(rl.split(n // 64, x)), x=f32[n])
+    assert packed.compute < 0.5 * one_by_one.compute
+
+
+def test_sums_of_a_scan_wait_for_one_another() -> None:
+    """One work-item adds up an array, and stores each sum."""
+
+    def scanned(x: Any) -> Any:
+        return rl.map_glb(0)(lambda row: rl.scan_seq(lambda a, v: a + v, 0.0, row), x)
+
+    n = 1 << 16
+    assert cost(scanned, x=f32[1, n]).compute > 3.9 * n / (CPU.core_ghz * 1e9)
+
+
+def test_rows_of_which_lanes_leave_cells_out_crowd_each_other_out_of_a_set() -> None:
+    """Pairs of rows of 16 KB in lanes that take every second cell: a set of the nearest cache has 12 lines."""
+
+    def pooled(rows: int) -> float:
+        def of_strip(strip: Any) -> Any:
+            pairs = rl.map(
+                lambda row: rl.as_vector(16, rl.head(rl.transpose(rl.split(2, row)))), strip
+            )
+            add, zero = rl.vectorize(16, rl.add), rl.splat(16, 0.0)
+            of = lambda column: rl.reduce_seq_unroll(add, zero, column)
+            return rl.as_scalar(rl.map_seq(of, rl.transpose(pairs)))
+
+        x = f32[rows * 16, 4096]
+        found = cost(lambda x: rl.map_glb(0)(of_strip, rl.split(rows, x)), x=x)
+        return found.compute / rows
+
+    assert pooled(24) > 1.08 * pooled(8)
