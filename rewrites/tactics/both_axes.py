@@ -48,8 +48,8 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
-from relift.semantics.syntax.terms import Get, MakeTuple, Term, free_variables
-from relift.semantics.syntax.types import Scalar, Type, dimensions
+from relift.semantics.syntax.terms import Get, MakeTuple, Term, free_variables, parts_of
+from relift.semantics.syntax.types import Scalar, Type, dimensions, holds_array
 
 
 def along_both_axes(side: int) -> Tactic:
@@ -79,7 +79,8 @@ def along_both_axes(side: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(places_in_any_order())(at, place)
-        at = then(attempt(apart()), repeat(topdown(_READ_ALONE)))(at, place)
+        at = then(attempt(apart()), repeat(topdown(_fold_apart)))(at, place)
+        at = repeat(topdown(_READ_ALONE))(at, place)
         at, batches = _of_batches(at, place)
         found = at
         for table in _folded_both_ways(term_at(at.term, place)):
@@ -102,12 +103,15 @@ def _of_batches(at: Rewriting, place: Position) -> tuple[Rewriting, list[Positio
     """Where maps stand whose function folds the table that it is given along both axes, and more: two that fold one each are one."""
     alone: dict[Term, dict[bool, list[Term]]] = {}
     for _, u in positions(term_at(at.term, place)):
-        if isinstance(u, Map) and not free_variables(u) and _is_map_of_folds(u.f.body, _given(u)):
-            across = isinstance(u.f.body.xs, Transpose)
-            alone.setdefault(canonical(u.xs), {}).setdefault(across, []).append(u)
+        if isinstance(u, Map) and not free_variables(u):
+            folds = [v for _, v in positions(u.f.body) if _is_map_of_folds(v, _given(u))]
+            across = [isinstance(v.xs, Transpose) for v in folds]
+            if folds and all(across) == any(across):
+                alone.setdefault(canonical(u.xs), {}).setdefault(across[0], []).append(u)
     for maps in alone.values():
-        if len(maps) == 2:
-            at = side_by_side([*maps[False], *maps[True]])(at, place)
+        both = [u for folds in maps.values() for u in folds]
+        if len(maps) == 2 and not any(u is not v and places_of(u, v) for u in both for v in both):
+            at = side_by_side(both)(at, place)
     whole = term_at(at.term, place)
     return at, [
         (*place, *below)
@@ -131,6 +135,23 @@ def _batch_in_one_pass(at: Rewriting, place: Position, side: int) -> Rewriting:
     at = apply("map_fission_with_zip", parts={"g": ("f", *found)})(at, place)
     at = inside("xs", "ys")(apply("store_global"))(at, place)
     return repeat(topdown(_READ_ALONE))(at, place)
+
+
+def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
+    """A fold of each row, with which a map computes a number, becomes an array of its own, also in functions of others."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or isinstance(t.f.body, Reduce) or holds_array(t.f.body.type):
+        raise NoMatch("no map that computes numbers with folds")
+    own = _given(t)
+    found = [
+        (parts_of(u), below)
+        for below, u in positions(t.f.body)
+        if isinstance(u, Reduce) and free_variables(u) == own and not holds_array(u.type)
+        if not binders_at(t.f.body, below)
+    ]
+    if not found:
+        raise NoMatch("no fold of the elements of a map alone")
+    return apply("map_fission_with_zip", parts={"g": ("f", *min(found)[1])})(at, place)
 
 
 _READ_ALONE = first(READ_BY_ROWS, only(1))

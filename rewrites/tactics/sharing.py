@@ -296,7 +296,8 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
 def through_zips() -> Tactic:
     """What a map reads once of each element of a zip is computed where it is read, from the outermost map in.
 
-    Not what is read elsewhere too, or is the same for each element of a map around, for that may be computed once.  Raises `NoMatch` where no map goes through a zip of what is computed so.
+    Not what is read elsewhere too, or is the same for each element of a map around, for that may be computed once; unless all that the map
+    computes by folds is the same: that is stored then.  Raises `NoMatch` where no map goes through a zip of what is computed so.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -316,10 +317,11 @@ def _through_zip(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no map here")
     (x,) = t.f.parameters
     around = {y.name for y in binders_at(at.term, place)[-1:]}
+    folds = has_fold(t.f.body)
     for below, read in _zipped(t.xs, (), x):
         u = term_at(t.xs, below)
-        is_own = around <= free_variables(u) and len(places_of(at.term, u)) == 1
-        if is_own and _is_read_once(t.f.body, read):
+        is_own = around <= free_variables(u) or (not around & free_variables(t) and folds)
+        if is_own and len(places_of(at.term, u)) == 1 and _is_read_once(t.f.body, read):
             for end in range(len(below) - 1, -1, -1):
                 rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
                 at = apply(rule)(at, (*place, "xs", *below[:end]))

@@ -91,7 +91,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (raised(), 2),
     (copied(), 0),
     (finished(), 0),
-    (columns(), 2),
+    (then(columns(), attempt(through_zips())), 2),
     (rows_of_columns(), 2),
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),

@@ -78,7 +78,9 @@ def of_a_batch(x: rl.f32[c, n, m]):
 
 @rl.program
 def pairs_of_a_batch(x: rl.f32[c, n, m]):
-    return rl.map(lambda t: (rl.map(total, t), rl.map(total, rl.transpose(t))), x)
+    return rl.map(
+        lambda t: (rl.map(lambda r: 2.0 * total(r), t), rl.map(total, rl.transpose(t))), x
+    )
 
 
 @rl.program

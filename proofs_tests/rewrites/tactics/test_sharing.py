@@ -154,6 +154,17 @@ def test_what_is_read_again_or_stays_the_same_is_not_computed_where_it_is_read()
         assert squares in {t for t, _ in subterms(_attempted(program))}
 
 
+def test_folds_that_stay_the_same_for_a_map_around_compute_what_they_read() -> None:
+    """Their results are stored, so nothing is computed again: the second half of gemver, whose matrix is computed."""
+    x, y, a = Input("x", f32[8]), Input("y", f32[8]), Input("a", f32[8, 4])
+    rows = rl.map(lambda r: rl.map(lambda v: v + v, r), a)
+    sums = rl.map(lambda p: rl.reduce(rl.add, p[1], p[0]), rl.zip(rows, y))
+    again = rl.map(lambda v: rl.reduce(rl.add, v, sums), x)
+    found = derive(Program("again", (x, y, a), as_term(again)), through_zips()).result
+
+    assert rows not in {t for t, _ in subterms(found)}
+
+
 def _attempted(program: Program) -> Any:
     try:
         return derive(program, through_zips()).result
