@@ -30,12 +30,16 @@ class Classes(Protocol):
 
 
 class TermGraph:
-    """The subterms of a term, a class each, numbered from the root; `at` finds one by its position."""
+    """The subterms of a term, a class each, numbered from the root; `at` finds one by its position.
+
+    What is one object in several places is one class, and has the position of the first, unless each place is wanted `apart`.
+    """
 
     root = 0
 
-    def __init__(self, t: Term) -> None:
+    def __init__(self, t: Term, *, apart: bool = True) -> None:
         self.at: dict[Position, int] = {}
+        self._known: dict[int, int] | None = None if apart else {}
         self._types: list[Type] = []
         self._nodes: list[ENode | None] = []
         self._add(t, ())
@@ -49,6 +53,10 @@ class TermGraph:
         return [node]
 
     def _add(self, t: Term, position: Position) -> int:
+        if self._known is not None:
+            if id(t) in self._known:
+                return self._known[id(t)]
+            self._known[id(t)] = len(self._types)
         number = self.at[position] = len(self._types)
         self._types.append(t.type)
         self._nodes.append(None)

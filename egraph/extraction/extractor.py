@@ -36,7 +36,12 @@ class Extractor:
         self.ways = Options(snapshot, device, demanded or {})
         self._generous = Options(snapshot, device, demanded or {}, generous=True)
         self._options: dict[State, list[Option]] = {}
-        self._best: dict[State, dict[Plan, tuple[float, Choice]]] = {}
+        self._best: dict[State, dict[Plan, tuple[float, Found]]] = {}
+        self._tables: dict[State, list[tuple[Plan, float]]] = {}
+        """The plans of a state, and what each costs, in order of cost."""
+        self._plans: dict[Plan, Plan] = {}
+        """Each plan, once: what is one object is equal at a look."""
+        self._terms: dict[tuple[State, Plan], Term] = {}
 
     def candidates(self, policy: FloatPolicy, most: int) -> list[Candidate]:
         """The cheapest low-level terms of the root, one per plan, in order of estimated work."""
@@ -44,6 +49,7 @@ class Extractor:
         self._solve(root)
         if not self._best[root]:
             self.ways = self._generous
+            self._terms.clear()
             self._solve(root)
         found = sorted(self._best[root].items(), key=lambda item: item[1][0])[:most]
         return [self._candidate(root, plan, policy) for plan, _ in found]
@@ -57,41 +63,46 @@ class Extractor:
     def _solve(self, root: State) -> None:
         """Best plans of every state reachable from the root, by rounds until nothing improves."""
         order = self._reachable(root)
-        users: dict[State, set[State]] = {state: set() for state in order}
+        users: dict[State, dict[State, None]] = {state: {} for state in order}
         for state in order:
-            self._best[state] = {}
+            self._best[state], self._tables[state] = {}, []
             for option in self._options[state]:
                 for child in option.children:
-                    users[child].add(state)
+                    users[child][state] = None
         pending = dict.fromkeys(reversed(order))
         while pending:
             state = next(iter(pending))
             del pending[state]
             if self._improve(state):
-                pending.update(dict.fromkeys(users[state]))
+                pending.update(users[state])
 
     def _reachable(self, root: State) -> list[State]:
         """All states below the root, a state before those it needs where there is no cycle."""
-        seen: dict[State, None] = {}
-        stack = [root]
+        done: dict[State, None] = {}
+        begun: dict[State, None] = {root: None}
+        stack = [(root, iter(self._needed_by(root)))]
         while stack:
-            state = stack.pop()
-            if state in seen:
-                continue
-            seen[state] = None
-            self._options[state] = list(self.ways.of(state))
-            for option in self._options[state]:
-                stack.extend(child for child in option.children if child not in seen)
-        return list(seen)
+            state, needed = stack[-1]
+            child = next((each for each in needed if each not in begun), None)
+            if child is None:
+                done[state] = None
+                stack.pop()
+            else:
+                begun[child] = None
+                stack.append((child, iter(self._needed_by(child))))
+        return list(reversed(done))
+
+    def _needed_by(self, state: State) -> list[State]:
+        """The states that the options of one ask for."""
+        self._options[state] = list(self.ways.of(state))
+        return [child for option in self._options[state] for child in option.children]
 
     def _improve(self, state: State) -> bool:
         """Recompute the plans of a state from its children; whether anything changed."""
         cheapest = _Cheapest(self.width)
         for option in self._options[state]:
             tables = [
-                [(plan, cost) for plan, (cost, _) in self._best[child].items()][
-                    : 1 if i in option.minor else None
-                ]
+                self._tables[child][:1] if i in option.minor else self._tables[child]
                 for i, child in enumerate(option.children)
             ]
             for cost, below in _combined(option, tables, cheapest):
@@ -99,12 +110,11 @@ class Extractor:
                 if len(plan) == 1 and not option.label:
                     plan = below[0] if len(below) == 1 else next(p for p in below if p)
                 cheapest.take(plan, cost, (option, below))
-        kept = cheapest.kept()
+        kept = {self._plans.setdefault(p, p): found for p, found in cheapest.kept().items()}
         old = {plan: cost for plan, (cost, _) in self._best[state].items()}
         changed = old != {plan: cost for plan, (cost, _) in kept.items()}
-        self._best[state] = {
-            plan: (cost, _choice_of(*found)) for plan, (cost, found) in kept.items()
-        }
+        self._best[state] = kept
+        self._tables[state] = [(plan, cost) for plan, (cost, _) in kept.items()]
         return changed
 
     # ---- terms and steps
@@ -122,11 +132,14 @@ class Extractor:
         return Candidate(high, low, tuple(steps), plan, cost)
 
     def _choice(self, state: State, plan: Plan) -> Choice:
-        return self._best[state][plan][1]
+        return _choice_of(*self._best[state][plan][1])
 
     def _term(self, state: State, plan: Plan) -> Term:
-        choice = self._choice(state, plan)
-        return choice.node.head.term([self._term(*child) for child in choice.children])
+        if (state, plan) not in self._terms:
+            choice = self._choice(state, plan)
+            parts = [self._term(*child) for child in choice.children]
+            self._terms[state, plan] = choice.node.head.term(parts)
+        return self._terms[state, plan]
 
     def _lowerings(
         self, state: State, plan: Plan, position: Position

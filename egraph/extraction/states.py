@@ -15,6 +15,8 @@ from relift.semantics.syntax.terms import Term
 class Want(Enum):
     """What is wanted of an e-class."""
 
+    __hash__ = object.__hash__  # each is equal to itself alone; Python's hashes its name each time
+
     VIEW = "view"
     LAYOUT = "layout"
     VALUE = "value"
@@ -29,6 +31,8 @@ class Place(Enum):
     An accumulator is a place of its own, which a fold changes step by step: in registers, which have no
     addresses, so loops over them are written out, or in private memory.
     """
+
+    __hash__ = object.__hash__
 
     HOST = "host"
     ROWS = "part of a result, below no map yet"

@@ -36,6 +36,10 @@ class Graph:
         self.seconds: dict[str, float] = {}
         self._ids: dict[str, dict[Any, int]] = {}
 
+    def begin(self) -> None:
+        """Count anew what rules do, and number what there is: as the first search does, whatever was before."""
+        self.firings, self.seconds, self._ids = {}, {}, {}
+
     def run(self, text: str) -> bool:
         """Run a program of egglog; whether any schedule in it changed something."""
         updated = False
@@ -191,7 +195,7 @@ def search(base: dict[str, Any], out: BinaryIO) -> None:
             request = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        graph.firings, graph.seconds = {}, {}
+        graph.begin()
         graph.run("(push)")
         send(out, {"stopped": run_stages(graph, request, out)})
         graph.run("(pop)")

@@ -79,7 +79,7 @@ def extracted(
     most: int,
 ) -> list[Proposal]:
     """The lowered forms of the term that a derivation of `source` has come to, in order of estimated cost."""
-    graph = TermGraph(high.result)
+    graph = TermGraph(high.result, apart=bool(demanded))
     wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
     found: list[Proposal] = []
     for candidate in Extractor(graph, device, demanded=wanted).candidates(high.policy, most):

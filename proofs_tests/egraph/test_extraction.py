@@ -10,6 +10,7 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.programs import typed
 from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering, Place, State, Want
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
@@ -19,7 +20,7 @@ from relift.rewrites.notation import A, k
 from relift.rewrites.rule import rule
 from relift.semantics.patterns import MapGlb, Take
 from relift.semantics.syntax.binding import alpha_equal
-from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.terms import Input, subterms
 from relift.semantics.syntax.types import f32
 
 
@@ -139,3 +140,33 @@ def test_what_is_demanded_is_done(graph: Saturation) -> None:
         assert {"d": 1} in [
             dict(step.choices) for step in candidate.lowering if step.rule == "map_to_glb"
         ]
+
+
+def test_what_is_one_object_in_several_places_is_lowered_alike_in_all() -> None:
+    """As one class of a term, it comes to what it does as several."""
+    scaled = rl.map(lambda v: v * 2.0, Input("x", f32[64]))
+    whole = rl.reduce(rl.add, 0.0, scaled)
+    term = rl.map(
+        lambda v: v * whole + rl.reduce(rl.add, 0.0, rl.map(lambda w: w + v, scaled)), scaled
+    )
+    each, one = TermGraph(term), TermGraph(term, apart=False)
+    assert len(one.at) < len(each.at)
+    found = [Extractor(graph, CPU).candidates("reassociate", 8) for graph in (each, one)]
+    assert [c.low for c in found[0]] == [c.low for c in found[1]]
+    assert found[0]
+
+
+def test_classes_that_are_made_of_one_another_are_told_what_gets_cheaper() -> None:
+    """A matrix is its transpose's transpose: whichever is solved first waits for the other."""
+    program = typed(x=f32[8, 8])(
+        lambda x: rl.map(
+            lambda p: rl.map(lambda q: q[0] + q[1], rl.zip(p[0], p[1])),
+            rl.zip(rl.transpose(rl.transpose(x)), rl.transpose(x)),
+        )
+    )
+    stage = Stage("all", ("transpose_transpose",), 2)
+    extractor = Extractor(saturate(Request(program, (stage,))).snapshot, CPU)
+    assert extractor.candidates("reassociate", 4)
+    for state, found in extractor._best.items():
+        cheapest = min((cost for cost, _ in found.values()), default=math.inf)
+        assert cheapest == pytest.approx(least(extractor, state))

@@ -16,7 +16,15 @@ import pytest
 import relift as rl
 from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.encode.snapshot import UnsoundRules
-from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.process.saturation import (
+    Budget,
+    Child,
+    Request,
+    Saturation,
+    Stage,
+    one_child,
+    saturate,
+)
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
@@ -275,3 +283,47 @@ def test_exact_floats_forbid_regrouping(cases: Mapping[str, Case]) -> None:
     assert not saturate(Request(floats, stage, (), (4,), (4,), "exact")).firings
     assert set(saturate(Request(floats, stage, (), (4,), (4,))).firings) == set(rules)
     assert set(saturate(Request(whole, stage, (), (4,), (4,), "exact")).firings) == set(rules)
+
+
+def test_a_search_in_a_child_that_others_used_is_that_of_a_new_one(
+    cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Down to the numbers of its classes; what no longer fits beside the rest of others is done in a new one."""
+    stage = Stage("all", ("split_join", "map_fusion"), 2)
+    size, saxpy = {"n": 16}, cases["saxpy"].program
+
+    @rl.program
+    def twice(x: rl.f32[length]):
+        return rl.map(lambda v: v + 1.0, rl.map(lambda v: v * 2.0, x))
+
+    requests = [
+        Request(program.at(size), (stage,), NORMAL_FORM, (4,)) for program in (saxpy, twice, saxpy)
+    ]
+    started: list[Child] = []
+
+    def entered(child: Child) -> Child:
+        started.append(child)
+        return enter(child)
+
+    monkeypatch.setattr(Child, "__enter__", entered)
+    alone = [saturate(request) for request in requests]
+    assert len(started) == 3
+    with one_child():
+        again = [saturate(request) for request in requests]
+        assert len(started) == 4
+        monkeypatch.setattr(Child, "receive", short_of_memory(started[-1]))
+        again.append(saturate(requests[0]))
+        assert len(started) == 5
+    for one, other in zip([*alone, alone[0]], again, strict=True):
+        assert (one.stopped, one.firings) == (other.stopped, other.firings)
+        assert vars(one.snapshot)["_nodes"] == vars(other.snapshot)["_nodes"]
+        assert one.snapshot.root == other.snapshot.root
+    assert all(child._process.poll() is not None for child in started)
+
+
+enter, receive = Child.__enter__, Child.receive
+
+
+def short_of_memory(full: Child) -> Callable[[Child, float], Any]:
+    """How answers come where one child has no room any more."""
+    return lambda child, deadline: "memory" if child is full else receive(child, deadline)

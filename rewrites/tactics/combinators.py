@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from typing import ClassVar, TypeAlias
 
@@ -292,9 +292,13 @@ def then(*tactics: Tactic) -> Tactic:
 def first(*tactics: Tactic) -> Tactic:
     """The first that applies; raises what the last one says."""
 
+    @cache
+    def of_kind(mask: int) -> list[Tactic]:  # but for the last
+        return [each for each in tactics[:-1] if _kinds(each) & mask]
+
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         here = None if _watched.get() is not None else _here(at, place)
-        for each in tactics[:-1]:
+        for each in tactics[:-1] if here is None else of_kind(mask_of(type(here))):
             if here is not None and not _may(each, here):
                 continue
             try:
@@ -305,10 +309,10 @@ def first(*tactics: Tactic) -> Tactic:
                 continue
         return tactics[-1](at, place)
 
-    kinds = reduce(or_, map(_kinds, tactics), 0)
-    return Beginning(
-        tactic, lambda t: any(_may(each, t) for each in tactics), kinds, _acts(tactics)
-    )
+    def may(t: Term) -> bool:
+        return any(_may(each, t) for each in (*of_kind(mask_of(type(t))), tactics[-1]))
+
+    return Beginning(tactic, may, reduce(or_, map(_kinds, tactics), 0), _acts(tactics))
 
 
 def skip(at: Rewriting, place: Position) -> Rewriting:
