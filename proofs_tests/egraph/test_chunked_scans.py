@@ -70,6 +70,16 @@ def products_of_squares(a: rl.i32[n, m]):
     return rl.map(lambda row: rl.scan_seq(rl.mul, 1, rl.map(lambda v: v * v, row)), a)
 
 
+@rl.program
+def balances(x: rl.i32[n]):
+    return rl.scan_seq(rl.add, 100, x)
+
+
+@rl.program
+def products_from_three(a: rl.i32[n, m]):
+    return rl.map(lambda row: rl.scan_seq(rl.mul, 3, row), a)
+
+
 @pytest.mark.parametrize(
     ("program", "tactic", "sizes", "kernels"),
     [
@@ -82,6 +92,9 @@ def products_of_squares(a: rl.i32[n, m]):
         (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
         (products_of_squares, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
         (products_of_squares, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 4),
+        (balances, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
+        (products_from_three, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
+        (products_from_three, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
     ],
     ids=[
         "two levels",
@@ -93,6 +106,9 @@ def products_of_squares(a: rl.i32[n, m]):
         "rows in chunks and rests",
         "computed rows of no whole chunks",
         "computed rows in chunks and rests",
+        "what is not neutral first, and rests",
+        "rows of no whole chunks from what is not neutral",
+        "rows in chunks and rests from what is not neutral",
     ],
 )
 def test_groups_scan_in_local_memory(
@@ -107,7 +123,8 @@ def test_groups_scan_in_local_memory(
     x = np.random.default_rng(0).integers(1, 3, shape).astype(np.int32)
     got = compiled(x)
     x = x * x if program is products_of_squares else x
-    wanted = np.cumsum(x) if program is sums else np.cumprod(x, axis=1, dtype=np.int32)
+    wanted = np.cumsum(x) if x.ndim == 1 else np.cumprod(x, axis=1, dtype=np.int32)
+    wanted = {balances: wanted + 100, products_from_three: wanted * 3}.get(program, wanted)
     np.testing.assert_array_equal(got, wanted.astype(np.int32))
 
 

@@ -450,13 +450,13 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     if device.kind == "gpu":
         chunks = [(8, 64)]  # neighbours' chunks share few lines
         ways = (scans_in_groups, rows_scanned) if longest else ()
-        found += [way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways]
+        yield from (way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways)
     else:
         found += [scans_in_lanes(device.vector_width)] if longest else []
         cores = max(1, device.compute_units)
         chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
     found += [in_chunks(elements, least) for elements, least in chunks if longest > least]
-    return (then(attempt(scans_from_neutral()), tactic) for tactic in found)
+    yield from (then(attempt(scans_from_neutral()), tactic) for tactic in found)
 
 
 _SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16))

@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Pattern, Term
@@ -114,12 +115,12 @@ def scan_here_with_rest(chunk: int, main: int) -> Tactic:
       drop(8, x)
     )
     """
-    come_to = then(
-        apply("reduce_to_seq", "backward"),
+    of_chunks = then(
         apply("partial_reduce_chunks", m=chunk),
         apply("reduce_to_seq"),
         apply("scan_last", "backward"),
     )
+    come_to = then(apply("reduce_to_seq", "backward"), from_neutral(of_chunks))
     split = inside("xs")(apply("concat_take_drop", "backward", m=main))
     return then(split, apply("scan_concat"), inside("ys", "init")(come_to), _pushed())
 

@@ -56,17 +56,21 @@ def scans_from_neutral() -> Tactic:
     >>> [step.rule for step in derive(balances, scans_from_neutral()).steps]
     ['scan_start']
     """
+    return somewhere(start_apart)
 
-    def from_there(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, ScanSeq):
-            raise NoMatch("no scan")
-        found = apply("scan_start", "backward")(at, place)
-        if term_at(found.term, (*place, "xs", "init")) == t.init:
-            raise NoMatch("a scan that starts from the neutral element")
-        return found
 
-    return somewhere(from_there)
+def start_apart(at: Rewriting, place: Position) -> Rewriting:
+    """A scan from the neutral element, with each of whose results is combined what it started from.
+
+    Raises `NoMatch` for one that starts from that element already.
+    """
+    t = term_at(at.term, place)
+    if not isinstance(t, ScanSeq):
+        raise NoMatch("no scan")
+    found = apply("scan_start", "backward")(at, place)
+    if term_at(found.term, (*place, "xs", "init")) == t.init:
+        raise NoMatch("a scan that starts from the neutral element")
+    return found
 
 
 def _starts_anew(operator: Operator, element: Type) -> bool:

@@ -24,6 +24,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
+from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.groups.cooperative import by_groups
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
 from relift.rewrites.tactics.groups.rows import IN_ORDER, shared_out
@@ -31,7 +32,7 @@ from relift.rewrites.tactics.nests.padding import lengthened
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
-from relift.semantics.syntax.terms import free_variables
+from relift.semantics.syntax.terms import Combine, free_variables
 from relift.semantics.syntax.types import cells
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
@@ -137,7 +138,9 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
         length = length_at(at, place)
         if (left := length % (items * each)) and left < length:
             at = scan_here_with_rest(items * each, length - left)(at, place)
-            come_to = term_at(at.term, (*place, "ys", "init", "xs"))
+            after: Position = (*place, "ys", "init")
+            apart = ("right",) if isinstance(term_at(at.term, after), Combine) else ()
+            come_to = term_at(at.term, (*after, *apart, "xs"))
             at = inside("ys")(rest)(at, place)
             for below in places_of(term_at(at.term, (*place, "ys")), come_to):
                 at = what_chunks_come_to(at, (*place, "ys", *below))
@@ -205,7 +208,7 @@ def _computed_before(at: Rewriting, place: Position) -> Rewriting:
 
 def _row_scanned(items: int, local_bytes: int) -> Tactic:
     """A scan by a group, whose work-items have chunks of one length: where these are no row, of a longer one."""
-    return then(apply("insert_copy"), _mapped(items, local_bytes))
+    return then(first(start_apart, apply("insert_copy")), _mapped(items, local_bytes))
 
 
 def _mapped(items: int, local_bytes: int) -> Tactic:
@@ -236,12 +239,15 @@ def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
     """A scan in chunks of a group each; what they come to, and who they are for, is left open."""
     chunk = items * each
     group = then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
+    blocked = apply("scan_blocked_apart", m=chunk)
+    fused = then(apply("map_fusion"), inside("f")(apply("map_fusion")))
+    in_each_chunk = then(inside("xs")(blocked), apply("map_join"), inside("xss")(fused))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         length = length_at(at, place)
         if length % chunk or length <= chunk:
             raise NoMatch(f"chunks of {chunk} elements do not divide {length}")
-        at = apply("scan_blocked_apart", m=chunk)(at, place)
+        at = first(then(start_apart, in_each_chunk), blocked)(at, place)
         return inside("xss", "f")(group)(at, place)
 
     return tactic
