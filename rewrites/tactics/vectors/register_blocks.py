@@ -15,7 +15,7 @@ Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
@@ -92,7 +92,9 @@ def blocks_of_pairs(block: Block) -> Tactic:
         found = nest_at(at, place)
         if len(found.around) > 1:
             raise NoMatch("blocks are for a nest alone or in one more map")
-        at = in_whole_blocks(found, block.rows, block.columns, _in_blocks(block))(at, place)
+        batches = [(*place, *outside) for outside in found.around]
+        in_blocks_here = _in_blocks(block, batches)
+        at = in_whole_blocks(found, block.rows, block.columns, in_blocks_here)(at, place)
         for outside in found.around:
             at = apply("map_to_glb", d=2)(at, (*place, *outside))
         return at
@@ -100,20 +102,30 @@ def blocks_of_pairs(block: Block) -> Tactic:
     return tactic
 
 
-def _in_blocks(block: Block) -> Tactic:
-    """A nest that blocks divide, block by block."""
+def _in_blocks(block: Block, batches: Sequence[Position]) -> Tactic:
+    """A nest that blocks divide, block by block; `batches` are the maps around it."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = normal_form()(at, place)
         parts = parts_at(at, place)
         at = inside(*parts.folds)(prologues_stored())(at, place)
         if block.packed:
-            at = inside(*parts.folds, *OPERANDS[1])(in_panels(block.columns))(at, place)
+            second = (*place, *parts.folds, *OPERANDS[1])
+            for outside in batches:
+                at = _panels_of_batches(block.columns, second[len(outside) :])(at, outside)
+            if not batches:
+                at = in_panels(block.columns)(at, second)
             if lies_across(at.term, (*place, *parts.folds, *OPERANDS[0])):
                 at = attempt(inside(*parts.folds, *OPERANDS[0])(in_panels(block.rows)))(at, place)
         return _tiled(block, parts)(at, place)
 
     return tactic
+
+
+def _panels_of_batches(width: int, rows: Position) -> Tactic:
+    """A map whose function reads rows at a place, whole panels of them: those of all its elements are copied first."""
+    of_all = then(apply("split_of_join", "backward"), inside("xs")(in_panels(width)))
+    return then(apply("map_fission_with_zip", parts={"g": rows}), inside("xs", "ys")(of_all))
 
 
 def _tiled(block: Block, parts: Parts) -> Tactic:
