@@ -167,6 +167,6 @@ def test_classes_that_are_made_of_one_another_are_told_what_gets_cheaper() -> No
     stage = Stage("all", ("transpose_transpose",), 2)
     extractor = Extractor(saturate(Request(program, (stage,))).snapshot, CPU)
     assert extractor.candidates("reassociate", 4)
-    for state, found in extractor._best.items():
+    for state, found in vars(extractor)["_best"].items():
         cheapest = min((cost for cost, _ in found.values()), default=math.inf)
         assert cheapest == pytest.approx(least(extractor, state))

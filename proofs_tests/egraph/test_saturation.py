@@ -318,7 +318,7 @@ def test_a_search_in_a_child_that_others_used_is_that_of_a_new_one(
         assert (one.stopped, one.firings) == (other.stopped, other.firings)
         assert vars(one.snapshot)["_nodes"] == vars(other.snapshot)["_nodes"]
         assert one.snapshot.root == other.snapshot.root
-    assert all(child._process.poll() is not None for child in started)
+    assert all(vars(child)["_process"].poll() is not None for child in started)
 
 
 enter, receive = Child.__enter__, Child.receive
