@@ -65,7 +65,7 @@ def replaced(t: Term, by: Callable[[Term], Term | None]) -> Term:
     >>> from relift.semantics.syntax.terms import Input
     >>> x, y = Input("x", f32), Input("y", f32)
     >>> show(replaced(x * x + y, lambda u: y if u is x else None))
-    'y * y + y'
+    '(y * y) + y'
     """
     met: dict[int, Term] = {}
 

@@ -259,8 +259,10 @@ def test_whole_numbers_are_not_floating_point() -> None:
 
 def _arity(sides) -> int:
     """How many of x, y, z two sides use."""
-    used = {i.argval for i in dis.get_instructions(sides) if i.opname == "LOAD_FAST"}
-    return len(used)
+    loads = [i for i in dis.get_instructions(sides) if i.opname.startswith("LOAD_FAST")]
+    # one instruction may load two, from Python 3.13 on
+    named = [i.argval if isinstance(i.argval, tuple) else (i.argval,) for i in loads]
+    return len({name for names in named for name in names})
 
 
 def _rule_of(sides, arity: int, t) -> Rule:

@@ -88,7 +88,7 @@ def tiles_both_ways(depth: int, local_bytes: int) -> Tactic:
     ...     return rl.map(lambda t: (rl.map(total, t), rl.map(total, rl.transpose(t))), x)
     >>> steps = derive(margins, tiles_both_ways(1, 48 * 1024)).steps
     >>> [step.rule for step in steps if step.rule.startswith(("map_to", "let", "store"))]
-    ['let_inline', 'map_to_lcl', 'map_to_seq', 'store_local', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
+    ['let_inline', 'map_to_seq', 'map_to_lcl', 'store_local', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
