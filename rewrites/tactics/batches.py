@@ -7,6 +7,8 @@ goes through is what it reads.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -147,16 +149,16 @@ def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:
     if isinstance(t, Zip):
         sides = (("xs", "zip_map_left"), ("ys", "zip_map_right"))
         for field, rule in sides:
-            if _rearranges(term_at(t, (field,))):
+            if rearranges(term_at(t, (field,))):
                 return apply(rule)(at, place)
     if not isinstance(t, Map):
         raise NoMatch("no map, and no zip of what is rearranged")
-    if _rearranges(t.xs):
+    if rearranges(t.xs):
         return apply("map_fusion")(at, place)
     unread = (apply("zip_unread"), apply("zip_unread_last"), only(0), only(1))
     return first(*unread, zips_on_the_right)(at, place)
 
 
-def _rearranges(t: Term | Lambda) -> bool:
+def rearranges(t: Term | Lambda) -> TypeGuard[Map]:
     """Whether a map gives the parts of each element in another order."""
     return isinstance(t, Map) and is_layout(t.f.body)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.batches import pairs_apart
+from relift.rewrites.tactics.batches import pairs_apart, rearranges
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -49,7 +49,7 @@ from relift.semantics.syntax.binding import (
     term_at,
 )
 from relift.semantics.syntax.terms import Get, MakeTuple, Term, free_variables, parts_of
-from relift.semantics.syntax.types import Scalar, Type, dimensions, holds_array
+from relift.semantics.syntax.types import Type, dimensions, holds_array, is_table_of_numbers
 
 
 def along_both_axes(side: int) -> Tactic:
@@ -208,13 +208,8 @@ def _is_map_of_folds(u: Term, own: frozenset[str]) -> TypeGuard[Map]:
     """Whether a map that needs only such variables folds each row of a table of numbers, whatever it computes of each element."""
     if not isinstance(u, Map) or free_variables(u) != own or not isinstance(u.f.body, Reduce):
         return False
-    lengths, element = dimensions(u.xs.type)
-    return (
-        len(lengths) == 2
-        and isinstance(element, Scalar)
-        and is_layout(u.xs)
-        and not free_variables(u.f.body.init)
-    )
+    numbers = is_table_of_numbers(u.xs.type)
+    return numbers and is_layout(u.xs) and not free_variables(u.f.body.init)
 
 
 # ---- their tiles
@@ -378,12 +373,7 @@ def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Re
 def _taken_apart(at: Rewriting, place: Position) -> Rewriting:
     """Maps that only rearrange, one after the other, as one."""
     t = term_at(at.term, place)
-    if (
-        not isinstance(t, Map)
-        or not isinstance(t.xs, Map)
-        or not is_layout(t.f.body)
-        or not is_layout(t.xs.f.body)
-    ):
+    if not rearranges(t) or not rearranges(t.xs):
         raise NoMatch("no two maps that only rearrange")
     return apply("map_fusion")(at, place)
 

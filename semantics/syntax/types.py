@@ -304,6 +304,18 @@ def dimensions(t: Type) -> tuple[tuple[Size, ...], Type]:
     return tuple(lengths), t
 
 
+def is_table_of_numbers(t: Type) -> bool:
+    """Whether a type is that of rows of numbers.
+
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.types import is_table_of_numbers
+    >>> [is_table_of_numbers(t) for t in (f32[2, 3], f32[2], f32[2, 3, 4])]
+    [True, False, False]
+    """
+    lengths, element = dimensions(t)
+    return len(lengths) == 2 and isinstance(element, Scalar)
+
+
 def cells(t: Type) -> Size:
     """How many scalars a value of type `t` holds."""
     match t:

@@ -29,9 +29,15 @@ from relift.semantics.syntax.terms import (
     Term,
     children,
     free_variables,
-    subterms,
+    parts_of,
 )
-from relift.semantics.syntax.types import Scalar, cells, dimensions, holds_array
+from relift.semantics.syntax.types import (
+    Scalar,
+    cells,
+    dimensions,
+    holds_array,
+    is_table_of_numbers,
+)
 
 
 def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
@@ -98,9 +104,11 @@ def tiles_both_ways(depth: int, local_bytes: int) -> Tactic:
         tile = (*place, *("f",) * depth)
         parts = list(_parts(term_at(at.term, tile)))
         table = _table_of(term_at(at.term, tile), parts)
-        rows, columns = (n.constant or 0 for n in dimensions(table.type)[0])
+        lengths, number = dimensions(table.type)
+        assert isinstance(number, Scalar), "cannot happen: it is a table of numbers"
+        rows, columns = (n.constant or 0 for n in lengths)
         open_cells = 1 - columns % 2
-        if not 0 < 4 * rows * (columns + open_cells) <= local_bytes:
+        if not 0 < number.bytes * rows * (columns + open_cells) <= local_bytes:
             raise NoMatch("local memory has no room for a tile")
         read = places_of(term_at(at.term, tile), table)[0]
         at = apply("let_inline", "backward", parts={"x": read})(at, tile)
@@ -131,11 +139,9 @@ def _table_of(tile: Term, parts: Sequence[Position]) -> Term:
     """The table whose rows are one result's, and whose columns another's; what it is of are variables of functions around."""
     through = [t.xs for part in parts if isinstance(t := term_at(tile, part), Map)]
     tables = [_unzipped(xs) for xs in through]
-    rows = {t for each in tables for t in each if _is_table(t)}
+    rows = {t for each in tables for t in each if is_table_of_numbers(t.type)}
     columns = {t.xss for each in tables for t in each if isinstance(t, Transpose)}
-    found = sorted(
-        (t for t in rows & columns if is_layout(t)), key=lambda t: sum(1 for _ in subterms(t))
-    )
+    found = sorted((t for t in rows & columns if is_layout(t)), key=parts_of)
     if not found:
         raise NoMatch("no tile is computed with along both axes")
     return found[0]
@@ -143,11 +149,6 @@ def _table_of(tile: Term, parts: Sequence[Position]) -> Term:
 
 def _unzipped(xs: Term) -> list[Term]:
     return [*_unzipped(xs.xs), *_unzipped(xs.ys)] if isinstance(xs, Zip) else [xs]
-
-
-def _is_table(t: Term) -> bool:
-    lengths, element = dimensions(t.type)
-    return len(lengths) == 2 and isinstance(element, Scalar)
 
 
 def _named(at: Rewriting, block: Position) -> Rewriting:

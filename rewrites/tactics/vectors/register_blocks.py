@@ -93,10 +93,10 @@ def blocks_of_pairs(block: Block) -> Tactic:
         if len(found.around) > 1:
             raise NoMatch("blocks are for a nest alone or in one more map")
         batches = [(*place, *outside) for outside in found.around]
-        in_blocks_here = _in_blocks(block, batches)
-        at = in_whole_blocks(found, block.rows, block.columns, in_blocks_here)(at, place)
-        for outside in found.around:
-            at = apply("map_to_glb", d=2)(at, (*place, *outside))
+        blocks = _in_blocks(block, batches)
+        at = in_whole_blocks(found, block.rows, block.columns, blocks)(at, place)
+        for outside in batches:
+            at = apply("map_to_glb", d=2)(at, outside)
         return at
 
     return tactic
