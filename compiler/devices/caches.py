@@ -1,31 +1,27 @@
-"""The nearest cache of this machine's cores, as Linux describes it."""
+"""The two nearest caches of this machine's cores, as Linux describes them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 
-
-@dataclass(frozen=True)
-class NearestCache:
-    """Its bytes, and how many lines each of its sets has; under the names that a description of a device has for them."""
-
-    nearest_bytes: int
-    nearest_ways: int
+_LEVELS = {"1": "nearest", "2": "second"}
 
 
 @cache
-def nearest_cache(described: Path = SYSTEM) -> NearestCache | None:
-    """The data cache of the first level; None where the system does not describe it.
+def nearest_caches(described: Path = SYSTEM) -> dict[str, int]:
+    """The bytes and the ways of the data caches of the first two levels, called as a description of a device calls them.
+
+    Of a level that the system does not describe, nothing.
 
     >>> from pathlib import Path
-    >>> from relift.compiler.devices.caches import nearest_cache
-    >>> nearest_cache(Path("/nowhere")) is None
-    True
+    >>> from relift.compiler.devices.caches import nearest_caches
+    >>> nearest_caches(Path("/nowhere"))
+    {}
     """
+    found: dict[str, int] = {}
     for each in sorted(described.glob("index*")):
         try:
             level, kind, size, ways = (
@@ -34,6 +30,10 @@ def nearest_cache(described: Path = SYSTEM) -> NearestCache | None:
             )
         except OSError:
             continue
-        if level == "1" and kind in ("Data", "Unified") and size.endswith("K") and int(ways) > 0:
-            return NearestCache(int(size.removesuffix("K")) * 1024, int(ways))
-    return None
+        if level in _LEVELS and kind in ("Data", "Unified") and size.endswith("K") and int(ways) > 0:
+            name = _LEVELS[level]
+            found |= {
+                f"{name}_bytes": int(size.removesuffix("K")) * 1024,
+                f"{name}_ways": int(ways),
+            }
+    return found

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from platform import machine
 
-from relift.compiler.devices.caches import nearest_cache
+from relift.compiler.devices.caches import nearest_caches
 from relift.compiler.devices.calibration import kept
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
 from relift.compiler.devices.naming import (
@@ -285,7 +285,5 @@ def describe(device: Device) -> DeviceDescription:
     )
     if is_gpu:
         return found
-    known = (each for each in (nearest_cache(), kept(device)) if each is not None)
-    for each in known:
-        found = replace(found, **asdict(each))
-    return found
+    calibrated = kept(device)
+    return replace(found, **nearest_caches(), **(asdict(calibrated) if calibrated else {}))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.indices.stored import memories
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import EachInTurn, EachOf, MapGlb, MapLcl, MapWrg, Store
 from relift.semantics.syntax.sizes import Size
@@ -30,6 +31,13 @@ FEWEST_GROUPS = 16
 
 FEWEST_ITEMS = 32
 """A group has as many work-items as it computes with, also where it copies more, if there are at least so many."""
+
+STACK_OF_GROUP = 1 << 20
+"""Bytes of the private arrays of all work-items of a group for which an inferred group has room.
+
+A CPU's driver keeps them on the stack of the thread that runs the group: PoCL those of all its work-items at once, and 256 of
+them with 32 KiB each overflow the 8 MiB that Linux gives a thread, which ends the process.
+"""
 
 OPEN_GROUP = 64
 """The work-items of a group of `map_glb` where a length is a symbol."""
@@ -149,7 +157,12 @@ def threads_of(
     else:
         known = [n.constant for n in longest if n.constant is not None]
         split = len(known) == len(longest)
-        items = _split_global(known) if split else _limited(longest, OPEN_GROUP)
+        room = max(1, STACK_OF_GROUP // max(1, _private_bytes(t)))
+        items = (
+            _split_global(known, min(GROUP_LIMIT, room))
+            if split
+            else _limited(longest, min(OPEN_GROUP, room))
+        )
     own = counts_of(local, "local")
     shared = {d for m, d in used if m is not MapWrg}
     items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
@@ -228,10 +241,16 @@ def _longer(a: Size, b: Size) -> Size:
     return a if (a - b).surely_at_least(0) else b
 
 
-def _split_global(lengths: list[int]) -> list[int]:
+def _private_bytes(t: Term) -> int:
+    """The bytes of the private arrays of a work-item, as far as their lengths are numbers."""
+    private = [u.xs.type for u, _ in subterms(t) if isinstance(u, Store) and u.space.of_item]
+    found = (m for each in private for m in memories("", each) if m.cells.constant)
+    return sum((m.cells.constant or 0) * m.scalar.bytes for m in found)
+
+
+def _split_global(lengths: list[int], room: int) -> list[int]:
     """Group sizes that divide the lengths, or nearly: a length without divisors is rounded up."""
-    total = math.prod(lengths)
-    room = max(1, min(GROUP_LIMIT, total // FEWEST_GROUPS))
+    room = max(1, min(room, math.prod(lengths) // FEWEST_GROUPS))
     local = []
     for n in lengths:
         size = max((d for d in range(1, min(n, room) + 1) if n % d == 0), default=1)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.beyond import SECOND_KEEPS, read_again
+from relift.device import DeviceDescription
+from relift.egraph.cost.beyond import read_again, second_keeps
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
@@ -230,11 +231,14 @@ class Accesses:
                     page = apart is None or abs(apart) >= _PAGE
                     each = 2.0 if page else 1.0
                     if not near:
-                        each = _far(lines, apart or _PAGE, memory.scalar.bytes)
+                        each = _far(
+                            lines, apart or _PAGE, memory.scalar.bytes, self.meter.device
+                        )
                     return each * scope.width + arithmetic, 0.0
         if stride is not None and abs(stride) < _FAR_STRIDE:
             return issue + arithmetic, 0.0
-        return _far(turns_of(scope.loop), stride, memory.scalar.bytes) + arithmetic, 0.0
+        far = _far(turns_of(scope.loop), stride, memory.scalar.bytes, self.meter.device)
+        return far + arithmetic, 0.0
 
     def _new_line(self, offset: Index) -> float:
         """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
@@ -393,11 +397,13 @@ def _lie_apart(scope: Scope, memory: Memory, offset: Index) -> float:
     return _ALONG if 0 < turn < _LINE else 1.0
 
 
-def _far(lines: int, apart: int | None, cell_bytes: int) -> float:
+def _far(
+    lines: int, apart: int | None, cell_bytes: int, device: DeviceDescription
+) -> float:
     """Cycles of an access that is so many cells from the one before, if that is known, of so many that a neighbour makes again."""
     if apart is None:
         return _FAR_ACCESS
-    gone = abs(apart) >= _PAGE or crowd_each_other(lines, apart, cell_bytes)
+    gone = abs(apart) >= _PAGE or crowd_each_other(lines, apart, cell_bytes, device)
     return _FAR_PAGE if gone else _FAR_ACCESS
 
 
@@ -453,11 +459,12 @@ def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:
 
 def _from_beyond(meter: Meter, memory: Memory, offset: Index) -> None:
     """Count the bytes of a memory that cores of a CPU read again from beyond their second cache, once where accesses move alike."""
-    if meter.on_gpu or not memory.space.of_device or bytes_of(memory) <= SECOND_KEEPS:
+    keeps = second_keeps(meter.device)
+    if meter.on_gpu or not memory.space.of_device or bytes_of(memory) <= keeps:
         return
     if moving := moving_with(meter.scope.around, offset):
         alike = memory.name, tuple((m.around.turns, m.stride) for m in moving)
-        meter.counted.beyond[alike] = read_again(moving, memory.scalar.bytes)
+        meter.counted.beyond[alike] = read_again(moving, memory.scalar.bytes, keeps)
 
 
 def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:

@@ -12,14 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relift.device import DeviceDescription
 from relift.egraph.cost.fetched import Moving, footprint
 
-SECOND_KEEPS = 7 * 2**17
-"""What the second cache of a core keeps of one memory, of a megabyte: lines of others come in between."""
+_KEPT = 7 / 8
+"""What the second cache of a core keeps of one memory, of its bytes: lines of others come in between."""
 
 
-def read_again(moving: Sequence[Moving], cell_bytes: int) -> float:
-    """The bytes of an access that all cores read again from beyond their second cache; the innermost of `moving` is last.
+def second_keeps(device: DeviceDescription) -> float:
+    """The bytes that a core's second cache keeps of one memory."""
+    return _KEPT * device.second_bytes
+
+
+def read_again(moving: Sequence[Moving], cell_bytes: int, keeps: float) -> float:
+    """The bytes of an access that all cores read again from beyond their second cache, which keeps so many; the innermost of `moving` is last.
 
     >>> from relift.egraph.cost.beyond import read_again
     >>> from relift.egraph.cost.fetched import Around, Moving
@@ -27,9 +33,9 @@ def read_again(moving: Sequence[Moving], cell_bytes: int) -> float:
     >>> from relift.semantics.syntax.sizes import Size
     >>> i = variable("i", Size.of(64))
     >>> items, rows, cells = Around(i, 64.0, "group"), Around(i, 8192.0, "loop"), Around(i, 512.0, "loop")
-    >>> read_again([Moving(items, 0), Moving(rows, 512), Moving(cells, 1)], 4) / (8192 * 512 * 4)
+    >>> read_again([Moving(items, 0), Moving(rows, 512), Moving(cells, 1)], 4, 2**20) / (8192 * 512 * 4)
     63.0
-    >>> read_again([Moving(items, 0), Moving(cells, 1)], 4)
+    >>> read_again([Moving(items, 0), Moving(cells, 1)], 4, 2**20)
     0.0
     """
     again = 0.0
@@ -38,6 +44,6 @@ def read_again(moving: Sequence[Moving], cell_bytes: int) -> float:
         again *= m.around.turns
         if m.stride:
             inside.append(m)
-        elif (bytes := footprint(inside, cell_bytes)[0]) > SECOND_KEEPS:
+        elif (bytes := footprint(inside, cell_bytes)[0]) > keeps:
             again += bytes * (m.around.turns - 1.0)
     return again

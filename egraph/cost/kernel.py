@@ -159,9 +159,11 @@ class Kernel:
         moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
         moved -= SIDE_BY_SIDE * sum(each.side_by_side(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
-        again = max(again, sum(self.beyond.values()))
+        beyond = sum(self.beyond.values())
+        again = max(0.0, again - beyond)
+        beside = min(again, self.bytes)
         by = sum(each.passed_by(size, device.nearest_bytes) for size, each in walked)
-        cycles = self.streamed + FROM_SECOND * again + PASSED_BY * by
+        cycles = self.streamed + FROM_SECOND * (beyond + beside) + PASSED_BY * (again - beside + by)
         if device.packs == "loops" and self._is_packed(device):
             cycles += _OF_PACKED * self.items
         return moved / (device.bandwidth_gbs * 1e9) + cycles / cores / (device.core_ghz * 1e9)

@@ -25,11 +25,13 @@ _EVICTED, _WRITTEN_AGAIN = 7.0, 12.0
 A 5-point stencil of rows of 24 KB takes 0.29, 0.43, 0.62 and 0.86 ms in strips of 3, 4, 8 and 16 rows, which with what is
 written are 8, 10, 18 and 34 lines where a set has 8; with rows of 16 KB and 512 bytes 0.20, 0.19, 0.19 and 0.16.
 Sixteen rows of 16 KB whose sums so far are taken in lanes take 57 ms of 2^24 cells, in 32 lines of one set."""
-_STREAMED = 0.5
+_STREAMED, _STREAMED_LINE = 0.5, 0.125
 """What a vector costs more in a loop that walks through more than the nearest cache has: it comes from the next one.
 
 A product of 1024^3 in blocks of two rows by four vectors of eight lanes takes 1.3 to 2 times as long as in four rows by two:
-both start six loads for eight multiply-adds, the latter half as many of vectors, and a CPU with AVX2 is sent one in a cycle."""
+both start six loads for eight multiply-adds, the latter half as many of vectors, and a CPU with AVX2 is sent one in a cycle.
+A vector that is a whole line costs little: with AVX-512, four rows by four vectors of sixteen lanes take 8.8 ms where eight by two take
+10.2, which read twice as much of A again from beyond the second cache."""
 _KEPT = 7 / 8
 """How much of the nearest cache a loop may walk through and find what it has there again: lines of others come in between.
 
@@ -41,7 +43,8 @@ FROM_SECOND = 4.2 / LINE_BYTES
 A 5-point stencil of 256 x 4224 cells takes 256, 209, 184 and 173 us in strips of 1, 2, 4 and 8 rows on two cores: of 3, 2, 1.5
 and 1.25 rows that are read for one that is written, all but one were read before, each line in 4.2 cycles."""
 PASSED_BY = 2.2 / LINE_BYTES
-"""The same where each work-item reads other rows than the one before, all of them again for each of those around.
+"""The same where memory sends nothing, as where each work-item reads other rows than the one before, all of them again for each of
+those around.
 
 A product with B transposed, of 1024^3, whose work-items fold four rows of 4 KB with one of A, takes 26 ms on two cores: each of
 2^26 lines takes 2.2 cycles, beside one multiply-add."""
@@ -57,13 +60,6 @@ SIDE_BY_SIDE, _SIDE_BY_SIDE_ROWS = 0.06, 8
 A product of a matrix of 2^24 numbers with a vector takes one core 4.8, 4.5, 3.8 and 3.5 ms in 1, 2, 4 and 8 rows of 16 KB at a time;
 with both cores, which then wait for memory, it is less."""
 _ONCE = 1.05
-
-_WAYS, _WAY_BYTES = 8, 2**17
-"""Of a core's second cache, of a megabyte.
-
-512 columns of 8192 numbers are copied as rows, 16 numbers at a time, in 11 to 16 ms on two cores: neighbours have the same 8192
-lines, of which the second cache holds 512, as they are 2048 bytes apart."""
-
 
 @dataclass
 class Passed:
@@ -107,7 +103,7 @@ class Walked:
     """The rows that one loop walks through, and what of its accesses is not charged yet, as they are not all known.
 
     `begun` says of each row in which memory and at which byte it begins, `bytes` how long they are together.
-    `owed` are the vectors that come from the second cache if there are more rows, `owed_bytes` what they are of each memory.
+    `owed` are the cycles of vectors that come from the second cache if there are more rows, `owed_bytes` what they are of each memory.
     `accesses` is what those of one turn would cost if every line were crowded out, `crowded` what is charged of it.
     """
 
@@ -145,11 +141,13 @@ class Walked:
         """Cycles of a turn, and bytes that it brings from the second cache, with so many more rows of so many cells a turn."""
         moved = cells * memory.scalar.bytes
         self.bytes += rows * moved * turns
-        self.owed += rows * max(1.0, cells / device.vector_width)
+        lines = device.vector_width * memory.scalar.bytes >= LINE_BYTES
+        each = _STREAMED_LINE if lines else _STREAMED
+        self.owed += each * rows * max(1.0, cells / device.vector_width)
         self.owed_bytes[memory.name] = self.owed_bytes.get(memory.name, 0.0) + rows * moved
         if self.bytes <= _KEPT * device.nearest_bytes:
             return 0.0, {}
-        due = _STREAMED * self.owed, self.owed_bytes
+        due = self.owed, self.owed_bytes
         self.owed, self.owed_bytes = 0.0, {}
         return due
 
@@ -180,15 +178,20 @@ class Walked:
         passed.paged = max(passed.paged, paged)
 
 
-def crowd_each_other(lines: int, apart: int, cell_bytes: int) -> bool:
+def crowd_each_other(lines: int, apart: int, cell_bytes: int, device: DeviceDescription) -> bool:
     """Whether so many lines that begin so many cells apart are more than the second cache holds: of each of its ways they share a part.
 
+    512 columns of 8192 numbers are copied as rows, 16 numbers at a time, in 11 to 16 ms on two cores: neighbours have the same
+    8192 lines, of which a second cache of a megabyte in eight ways holds 512, as they are 2048 bytes apart.
+
+    >>> from relift.device import CPU
     >>> from relift.egraph.cost.walked import crowd_each_other
-    >>> [crowd_each_other(8192, apart, 4) for apart in (500, 512, 516)]
+    >>> [crowd_each_other(8192, apart, 4, CPU) for apart in (500, 512, 516)]
     [False, True, False]
     """
-    places = _WAY_BYTES // max(gcd(_WAY_BYTES, abs(apart) * cell_bytes), LINE_BYTES)
-    return lines > _WAYS * places
+    way = device.second_bytes // device.second_ways
+    places = way // max(gcd(way, abs(apart) * cell_bytes), LINE_BYTES)
+    return lines > device.second_ways * places
 
 
 def _share_a_set(one: int, other: int) -> bool:

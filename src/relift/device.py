@@ -19,7 +19,8 @@ class DeviceDescription:
     `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
     the time of an empty kernel.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
     a lane for each work-item: those without loops, those with loops too, or none.  `nearest_bytes` is what the
-    nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has.
+    nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
+    `second_ways` the same of the one behind it.
     """
 
     name: str
@@ -37,6 +38,8 @@ class DeviceDescription:
     fused_multiply_add: bool = True
     nearest_bytes: int = 32 * 1024
     nearest_ways: int = 8
+    second_bytes: int = 1 << 20
+    second_ways: int = 8
 
     @property
     def core_ghz(self) -> float:

@@ -1,4 +1,4 @@
-"""The nearest cache: read as the system describes it, or left to the preset."""
+"""The nearest caches: read as the system describes it, or left to the preset."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from relift.compiler.devices.caches import NearestCache, nearest_cache
+from relift.compiler.devices.caches import nearest_caches
 
 
 def describe(folder: Path, **said: str) -> None:
@@ -15,7 +15,7 @@ def describe(folder: Path, **said: str) -> None:
         (folder / name).write_text(f"{text}\n")
 
 
-def test_the_data_cache_of_the_first_level_is_the_nearest(tmp_path: Path) -> None:
+def test_the_data_caches_of_the_first_two_levels_are_known(tmp_path: Path) -> None:
     """Neither the one for instructions nor one further away."""
     describe(
         tmp_path / "index0", level="1", type="Instruction", size="64K", ways_of_associativity="4"
@@ -24,7 +24,15 @@ def test_the_data_cache_of_the_first_level_is_the_nearest(tmp_path: Path) -> Non
         tmp_path / "index1", level="2", type="Unified", size="2048K", ways_of_associativity="16"
     )
     describe(tmp_path / "index2", level="1", type="Data", size="48K", ways_of_associativity="12")
-    assert nearest_cache(tmp_path) == NearestCache(48 * 1024, 12)
+    describe(
+        tmp_path / "index3", level="3", type="Unified", size="32768K", ways_of_associativity="16"
+    )
+    assert nearest_caches(tmp_path) == {
+        "nearest_bytes": 48 * 1024,
+        "nearest_ways": 12,
+        "second_bytes": 2048 * 1024,
+        "second_ways": 16,
+    }
 
 
 @pytest.mark.parametrize("ways", ["0", None])
@@ -32,4 +40,4 @@ def test_what_the_system_leaves_out_is_not_known(tmp_path: Path, ways: str | Non
     """Virtual machines say nothing of ways, or none."""
     said = {} if ways is None else {"ways_of_associativity": ways}
     describe(tmp_path / "index0", level="1", type="Data", size="48K", **said)
-    assert nearest_cache(tmp_path) is None
+    assert nearest_caches(tmp_path) == {}

@@ -321,3 +321,19 @@ def test_refused_with_the_mend(name: str) -> None:
 
     with pytest.raises(Unsupported, match=message):
         compile_program(refused)
+
+
+@pytest.mark.parametrize(("length", "most"), [(16, 256), (4096, 64)])
+def test_the_private_arrays_of_a_group_fit_on_a_stack(length: int, most: int) -> None:
+    """A driver for a CPU may keep those of all work-items of a group at once: 256 with 16 KiB each ended the process."""
+
+    def kept(row: Any) -> Any:
+        return rl.map_seq(inc)(rl.to_private(rl.map_seq(inc)(row)))
+
+    @typed(x=f32[4096, length])
+    def program(x: Any) -> Any:
+        return rl.map_glb(0)(kept, x)
+
+    (kernel,) = compile_program(program).plan.kernels
+
+    assert kernel.local == (most,)
