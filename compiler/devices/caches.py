@@ -30,7 +30,12 @@ def nearest_caches(described: Path = SYSTEM) -> dict[str, int]:
             )
         except OSError:
             continue
-        if level in _LEVELS and kind in ("Data", "Unified") and size.endswith("K") and int(ways) > 0:
+        if (
+            level in _LEVELS
+            and kind in ("Data", "Unified")
+            and size.endswith("K")
+            and int(ways) > 0
+        ):
             name = _LEVELS[level]
             found |= {
                 f"{name}_bytes": int(size.removesuffix("K")) * 1024,

@@ -155,14 +155,7 @@ def threads_of(
     if in_groups:
         items = _limited(_computing(t, along(MapLcl)), max(GROUP_LIMIT, _spread_over(t)))
     else:
-        known = [n.constant for n in longest if n.constant is not None]
-        split = len(known) == len(longest)
-        room = max(1, STACK_OF_GROUP // max(1, _private_bytes(t)))
-        items = (
-            _split_global(known, min(GROUP_LIMIT, room))
-            if split
-            else _limited(longest, min(OPEN_GROUP, room))
-        )
+        items = _global(longest, max(1, STACK_OF_GROUP // max(1, _private_bytes(t))))
     own = counts_of(local, "local")
     shared = {d for m, d in used if m is not MapWrg}
     items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
@@ -246,6 +239,14 @@ def _private_bytes(t: Term) -> int:
     private = [u.xs.type for u, _ in subterms(t) if isinstance(u, Store) and u.space.of_item]
     found = (m for each in private for m in memories("", each) if m.cells.constant)
     return sum((m.cells.constant or 0) * m.scalar.bytes for m in found)
+
+
+def _global(lengths: Sequence[Size], room: int) -> list[int]:
+    """Work-items of a group of `map_glb`, at most so many."""
+    known = [n.constant for n in lengths if n.constant is not None]
+    if len(known) < len(lengths):
+        return _limited(lengths, min(OPEN_GROUP, room))
+    return _split_global(known, min(GROUP_LIMIT, room))
 
 
 def _split_global(lengths: list[int], room: int) -> list[int]:

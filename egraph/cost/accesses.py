@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import read_again, second_keeps
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
@@ -231,14 +230,11 @@ class Accesses:
                     page = apart is None or abs(apart) >= _PAGE
                     each = 2.0 if page else 1.0
                     if not near:
-                        each = _far(
-                            lines, apart or _PAGE, memory.scalar.bytes, self.meter.device
-                        )
+                        each = _far(lines, apart or _PAGE, memory, self.meter)
                     return each * scope.width + arithmetic, 0.0
         if stride is not None and abs(stride) < _FAR_STRIDE:
             return issue + arithmetic, 0.0
-        far = _far(turns_of(scope.loop), stride, memory.scalar.bytes, self.meter.device)
-        return far + arithmetic, 0.0
+        return _far(turns_of(scope.loop), stride, memory, self.meter) + arithmetic, 0.0
 
     def _new_line(self, offset: Index) -> float:
         """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
@@ -397,14 +393,12 @@ def _lie_apart(scope: Scope, memory: Memory, offset: Index) -> float:
     return _ALONG if 0 < turn < _LINE else 1.0
 
 
-def _far(
-    lines: int, apart: int | None, cell_bytes: int, device: DeviceDescription
-) -> float:
+def _far(lines: int, apart: int | None, memory: Memory, meter: Meter) -> float:
     """Cycles of an access that is so many cells from the one before, if that is known, of so many that a neighbour makes again."""
     if apart is None:
         return _FAR_ACCESS
-    gone = abs(apart) >= _PAGE or crowd_each_other(lines, apart, cell_bytes, device)
-    return _FAR_PAGE if gone else _FAR_ACCESS
+    gone = crowd_each_other(lines, apart, memory.scalar.bytes, meter.device)
+    return _FAR_PAGE if gone or abs(apart) >= _PAGE else _FAR_ACCESS
 
 
 def _is_computed(atom: Atom) -> bool:

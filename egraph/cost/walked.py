@@ -61,6 +61,7 @@ A product of a matrix of 2^24 numbers with a vector takes one core 4.8, 4.5, 3.8
 with both cores, which then wait for memory, it is less."""
 _ONCE = 1.05
 
+
 @dataclass
 class Passed:
     """What the loops of a kernel walk through of a memory: bytes, how many of these come from the second cache or from
