@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from platform import machine
+from typing import Any
 
 from relift.compiler.devices.caches import nearest_caches
 from relift.compiler.devices.calibration import kept
@@ -285,5 +286,7 @@ def describe(device: Device) -> DeviceDescription:
     )
     if is_gpu:
         return found
-    calibrated = kept(device)
-    return replace(found, **nearest_caches(), **(asdict(calibrated) if calibrated else {}))
+    known: dict[str, Any] = {**nearest_caches()}
+    if (calibrated := kept(device)) is not None:
+        known |= asdict(calibrated)
+    return replace(found, **known)
