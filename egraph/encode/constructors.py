@@ -15,14 +15,23 @@ from relift.semantics.syntax.signatures import (
     NumbersKind,
     OperatorKind,
 )
-from relift.semantics.syntax.terms import Call, Metavariable, Pattern, Term, subterms
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    Var,
+    subterms,
+)
 from relift.semantics.syntax.types import AnyType, Tuple
 
 Sort: TypeAlias = Choice["E", "N", "O", "T", "i64", "String"]
-Kind: TypeAlias = Choice[
-    "var", "substitution", "input", "literal", "apply", "call", "metavariable", "combine", "tuple",
-    "get", "pattern",
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,12 +45,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Constructor:
-    """One constructor of the sort E: a term that is not a pattern, or a pattern."""
+    """One constructor of the sort E: nodes of one kind, whose fields its slots hold; of none, a substitution."""
 
     name: str
-    kind: Kind
+    of: type[Term] | None
     slots: tuple[Slot, ...]
-    pattern: type[Pattern] | None = None
+
+    @property
+    def pattern(self) -> type[Pattern] | None:
+        """The pattern that it is, if it is one."""
+        return self.of if self.of is not None and issubclass(self.of, Pattern) else None
 
     @property
     def terms(self) -> tuple[int, ...]:
@@ -58,9 +71,10 @@ class Constructor:
         return tuple(j for i in self.terms for j in self.bound(i))
 
 
-def _several(name: str, kind: Kind, head: tuple[Slot, ...], place: str, n: int) -> Constructor:
-    terms = tuple(Slot("E", f"{place}.{i}") for i in range(n))
-    return Constructor(f"{name}{n}", kind, head + terms)
+def _several(name: str, of: type[Term], n: int) -> Constructor:
+    """That of nodes with so many parts, or arguments after a name and a type."""
+    head = tuple(Slot("T" if p == "type" else "String", p) for p in of.holds if p != of.row)
+    return Constructor(f"{name}{n}", of, head + tuple(Slot("E", f"{of.row}.{i}") for i in range(n)))
 
 
 def constructors(arity: int) -> dict[str, Constructor]:
@@ -68,22 +82,20 @@ def constructors(arity: int) -> dict[str, Constructor]:
 
     There is none for `iterate_sizes`, whose function is typed at every size: the e-graph has numbers only.
     """
-    typed = (Slot("String", "function"), Slot("T", "type"))
+    combined = Slot("O", "operator"), Slot("E", "left"), Slot("E", "right")
     found = [
-        Constructor("Var", "var", (Slot("N", "name"),)),
-        Constructor("Sub", "substitution", (Slot("N", "x"), Slot("E", "value"), Slot("E", "body"))),
-        Constructor("Input", "input", (Slot("String", "name"), Slot("T", "type"))),
-        Constructor("Literal", "literal", (Slot("String", "value"), Slot("T", "type"))),
-        Constructor(
-            "Combine", "combine", (Slot("O", "operator"), Slot("E", "left"), Slot("E", "right"))
-        ),
-        Constructor("Get", "get", (Slot("i64", "index"), Slot("E", "of"))),
-        *(_several("Apply", "apply", typed, "arguments", n) for n in range(1, 4)),
-        *(_several("Call", "call", typed, "arguments", n) for n in range(arity + 1)),
-        *(_several("Opaque", "metavariable", typed, "arguments", n) for n in range(arity + 1)),
-        *(_several("Tuple", "tuple", (), "parts", n) for n in range(2, arity + 1)),
+        Constructor("Var", Var, (Slot("N", "name"),)),
+        Constructor("Sub", None, (Slot("N", "x"), Slot("E", "value"), Slot("E", "body"))),
+        Constructor("Input", Input, (Slot("String", "name"), Slot("T", "type"))),
+        Constructor("Literal", Literal, (Slot("String", "value"), Slot("T", "type"))),
+        Constructor("Combine", Combine, combined),
+        Constructor("Get", Get, (Slot("i64", "index"), Slot("E", "of"))),
+        *(_several("Apply", Apply, n) for n in range(1, 4)),
+        *(_several("Call", Call, n) for n in range(arity + 1)),
+        *(_several("Opaque", Metavariable, n) for n in range(arity + 1)),
+        *(_several("Tuple", MakeTuple, n) for n in range(2, arity + 1)),
         *(
-            Constructor("P_" + name, "pattern", tuple(_slots(pattern)), pattern)
+            Constructor("P_" + name, pattern, tuple(_slots(pattern)))
             for name, pattern in PATTERNS.items()
             if not pattern.signature.binds_a_size
         ),

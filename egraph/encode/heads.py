@@ -2,168 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
-from relift.egraph.encode.constructors import Constructor, Kind
+from relift.egraph.encode.constructors import Constructor, Slot
 from relift.egraph.encode.terms import literal_text
 from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.indices.reader import read_literal_parameter
-from relift.semantics.language.coercion import combine, make_tuple
-from relift.semantics.language.tracing import FixedLambda, build, component
+from relift.semantics.language.tracing import FixedLambda
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.nodes import fields
-from relift.semantics.syntax.signatures import (
-    FunctionKind,
-    IndexKind,
-    NatKind,
-    NumbersKind,
-    OperatorKind,
-)
+from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.nodes import Field, fields, made
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import AnyType, Scalar, Type, boolean
+from relift.semantics.syntax.types import Scalar, Type, boolean
+
+
+@dataclass(frozen=True)
+class Child:
+    """Where a node has a term, or a function of these parameters."""
+
+    parameters: tuple[terms.Var, ...] = ()
+
+
+Held: TypeAlias = (
+    Child
+    | tuple[Child, ...]
+    | str
+    | terms.Number
+    | terms.UserFunction
+    | terms.Operator
+    | Size
+    | Type
+    | LiteralParameter
+)
+"""What a node has in a field, with nothing below it."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """A node without its children: all that is needed to rebuild it from terms.
+    """A node without its children: its kind and what it holds, all that is needed to rebuild it from terms."""
 
-    `kind` says what sort of term it is; `pattern` is set when it is one.  `places` are the places of the
-    children, in order; a lambda is the place of its body, and `binders` are its parameters.
-    """
-
-    kind: Kind
-    places: tuple[str, ...]
-    pattern: type[terms.Pattern] | None = None
-    name: str = ""
-    naturals: tuple[Size, ...] = ()
-    operator: terms.Operator | None = None
-    binders: tuple[terms.Var, ...] = ()
-    type: Type | None = None
-    value: terms.Number | None = None
-    index: int | None = None
-    function: terms.UserFunction | None = None
-    written: str = ""
+    kind: type[terms.Term]
+    holds: tuple[Held, ...]
 
     def term(self, parts: Sequence[terms.Term]) -> terms.Term:
         """The node with these children, typed again by its constructor."""
-        match self.kind:
-            case "var":
-                return terms.Var(self.name, self._type)
-            case "input":
-                return terms.Input(self.name, self._type)
-            case "literal":
-                assert self.value is not None, "cannot happen: a literal has a value"
-                return terms.Literal(self.value, self._type)
-            case "apply":
-                return terms.Apply(self.name, tuple(parts), self._type)
-            case "call":
-                assert self.function is not None, "cannot happen: a call has a function"
-                return terms.Call(self.function, tuple(parts), self._type)
-            case "metavariable":
-                return terms.Metavariable(self.name, tuple(parts), self._type)
-            case "combine":
-                assert self.operator is not None, "cannot happen: combine has an operator"
-                return combine(self.operator, *parts)
-            case "tuple":
-                return make_tuple(*parts)
-            case "get":
-                return component(parts[0], self.index)
-            case "pattern":
-                return self._pattern(parts)
-            case "substitution":
-                raise AssertionError("cannot happen: a substitution is no node of a snapshot")
+        given = iter(parts)
+        return made(self.kind, [_filled(value, given) for value in self.holds])
+
+    @cached_property
+    def pattern(self) -> type[terms.Pattern] | None:
+        """The pattern that it is, if it is one."""
+        return self.kind if issubclass(self.kind, terms.Pattern) else None
+
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The places of the children, in order."""
+        found: list[str] = []
+        for place, value in zip(self.kind.holds, self.holds, strict=True):
+            if isinstance(value, Child):
+                found.append(place)
+            elif isinstance(value, tuple):
+                found += [f"{place}.{i}" for i in range(len(value))]
+        return tuple(found)
+
+    @cached_property
+    def binders(self) -> tuple[terms.Var, ...]:
+        """The parameters of all its functions."""
+        return tuple(
+            x for value in self.holds if isinstance(value, Child) for x in value.parameters
+        )
+
+    @cached_property
+    def naturals(self) -> tuple[Size, ...]:
+        """The sizes that it is written with."""
+        return tuple(value for value in self.holds if isinstance(value, Size))
+
+    @cached_property
+    def operator(self) -> terms.Operator | None:
+        """The operator that it combines with."""
+        return next((value for value in self.holds if isinstance(value, terms.Operator)), None)
+
+    @property
+    def name(self) -> str:
+        """What a variable, an input, a function, a metavariable or a pattern is called."""
+        if issubclass(self.kind, terms.Pattern):
+            return self.kind.name
+        function = self.holds[0]
+        return function.name if isinstance(function, terms.UserFunction) else str(function)
 
     @property
     def label(self) -> str:
         """What the node is called where its children are drawn beside it.
 
-        >>> from relift.egraph.encode.heads import Head
+        >>> from relift.egraph.encode.heads import Child, Head
+        >>> from relift.semantics.patterns import Split
         >>> from relift.semantics.syntax.sizes import Size
-        >>> Head("pattern", (), name="split", naturals=(Size.of(4),)).label
+        >>> Head(Split, (Size.of(4), Child())).label
         'split(4)'
         """
-        match self.kind:
-            case "get":
-                return f"[{self.index}]"
-            case "tuple":
-                return "tuple"
-            case "literal":
-                return str(self.value)
-            case "combine":
-                return str(self.operator)
-            case "var" | "input" | "apply" | "call" | "metavariable" | "pattern" | "substitution":
-                told = [*map(str, self.naturals), *([str(self.operator)] if self.operator else [])]
-                return self.name + (f"({', '.join(told)})" if told else "")
+        if self.kind is terms.Get:
+            return f"[{self.holds[0]}]"
+        if self.kind is terms.MakeTuple:
+            return "tuple"
+        if self.kind is terms.Literal or self.kind is terms.Combine:
+            return str(self.holds[0])
+        told = [*map(str, self.naturals), *([str(self.operator)] if self.operator else [])]
+        return self.name + (f"({', '.join(told)})" if told else "")
 
-    @property
-    def shape(self) -> Head:
-        """What heads that are alike share: the types of the names they bind, and how a literal is written."""
-        text = "" if self.value is None else literal_text(self.value, self._type)
-        binders = tuple(terms.Var("", x.type) for x in self.binders)
-        return replace(self, binders=binders, value=None, written=self.written + text)
+    @cached_property
+    def shape(self) -> tuple[object, ...]:
+        """What heads that are alike share: all but the names that they bind, and how literals are written."""
+        if self.kind is terms.Literal:
+            value, of = self.holds
+            return self.kind, literal_text(value, of), of  # type: ignore[arg-type]
+        return self.kind, *map(_without_names, self.holds)
 
-    @property
-    def _type(self) -> Type:
-        assert self.type is not None, f"cannot happen: {self.kind} has a type"
-        return self.type
 
-    def _pattern(self, parts: Sequence[terms.Term]) -> terms.Term:
-        assert self.pattern is not None, "cannot happen: the kind is pattern"
-        naturals, binders, given = iter(self.naturals), iter(self.binders), iter(parts)
-        arguments: list[Any] = []
-        for kind in self.pattern.signature.parameters.values():
-            match kind:
-                case NatKind():
-                    arguments.append(next(naturals))
-                case OperatorKind():
-                    arguments.append(self.operator)
-                case IndexKind() | NumbersKind():
-                    arguments.append(read_literal_parameter(self.written))
-                case FunctionKind(types):
-                    parameters = tuple(next(binders) for _ in types)
-                    arguments.append(FixedLambda(parameters, next(given)))
-                case AnyType():
-                    arguments.append(next(given))
-        return build(self.pattern, arguments)
+def _filled(value: Held, given: Iterator[terms.Term]) -> Any:
+    """What a field holds, given the next of the children."""
+    if isinstance(value, Child):
+        return FixedLambda(value.parameters, next(given)) if value.parameters else next(given)
+    return tuple(next(given) for _ in value) if isinstance(value, tuple) else value
+
+
+def _without_names(value: Held) -> object:
+    if isinstance(value, Child):
+        return tuple(x.type for x in value.parameters)
+    return str(value) if isinstance(value, LiteralParameter) else value
 
 
 def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, terms.UserFunction]) -> Head:
     """The head of a node whose slots hold these values; those that hold terms are not looked at."""
-    by_place = {slot.place: value for slot, value in zip(c.slots, data, strict=True)}
-    places = tuple(c.slots[i].place for i in c.terms)
-    match c.kind:
-        case "var":
-            return Head("var", (), name=data[0].name, type=data[0].type)
-        case "literal":
-            t = by_place["type"]
-            return Head("literal", (), type=t, value=_number(data[0], t))
-        case "call":
-            return Head("call", places, name=data[0], type=data[1], function=functions[data[0]])
-        case "input" | "apply" | "metavariable":
-            return Head(c.kind, places, name=data[0], type=data[1])
-        case "combine":
-            return Head("combine", places, operator=data[0])
-        case "get":
-            return Head("get", places, index=data[0])
-        case "tuple":
-            return Head("tuple", places)
-        case "pattern" | "substitution":
-            assert c.pattern is not None, "cannot happen: a substitution is no node"
-            operators = [v for slot, v in zip(c.slots, data, strict=True) if slot.sort == "O"]
-            return Head(
-                "pattern",
-                places,
-                c.pattern,
-                c.pattern.name,
-                tuple(Size.of(data[i]) for i, s in enumerate(c.slots) if s.sort == "i64"),
-                operators[0] if operators else None,
-                tuple(data[i] for i in c.names),
-                written="".join(
-                    v for s, v in zip(c.slots, data, strict=True) if s.sort == "String"
-                ),
-            )
+    assert c.of is not None, "cannot happen: a substitution is no node"
+    if c.of is terms.Var:
+        return Head(terms.Var, (data[0].name, data[0].type))
+    slots = {slot.place: (slot, value) for slot, value in zip(c.slots, data, strict=True)}
+    held: list[Held] = []
+    for place in c.of.holds:
+        if place == c.of.row:
+            held.append((Child(),) * len(c.terms))
+            continue
+        slot, value = slots[place]
+        match slot.sort:
+            case "E":
+                held.append(Child(tuple(slots[f"{place}.{i}"][1] for i in range(slot.binds))))
+            case "String":
+                held.append(_read(c.of, value, slots, functions))
+            case "i64":
+                held.append(Size.of(value) if issubclass(c.of, terms.Pattern) else value)
+            case "O" | "T" | "N":
+                held.append(value)
+    return Head(c.of, tuple(held))
+
+
+def _read(
+    kind: type[terms.Term],
+    text: str,
+    slots: Mapping[str, tuple[Slot, Any]],
+    functions: Mapping[str, terms.UserFunction],
+) -> Held:
+    """What a node of a kind holds, of which egglog has the text."""
+    if kind is terms.Literal:
+        return _number(text, slots["type"][1])
+    if kind is terms.Call:
+        return functions[text]
+    return _literal_parameter(text) if issubclass(kind, terms.Pattern) else text
+
+
+@lru_cache(maxsize=1024)
+def _literal_parameter(text: str) -> LiteralParameter:
+    return read_literal_parameter(text)
 
 
 def _number(text: str, t: Scalar) -> terms.Number:
@@ -183,42 +194,16 @@ def head_of(t: terms.Term) -> Head:
     >>> head_of(t).term([u.body if isinstance(u, Lambda) else u for _, u in children(t)]) == t
     True
     """
-    places = tuple(place for place, _ in terms.children(t))
-    match t:
-        case terms.Var(name, of):
-            return Head("var", (), name=name, type=of)
-        case terms.Input(name, of):
-            return Head("input", (), name=name, type=of)
-        case terms.Literal(value, of):
-            return Head("literal", (), value=value, type=of)
-        case terms.Apply(function, _, of):
-            return Head("apply", places, name=function, type=of)
-        case terms.Call(user, _, of):
-            return Head("call", places, name=user.name, type=of, function=user)
-        case terms.Metavariable(name, _, of):
-            return Head("metavariable", places, name=name, type=of)
-        case terms.Combine(operator):
-            return Head("combine", places, operator=operator)
-        case terms.MakeTuple():
-            return Head("tuple", places)
-        case terms.Get(index):
-            return Head("get", places, index=index)
-        case terms.Pattern():
-            return _pattern(t, places)
+    return Head(type(t), tuple(map(_emptied, fields(t))))
 
 
-def _pattern(t: terms.Pattern, places: tuple[str, ...]) -> Head:
-    found: dict[str, Any] = {"naturals": (), "binders": ()}
-    for value in fields(t):
-        if isinstance(value, Size):
-            found["naturals"] += (value,)
-        elif isinstance(value, terms.Lambda):
-            found["binders"] += value.parameters
-        elif isinstance(value, terms.Operator):
-            found["operator"] = value
-        elif isinstance(value, LiteralParameter):
-            found["written"] = str(value)
-    return Head("pattern", places, type(t), t.name, **found)
+def _emptied(value: Field) -> Held:
+    """What a field holds, without what is below it."""
+    if isinstance(value, terms.Lambda):
+        return Child(value.parameters)
+    if isinstance(value, tuple):
+        return (Child(),) * len(value)
+    return Child() if isinstance(value, Expression) else value
 
 
 def matches(
@@ -226,7 +211,7 @@ def matches(
 ) -> dict[str, terms.Var] | None:
     """The names of a node for the variables of `t`, if it has the head of `t` but for names; else None."""
     if isinstance(t, terms.Var):
-        same = head.kind == "var" and names.get(t.name, t) == terms.Var(head.name, t.type)
+        same = head.kind is terms.Var and names.get(t.name, t) == head.term(())
         return dict(names) if same else None
     mine = head_of(t)
     if head.shape != mine.shape:

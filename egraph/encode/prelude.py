@@ -9,15 +9,16 @@ from relift.egraph.encode.constructors import Constructor, constructors
 from relift.egraph.encode.equations import Equations, Variable
 from relift.egraph.encode.terms import list_text, operator_text, quoted, type_text
 from relift.rewrites.declared_laws import EXACT_LAWS, FloatPolicy, neutral_of
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
     NatKind,
     NumbersKind,
     OperatorKind,
+    Signature,
 )
 from relift.semantics.syntax.sizes import Size, Unknown
-from relift.semantics.syntax.terms import Laws
 from relift.semantics.syntax.types import SCALARS, AnyType, Type
 
 
@@ -88,7 +89,7 @@ def prelude(arity: int) -> str:
         text.append(")\n")
     text.append(FACTS)
     for c in found.values():
-        if c.kind != "substitution":
+        if c.of is not None:
             text += [_free_names(c), *_substitution(c), *_typing(c)]
     text += _components(found, arity)
     return "".join(text)
@@ -101,7 +102,7 @@ def totality(arity: int, *, branches: bool, functions: bool, operators: bool) ->
     """
     text = ["(relation total (E))\n"]
     for c in constructors(arity).values():
-        if (c.kind == "call" and not functions) or (c.kind == "combine" and not operators):
+        if (c.of is terms.Call and not functions) or (c.of is terms.Combine and not operators):
             continue
         premises = [f"(= e {_node(c, _variables(c))})", *(f"(total v{i})" for i in c.terms)]
         if c.pattern is not None:
@@ -109,7 +110,7 @@ def totality(arity: int, *, branches: bool, functions: bool, operators: bool) ->
                 continue
             if not operators and any(slot.sort == "O" for slot in c.slots):
                 continue
-        if c.kind == "apply" and not branches:
+        if c.of is terms.Apply and not branches:
             premises.append('(!= v0 "select")')
         text.append(rule_text(premises, ["(total e)"], "analysis"))
     return "".join(text)
@@ -126,7 +127,7 @@ def _node(c: Constructor, arguments: Iterable[str], mark: str = "") -> str:
 def _free_names(c: Constructor) -> str:
     """What a node uses, less what it binds; and the representative of its class."""
     variables = _variables(c)
-    free = "(set-of v0)" if c.kind == "var" else ""
+    free = "(set-of v0)" if c.of is terms.Var else ""
     for i in c.terms:
         mine = f"f{i}"
         for j in c.bound(i):
@@ -171,26 +172,22 @@ def _typing(c: Constructor) -> Iterator[str]:
     """The type of a node: of a pattern, by its signature."""
     variables = _variables(c)
     node = _node(c, variables)
-    match c.kind:
-        case "var":
-            yield rule_text([f"(= e {node})", "(= t (nty v0))"], ["(set (ty e) t)"], "analysis")
-        case "input" | "literal" | "apply" | "call" | "metavariable":
-            yield rule_text([f"(= e {node})"], ["(set (ty e) v1)"], "analysis")
-        case "combine":
-            yield rule_text([f"(= e {node})", "(= t (ty v1))"], ["(set (ty e) t)"], "analysis")
-        case "tuple":
-            parts = [f"(= t{i} (ty v{i}))" for i in c.terms]
-            whole = f"(Tup {list_text(f't{i}' for i in c.terms)})"
-            yield rule_text([f"(= e {node})", *parts], [f"(set (ty e) {whole})"], "analysis")
-        case "pattern":
-            yield _pattern_typing(c)
-        case "get" | "substitution":
-            pass
+    stated = [f"v{i}" for i, slot in enumerate(c.slots) if slot.place == "type"]
+    if c.pattern is not None:
+        yield _pattern_typing(c, c.pattern.signature)
+    elif c.of is terms.Var:
+        yield rule_text([f"(= e {node})", "(= t (nty v0))"], ["(set (ty e) t)"], "analysis")
+    elif c.of is terms.Combine:
+        yield rule_text([f"(= e {node})", "(= t (ty v1))"], ["(set (ty e) t)"], "analysis")
+    elif c.of is terms.MakeTuple:
+        parts = [f"(= t{i} (ty v{i}))" for i in c.terms]
+        whole = f"(Tup {list_text(f't{i}' for i in c.terms)})"
+        yield rule_text([f"(= e {node})", *parts], [f"(set (ty e) {whole})"], "analysis")
+    elif stated:
+        yield rule_text([f"(= e {node})"], [f"(set (ty e) {stated[0]})"], "analysis")
 
 
-def _pattern_typing(c: Constructor) -> str:
-    assert c.pattern is not None, "cannot happen: the kind is pattern"
-    signature = c.pattern.signature
+def _pattern_typing(c: Constructor, signature: Signature) -> str:
     sizes = Equations()
     data: list[str] = []
     results: list[str] = []
@@ -235,7 +232,7 @@ def _components(found: Mapping[str, Constructor], arity: int) -> Iterator[str]:
             [f"(= e (Get {i} v))", f"(= (ty v) (Tup {inside}))"], [f"(set (ty e) t{i})"], "analysis"
         )
     for c in found.values():
-        if c.kind == "tuple":
+        if c.of is terms.MakeTuple:
             for i in c.terms:
                 yield rule_text(
                     [f"(= e (Get {i} {_node(c, _variables(c))}))"],
@@ -247,7 +244,7 @@ def _components(found: Mapping[str, Constructor], arity: int) -> Iterator[str]:
 # ---- laws
 
 
-def laws_text(laws: Mapping[str, Laws]) -> str:
+def laws_text(laws: Mapping[str, terms.Laws]) -> str:
     """What is declared of the operators of a program, as facts.
 
     A neutral element is a literal of any scalar type; that the operator is used at that type is seen to by

@@ -182,7 +182,7 @@ class Snapshot:
         self._check()
         free = {c: frozenset(names) for c, names in dump.free.items()}
         for constructor in self.constructors.values():
-            if constructor.kind == "substitution":
+            if constructor.of is None:
                 continue
             for row in dump.rows.get(constructor.name, ()):
                 *slots, owner = row
@@ -287,7 +287,7 @@ class Snapshot:
 def _tight(
     c: Constructor, slots: Sequence[Any], owner: int, free: Mapping[int, frozenset[int]]
 ) -> bool:
-    mine: set[int] = {slots[0]} if c.kind == "var" else set()
+    mine: set[int] = {slots[0]} if c.of is Var else set()
     for i in c.terms:
         if slots[i] not in free:
             return False

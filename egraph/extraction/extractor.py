@@ -16,7 +16,7 @@ from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.binding import Position
-from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.terms import Get, MakeTuple, Term
 
 
 class Extractor:
@@ -158,14 +158,14 @@ class Extractor:
 
     def _component(self, choice: Choice) -> tuple[State, Plan] | None:
         """The part that is meant by a component of a tuple that is written out: a term has that part alone."""
-        if choice.node.head.kind != "get":
+        if choice.node.head.kind is not Get:
             return None
         (inner,) = choice.children
         whole = self._choice(*inner)
-        if whole.node.head.kind != "tuple":
+        if whole.node.head.kind is not MakeTuple:
             return None
-        index = choice.node.head.index
-        assert index is not None, "cannot happen: a component has an index"
+        (index, _) = choice.node.head.holds
+        assert isinstance(index, int), "cannot happen: a component has an index"
         return whole.children[index]
 
 

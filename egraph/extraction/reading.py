@@ -22,9 +22,20 @@ from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.egraph.extraction.writing import Writes
 from relift.semantics import patterns
 from relift.semantics.syntax.signatures import Role
-from relift.semantics.syntax.terms import Pattern
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Literal,
+    MakeTuple,
+    Pattern,
+    Var,
+)
 from relift.semantics.syntax.types import Array, dimensions, holds_array
 
+_LEAVES = (Var, Input, Literal)
 _ITEMS = (Place.ITEM, Place.REGISTERS, Place.PRIVATE)
 _OUTER_LOOPS = {
     Place.HOST: (Lowering("map_to_glb", (("d", 0),)),),
@@ -51,9 +62,9 @@ class Reads:
     def view(self, node: ENode, state: State) -> Iterator[Option]:
         below = [State(c, state.want, state.place) for c in node.children]
         pattern = node.head.pattern
-        if node.head.kind in ("var", "input", "literal") or pattern is patterns.LiteralArray:
+        if node.head.kind in _LEAVES or pattern is patterns.LiteralArray:
             yield answer(node, (), 0.01)
-        elif node.head.kind in ("get", "tuple"):
+        elif node.head.kind in (Get, MakeTuple):
             yield answer(node, below, LAYOUT)
         elif state.want is Want.VIEW and pattern is not None and pattern.keeps:
             yield self._computed(node, state)
@@ -154,9 +165,9 @@ class Reads:
         place, pattern = state.place, node.head.pattern
         view = [State(c, Want.VIEW, place) for c in node.children]
         value = [State(c, Want.VALUE, place) for c in node.children]
-        if node.head.kind in ("var", "input", "literal"):
+        if node.head.kind in _LEAVES:
             yield answer(node, (), 0.01)
-        elif node.head.kind == "get":
+        elif node.head.kind is Get:
             yield answer(node, view, 0.01)
             yield answer(node, value, 0.01)
         elif pattern is not None and pattern.keeps and place is not Place.LANE:
@@ -169,7 +180,7 @@ class Reads:
                 for c, role in zip(node.children, pattern.signature.roles, strict=True)
             ]
             yield answer(node, below, 1.0)
-        elif node.head.kind in ("apply", "call", "combine", "tuple"):
+        elif node.head.kind in (Apply, Call, Combine, MakeTuple):
             yield answer(node, value, 1.0)
         elif pattern is patterns.Splat:
             yield answer(node, value, 0.1)

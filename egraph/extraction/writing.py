@@ -18,6 +18,7 @@ from relift.egraph.extraction.nodes import (
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.semantics import patterns
 from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.terms import MakeTuple, Var
 from relift.semantics.syntax.types import cells, dimensions, holds_array
 
 
@@ -45,7 +46,7 @@ class Writes:
             yield answer(node, below, LAYOUT * (4 if label else 1), label=label)
         elif pattern is patterns.ReduceSeq:
             yield from self._write_fold(node, state)
-        elif node.head.kind == "tuple" or (pattern is not None and pattern.parts):
+        elif node.head.kind is MakeTuple or (pattern is not None and pattern.parts):
             yield from self._write_parts(node, place)
         elif pattern is patterns.Iterate:
             yield from self._write_iteration(node, state)
@@ -243,7 +244,7 @@ class Writes:
     def inverse(self, node: ENode, state: State) -> Iterator[Option]:
         """A rearrangement of one variable and nothing else."""
         pattern = node.head.pattern
-        if node.head.kind == "var" and node.head.name == state.variable:
+        if node.head.kind is Var and node.head.name == state.variable:
             yield answer(node, (), 0.01)
         elif inverts(pattern):
             below = [State(c, Want.INVERSE, state.place, state.variable) for c in node.children]

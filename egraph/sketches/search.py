@@ -30,7 +30,20 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import FunctionKind, NatKind
-from relift.semantics.syntax.terms import Metavariable, Operator, Pattern, Term, Vectorized
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Literal,
+    Metavariable,
+    Operator,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+)
 from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
 
 
@@ -189,29 +202,29 @@ class SketchSearch:
                         if fits(wanted, self.snapshot.type_of(eclass)):
                             _keep(table, eclass, _NONE, cost, _any(node))
                 case Named(name, bound=False):
-                    for number in self.by_head.get(("input", name), ()):
+                    for number in self.by_head.get((Input, name), ()):
                         eclass, node = self.nodes[number]
                         _keep(table, eclass, _NONE, _weight(node), _any(node))
                 case Named(name):
-                    for number in self.by_head.get("var", ()):
+                    for number in self.by_head.get(Var, ()):
                         eclass, node = self.nodes[number]
                         scope = frozenset([(name, node.head.name)])
                         _keep(table, eclass, scope, _weight(node), _any(node))
                 case Number(value):
-                    for number in self.by_head.get("literal", ()):
+                    for number in self.by_head.get(Literal, ()):
                         eclass, node = self.nodes[number]
-                        if node.head.value == value:
+                        if node.head.holds[0] == value:
                             _keep(table, eclass, _NONE, _weight(node), _any(node))
                 case Operation(name, parts):
                     solved = [self._solve(part) for part in parts]
                     for number in (
-                        *self.by_head.get(("apply", name), ()),
-                        *self.by_head.get(("combine", name), ()),
+                        *self.by_head.get((Apply, name), ()),
+                        *self.by_head.get((Combine, name), ()),
                     ):
                         self._node(table, number, [((), s) for s in solved])
                 case Component(index, of):
                     inner = self._solve(of)
-                    for number in self.by_head.get(("get", index), ()):
+                    for number in self.by_head.get((Get, index), ()):
                         self._node(table, number, [((), inner)])
                 case OfPattern():
                     self._pattern(table, shape)
@@ -407,17 +420,15 @@ def _operator_name(operator: Operator | None) -> str | None:
 def _key(node: ENode) -> object:
     """What a node is looked up by."""
     head = node.head
-    match head.kind:
-        case "pattern":
-            return head.pattern
-        case "combine":
-            return ("combine", _operator_name(head.operator))
-        case "get":
-            return ("get", head.index)
-        case "input" | "apply" | "call":
-            return (head.kind if head.kind != "call" else "apply", head.name)
-        case "var" | "literal" | "metavariable" | "tuple" | "substitution":
-            return head.kind
+    if head.kind is Combine:
+        return Combine, _operator_name(head.operator)
+    if head.kind is Get:
+        return Get, head.holds[0]
+    if head.kind is Input:
+        return Input, head.name
+    if head.kind is Apply or head.kind is Call:
+        return Apply, head.name
+    return head.kind
 
 
 def _weight(node: ENode) -> float:

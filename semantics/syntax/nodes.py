@@ -51,24 +51,28 @@ def argument(t: terms.Pattern, name: str) -> Field | None:
     return found
 
 
-def rebuilt(t: terms.Term, values: Iterable[Any]) -> terms.Term:
-    """A node of the kind of `t` that holds other values, typed again; raises `IllTyped`."""
+def made(kind: type[terms.Term], values: Iterable[Any]) -> terms.Term:
+    """A node of a kind that holds these values, typed; raises `IllTyped`.
+
+    What does not hold its type is typed by the function that a program builds it with.
+    """
     values = [
         FixedLambda(value.parameters, value.body) if isinstance(value, terms.Lambda) else value
         for value in values
     ]
-    match t:
-        case terms.Combine():
-            return combine(*values)
-        case terms.MakeTuple():
-            return make_tuple(*values[0])
-        case terms.Get():
-            index, of = values
-            return component(of, index)
-        case terms.Pattern():
-            return build(type(t), values)
-        case (
-            terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.Call()
-            | terms.Metavariable()
-        ):  # fmt: skip
-            return type(t)(*values)
+    if issubclass(kind, terms.Pattern):
+        return build(kind, values)
+    if kind is terms.Combine:
+        return combine(*values)
+    if kind is terms.MakeTuple:
+        return make_tuple(*values[0])
+    if kind is terms.Get:
+        index, of = values
+        return component(of, index)
+    assert "type" in kind.holds, f"cannot happen: nothing says how {kind.__name__} is typed"
+    return kind(*values)
+
+
+def rebuilt(t: terms.Term, values: Iterable[Any]) -> terms.Term:
+    """A node of the kind of `t` that holds other values, typed again; raises `IllTyped`."""
+    return made(type(t), values)
