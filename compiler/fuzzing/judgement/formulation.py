@@ -14,7 +14,7 @@ import numpy as np
 from relift.semantics import patterns as p
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax import terms
@@ -111,12 +111,18 @@ class _Evaluation:
                 return self.of(xs, v)
             case p.Let(f, x):
                 return self.function(f, v)(self.of(x, v))
-            case p.Each() | p.EachOf():
-                return self.stacked(t.type, self.function(t.f, v), self.of(t.xs, v))
+            case p.Each(f, xs):
+                return self.stacked(t.type, self.function(f, v), self.of(xs, v))
+            case p.EachOf(f=f, xs=xs):
+                return self.stacked(t.type, self.function(f, v), self.of(xs, v))
             case p.MapVec(f=f, v=lanes):
                 return self.stacked(t.type, self.function(f, v), self.of(lanes, v))
-            case p.Accumulating() | p.Reduce():
-                return self.folded(t, v)
+            case p.Reduce(op):
+                if not isinstance(op, terms.BinaryOperator):
+                    raise Unsupported("reduce by this operator has no formulation in NumPy")
+                return self.folded(t, self.function(operator_lambda(op, t.init.type), {}), v)
+            case p.Accumulating(f=f):
+                return self.folded(t, self.function(f, v), v)
             case p.Generate(f=f):
                 count = _extent(t.type)
                 return self.stacked(t.type, self.function(f, v), np.arange(count, dtype=np.int32))
@@ -142,14 +148,8 @@ class _Evaluation:
         rows = [f(leaves(lambda a, i=i: a[i], xs)) for i in range(count)]
         return leaves(lambda *parts: np.stack(parts), *rows)
 
-    def folded(self, t: Any, v: Variables) -> Any:
+    def folded(self, t: Any, f: Callable[..., Any], v: Variables) -> Any:
         """A fold, or all of its turns."""
-        if isinstance(t, p.Reduce):
-            if not isinstance(t.op, terms.BinaryOperator):
-                raise Unsupported("reduce by this operator has no formulation in NumPy")
-            f = self.function(operator_lambda(t.op, t.init.type), {})
-        else:
-            f = self.function(t.f, v)
         found, xs, turns = self.of(t.init, v), self.of(t.xs, v), []
         for i in range(_length(xs)):
             found = f(found, leaves(lambda a, i=i: a[i], xs))
@@ -180,12 +180,13 @@ class _Evaluation:
                 edges = self.count(t, "left"), self.count(t, "right")
                 pair = self.of(t.xs, v), self.of(value, v)
                 return leaves(lambda a, x: _bordered(a, *edges, x), *pair)
-            case p.Gather(idx, xs) | p.Scatter(idx, xs):
-                if not isinstance(idx, IndexFunction):
-                    raise Unsupported("these indices have no formulation in NumPy")
+            case p.Gather(idx, xs):
                 given = self.of(xs, v)
-                table = idx.table(_length(given))
-                order = table if isinstance(t, p.Gather) else np.argsort(table)
+                table = _table(idx, _length(given))
+                return leaves(lambda a: np.take(a, table, 0), given)
+            case p.Scatter(idx, xs):
+                given = self.of(xs, v)
+                order = np.argsort(_table(idx, _length(given)))
                 return leaves(lambda a: np.take(a, order, 0), given)
             case _:
                 return leaves(self.move(t), self.of(_data(t), v))
@@ -194,18 +195,22 @@ class _Evaluation:
         """A layout of one array, as a function of it."""
         n: Callable[[str], int] = lambda name: self.count(t, name)
         match t:
-            case p.Split() | p.AsVector():
-                rows, columns = _extent(t.type), _extent(_element(t.type))
-                return lambda a: a.reshape((rows, columns, *a.shape[1:]))
-            case p.Join() | p.AsScalar():
-                length = _extent(t.type)
-                return lambda a: a.reshape((length, *a.shape[2:]))
+            case p.Split():
+                return _in_rows(t.type)
+            case p.AsVector():
+                return _in_rows(t.type)
+            case p.Join():
+                return _in_one_row(t.type)
+            case p.AsScalar():
+                return _in_one_row(t.type)
             case p.Transpose():
                 return lambda a: np.swapaxes(a, 0, 1)
             case p.Take():
                 return lambda a: a[: _extent(t.type)]
-            case p.Drop() | p.Tail():
+            case p.Drop():
                 return lambda a: a[len(a) - _extent(t.type) :]
+            case p.Tail():
+                return lambda a: a[1:]
             case p.Slide():
                 count, size, step = _extent(t.type), n("size"), n("step")
                 starts = np.arange(count)[:, None] * step + np.arange(size)[None]
@@ -217,6 +222,22 @@ class _Evaluation:
                 return lambda a: pad(a, [edges, *[(0, 0)] * (a.ndim - 1)], mode)
             case _:
                 raise Unsupported(f"{t.name} has no formulation in NumPy")
+
+
+def _table(idx: LiteralParameter, n: int) -> Any:
+    if not isinstance(idx, IndexFunction):
+        raise Unsupported("these indices have no formulation in NumPy")
+    return idx.table(n)
+
+
+def _in_rows(t: Type) -> Callable[[Any], Any]:
+    rows, columns = _extent(t), _extent(_element(t))
+    return lambda a: a.reshape((rows, columns, *a.shape[1:]))
+
+
+def _in_one_row(t: Type) -> Callable[[Any], Any]:
+    length = _extent(t)
+    return lambda a: a.reshape((length, *a.shape[2:]))
 
 
 def _bordered(a: Any, left: int, right: int, value: Any) -> Any:

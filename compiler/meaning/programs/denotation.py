@@ -18,7 +18,7 @@ from relift.compiler.validation.symbols import Symbol
 from relift.semantics import patterns as p
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.types import Type, Vector
+from relift.semantics.syntax.types import Array, Type, Vector
 
 MOST_TABLE = 1 << 16
 """Elements of a permutation that is tabulated."""
@@ -97,15 +97,12 @@ class Denotation(Carrying):
             return self.of(u, v)
 
         match t:
-            case (
-                p.Map() | p.MapSeq() | p.MapSeqUnroll() | p.MapGlb() | p.MapWrg() | p.MapLcl()
-                | p.MapWarp() | p.MapLane() | p.MapStream() | p.IterateStream()
-            ):  # fmt: skip
-                f, xs = self.function(t.f, v), data(t.xs)
-                return Cells(xs.length, lambda i: f(xs(i)))
+            case p.Each():
+                return _each(self.function(t.f, v), data(t.xs))
+            case p.EachOf():
+                return _each(self.function(t.f, v), data(t.xs))
             case p.MapVec():
-                f, lanes = self.function(t.f, v), data(t.v)
-                return Cells(lanes.length, lambda i: f(lanes(i)))
+                return _each(self.function(t.f, v), data(t.v))
             case p.Zip():
                 xs, ys = data(t.xs), data(t.ys)
                 return Cells(xs.length, lambda i: (xs(i), ys(i)))
@@ -115,10 +112,9 @@ class Denotation(Carrying):
             case p.Reduce():
                 op = self.operator(t.op, operand_type(t))
                 return self.fold(op, data(t.init), data(t.xs), size("n"), t.type)
-            case p.ReduceSeq() | p.ReduceSeqUnroll() | p.ReduceSeqAhead():
-                written_out = isinstance(t, p.ReduceSeqUnroll)
+            case p.Fold():
                 f, first, xs = self.function(t.f, v), data(t.init), data(t.xs)
-                return self.fold(f, first, xs, size("n"), t.type, written_out=written_out)
+                return self.fold(f, first, xs, size("n"), t.type, written_out=t.unrolled)
             case p.PartialReduce():
                 op, first, xs = self.operator(t.op, operand_type(t)), data(t.init), data(t.xs)
                 m = self.size(t.m)
@@ -152,32 +148,38 @@ class Denotation(Carrying):
         def data(u: terms.Term) -> Any:
             return self.of(u, v)
 
-        r = self.algebra.ranges
         match t:
-            case p.Split() | p.AsVector() | p.AsVectorAligned():
-                m = self.size(t.m if isinstance(t, p.Split) else t.width)
-                xs = data(t.xs)
-                return Cells(size("k"), lambda i: Cells(m, lambda j: xs(i * m + j)))
-            case p.Join() | p.AsScalar():
-                xss = data(t.xss if isinstance(t, p.Join) else t.vs)
-                m = size("m" if isinstance(t, p.Join) else "width")
-                return Cells(xss.length * m, lambda i: _of_rows(xss, r.quotient(i, m)))
+            case p.Split():
+                return _in_rows(data(t.xs), size("k"), self.size(t.m))
+            case p.AsVector():
+                return _in_rows(data(t.xs), size("k"), self.size(t.width))
+            case p.AsVectorAligned():
+                return _in_rows(data(t.xs), size("k"), self.size(t.width))
+            case p.Join():
+                return self._in_one_row(data(t.xss), size("m"))
+            case p.AsScalar():
+                return self._in_one_row(data(t.vs), size("width"))
             case p.Transpose():
                 xss, n, m = data(t.xss), size("n"), size("m")
                 return Cells(m, lambda i: Cells(n, lambda j: xss(j)(i)))
-            case p.Slide() | p.RotateValues():
-                step = self.size(t.step) if isinstance(t, p.Slide) else 1
-                return self.windows(data(t.xs), self.size(t.size), step, size("k"))
+            case p.Slide():
+                return self.windows(data(t.xs), self.size(t.size), self.size(t.step), size("k"))
+            case p.RotateValues():
+                return self.windows(data(t.xs), self.size(t.size), 1, size("k"))
             case p.MapSeqSlide():
                 f = self.function(t.f, v)
                 found = self.windows(data(t.xs), self.size(t.size), self.size(t.step), size("k"))
-                return Cells(found.length, lambda i: f(found(i)))
+                return _each(f, found)
             case p.CircularBuffer():
-                f, xs = self.function(t.f, v), data(t.xs)
-                loaded = Cells(xs.length, lambda i: f(xs(i)))
+                loaded = _each(self.function(t.f, v), data(t.xs))
                 return self.windows(loaded, self.size(t.size), 1, size("k"))
-            case p.PadClamp() | p.PadMirror() | p.PadWrap() | p.PadConstant() | p.PadEmpty():
-                return self._padded(t, v)
+            case p.Pad():
+                return self._continued(t, data(t.xs))
+            case p.PadConstant():
+                outside = data(t.value)
+                return self._between(t, data(t.xs), lambda: outside)
+            case p.PadEmpty():
+                return self._between(t, data(t.xs), lambda: self.open(_element(t)))
             case p.Take():
                 xs = data(t.xs)
                 return Cells(self.size(t.m), xs)
@@ -236,45 +238,62 @@ class Denotation(Carrying):
                 return Cells(ids.length, lambda i: xs(self.within(ids(i), n)))
             case p.ScatterIndices():
                 return self.updated(data(t.into), data(t.ids), data(t.xs), size("m"))
-            case p.ToGlobal() | p.ToLocal() | p.ToPrivate():
+            case p.Store():
                 return data(t.xs)
             case _:
                 raise Undecided(f"{t.name}, of which no index function is known")
 
-    def _padded(self, t: Any, v: Variables) -> Cells:
-        r = self.algebra.ranges
-        left, right, n = self.size(t.left), self.size(t.right), self.size(t.solved["n"])
-        xs = self.of(t.xs, v)
+    def _in_one_row(self, xss: Cells, m: Whole) -> Cells:
+        """The rows of m elements one after the other."""
 
         def at(i: Whole) -> Any:
-            match t:
-                case p.PadClamp():
-                    return xs(r.extreme("min", r.extreme("max", i - left, 0), n - 1))
-                case p.PadWrap():
-                    return xs(self.shifted(i - left, n))
-                case p.PadMirror():
-                    j = self.shifted(i - left, 2 * n)
-                    return xs(r.extreme("min", j, 2 * n - 1 - j))
-                case _:
-                    outside = self.of(t.value, v) if isinstance(t, p.PadConstant) else None
-                    return self.chosen(
-                        i - left,
-                        lambda: self.chosen(
-                            left + n - 1 - i,
-                            lambda: xs(i - left),
-                            lambda: self._filled(t, outside),
-                        ),
-                        lambda: self._filled(t, outside),
-                    )
+            row, column = self.algebra.ranges.quotient(i, m)
+            return xss(row)(column)
+
+        return Cells(xss.length * m, at)
+
+    def _continued(self, t: p.Pad, xs: Cells) -> Cells:
+        """An array that goes on beyond its ends by its own elements."""
+        r = self.algebra.ranges
+        left, right, n = self.size(t.left), self.size(t.right), self.size(t.solved["n"])
+
+        def mirrored(i: Whole) -> Any:
+            j = self.shifted(i - left, 2 * n)
+            return xs(r.extreme("min", j, 2 * n - 1 - j))
+
+        at: dict[str, Callable[[Whole], Any]] = {
+            "clamp": lambda i: xs(r.extreme("min", r.extreme("max", i - left, 0), n - 1)),
+            "wrap": lambda i: xs(self.shifted(i - left, n)),
+            "mirror": mirrored,
+        }
+        if t.boundary not in at:
+            raise Undecided(f"{t.name}, of which no index function is known")
+        return Cells(left + n + right, at[t.boundary])
+
+    def _between(self, t: p.Bordered, xs: Cells, outside: Callable[[], Any]) -> Cells:
+        """An array, and what is beyond its ends."""
+        left, right, n = self.size(t.left), self.size(t.right), self.size(t.solved["n"])
+
+        def at(i: Whole) -> Any:
+            up_to_its_end = lambda: self.chosen(left + n - 1 - i, lambda: xs(i - left), outside)
+            return self.chosen(i - left, up_to_its_end, outside)
 
         return Cells(left + n + right, at)
 
-    def _filled(self, t: Any, outside: Any) -> Any:
-        return outside if isinstance(t, p.PadConstant) else self.open(t.type.element)
+
+def _element(t: p.PadEmpty) -> Type:
+    assert isinstance(t.type, Array), "cannot happen: pad gives an array"
+    return t.type.element
 
 
-def _of_rows(xss: Any, place: tuple[Whole, Whole]) -> Any:
-    return xss(place[0])(place[1])
+def _each(f: Callable[[Any], Any], xs: Cells) -> Cells:
+    """A function on every element."""
+    return Cells(xs.length, lambda i: f(xs(i)))
+
+
+def _in_rows(xs: Cells, k: Whole, m: Whole) -> Cells:
+    """k rows of m elements, which stand one after the other."""
+    return Cells(k, lambda i: Cells(m, lambda j: xs(i * m + j)))
 
 
 def _key(value: Any) -> Any:
