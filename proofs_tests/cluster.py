@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proofs_tests.calls import waited_for
-from relift.egraph.checks.shared import Part, entries_shared, recorded
+from relift.egraph.checks.shared import Portion, entries_shared, recorded
 from relift.processes.executors import each, on
 from relift.rewrites.ledger.book import Entry, differences
 from relift.rewrites.library import RULES
@@ -79,7 +79,7 @@ def measured(workers: int, names: Sequence[str]) -> Measured:
         on(scheduler=address) as executor,
     ):
         assert executor is not None
-        list(each(recorded, [Part((name,)) for name in names[: 2 * workers]], executor))
+        list(each(recorded, [Portion((name,)) for name in names[: 2 * workers]], executor))
         before, began = [*map(_computed, running)], time.monotonic()
         found = list(entries_shared(names, executor))
         seconds = time.monotonic() - began

@@ -35,7 +35,7 @@ from relift.compiler.idioms.facts.llvm.ir import Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.finding import Found, Search, find
+from relift.compiler.idioms.finding import Found, FunctionFinds, find
 from relift.compiler.idioms.lift import LiftedIdiom, lift, programs, search_of
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.equality import proof
@@ -226,7 +226,7 @@ def compilers(names: list[str]) -> int:
 
 
 @uncollected()
-def _detected(printed: str, file: Path) -> tuple[float, float, Module, list[Search]]:
+def _detected(printed: str, file: Path) -> tuple[float, float, Module, list[FunctionFinds]]:
     """The seconds for the graph of a file and for its idioms, and both."""
     begin = process_time()
     graph = module_of(printed, str(file))

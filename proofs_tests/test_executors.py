@@ -30,7 +30,7 @@ from proofs_tests.command_line import command
 from proofs_tests.compiler.programs import typed
 from relift.compiler.agreement.verification import failure_on_symbols
 from relift.compiler.fuzzing.programs.variants import lowered
-from relift.egraph.checks.shared import Part, check_shared, parts_of
+from relift.egraph.checks.shared import Portion, check_shared, parts_of
 from relift.egraph.checks.tiers import check_all
 from relift.optimization import judged
 from relift.processes import executors
@@ -132,7 +132,7 @@ def test_a_cluster_loses_a_worker_and_nothing_else(
             assert executor is not None
             assert squares_with_a_death(executor, tmp_path) == SQUARES
             rules = ["join_split", "map_fusion"]
-            how = Part((), tiers=("1", "3"))
+            how = Portion((), tiers=("1", "3"))
             found = [r.text() for r in check_shared(rules, how, executor)]
         here = check_all([RULES[name] for name in rules], tiers=how.tiers)
         assert [_without_times(t) for t in found] == [_without_times(r.text()) for r in here]
@@ -168,8 +168,8 @@ def test_there_is_no_scheduler() -> None:
 def test_parts_hold_all_rules_once() -> None:
     """In their order; few rules are in parts of one."""
     names = [str(i) for i in range(50)]
-    assert [n for part in parts_of(names, Part(())) for n in part.names] == names
-    assert [part.names for part in parts_of(["a", "b"], Part(()))] == [("a",), ("b",)]
+    assert [n for part in parts_of(names, Portion(())) for n in part.names] == names
+    assert [part.names for part in parts_of(["a", "b"], Portion(()))] == [("a",), ("b",)]
 
 
 def test_rules_are_checked_by_two_processes() -> None:

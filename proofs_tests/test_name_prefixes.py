@@ -61,7 +61,7 @@ def test_no_name_is_told_by_a_sign() -> None:
     found = {name: list(signs(ast.parse(file.read_text()))) for name, file in FILES.items()}
     own = {name: lines for name, lines in found.items() if lines and name not in FOREIGN}
 
-    assert not own, f"make it a type, as `Unknown`, `Level` and `Counter` are: {own}"
+    assert not own, f"make it a type, as `Unknown`, `Depth` and `Counter` are: {own}"
 
 
 def test_every_exception_is_one() -> None:

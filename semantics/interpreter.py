@@ -76,7 +76,7 @@ class World:
                 return self.domain.unspecified()
 
 
-class Cell:
+class Slot:
     """Where the value of a variable is while the body of its lambda runs."""
 
     __slots__ = ("value",)
@@ -97,12 +97,12 @@ class Scope:
     them means, so far, where its variables are in certain cells.
     """
 
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, Slot]
     shared: Mapping[int, tuple[str, ...]]
-    meanings: dict[tuple[int, tuple[Cell, ...]], Meaning] = field(default_factory=dict)
+    meanings: dict[tuple[int, tuple[Slot, ...]], Meaning] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, t: terms.Term, cells: Mapping[str, Cell]) -> Scope:
+    def around(cls, t: terms.Term, cells: Mapping[str, Slot]) -> Scope:
         """The scope of a whole term."""
         free: dict[int, frozenset[str]] = {}
         shared: dict[int, tuple[str, ...]] = {}
@@ -124,7 +124,7 @@ class Scope:
         visit(t)
         return cls(cells, shared)
 
-    def inside(self, f: terms.Lambda, cells: list[Cell]) -> Scope:
+    def inside(self, f: terms.Lambda, cells: list[Slot]) -> Scope:
         """The scope of the body of f, whose parameters have these cells."""
         names = (x.name for x in f.parameters)
         return replace(self, cells={**self.cells, **dict(zip(names, cells, strict=True))})
@@ -143,7 +143,7 @@ def evaluate(t: terms.Term, world: World, variables: Mapping[str, Value] | None 
     >>> evaluate(t, World(inputs={"xs": [1, 2, 3]}, domain=Exact()))
     14
     """
-    scope = Scope.around(t, {name: Cell(value) for name, value in (variables or {}).items()})
+    scope = Scope.around(t, {name: Slot(value) for name, value in (variables or {}).items()})
     with np.errstate(all="ignore"):  # NaN and infinities are values like others
         return denote(t, world, scope)()
 
@@ -159,7 +159,7 @@ def denote(t: terms.Term, world: World, scope: Scope) -> Meaning:
     return scope.meanings[key]
 
 
-def _kept(meaning: Meaning, cells: tuple[Cell, ...]) -> Meaning:
+def _kept(meaning: Meaning, cells: tuple[Slot, ...]) -> Meaning:
     """A meaning that is computed again only where a variable holds another object than the last time."""
     before: list[Value] | None = None
     result: Value = None
@@ -308,7 +308,7 @@ def _function(f: terms.Lambda, world: World, scope: Scope) -> Callable[..., Valu
         return _head(f.body, world)
     if world.domain.lazy and holds_array(f.body.type):
         return partial(_call_anew, f, world, scope)
-    cells = [Cell() for _ in f.parameters]
+    cells = [Slot() for _ in f.parameters]
     body = denote(f.body, world, scope.inside(f, cells))
     if len(cells) == 1:
         (cell,) = cells
@@ -329,7 +329,7 @@ def _function(f: terms.Lambda, world: World, scope: Scope) -> Callable[..., Valu
 
 def _call_anew(f: terms.Lambda, world: World, scope: Scope, *xs: Value) -> Value:
     """A call whose parameters have cells of their own."""
-    return denote(f.body, world, scope.inside(f, [Cell(x) for x in xs]))()
+    return denote(f.body, world, scope.inside(f, [Slot(x) for x in xs]))()
 
 
 def _closed(f: terms.Lambda, world: World) -> Callable[..., Value]:

@@ -25,7 +25,7 @@ MOST_BUNDLES = 12
 """Groups of writes, in places of their own, that are compared in pairs."""
 
 
-class Prover(Protocol):
+class Oracle(Protocol):
     """Who is asked whether something can be."""
 
     grid: Grid
@@ -43,7 +43,7 @@ class Prover(Protocol):
 # ---- arrays
 
 
-def covered(prover: Prover, writes: Sequence[Access], cells: tree.Expression) -> None:
+def covered(prover: Oracle, writes: Sequence[Access], cells: tree.Expression) -> None:
     """Every cell of a global array is written; raises `NotCounted`.
 
     That no two work-items write one cell, and that all writes are within the array, is shown elsewhere.  Where cells
@@ -57,7 +57,7 @@ def covered(prover: Prover, writes: Sequence[Access], cells: tree.Expression) ->
             raise
 
 
-def _fills(prover: Prover, writes: Sequence[Access], cells: tree.Expression) -> bool:
+def _fills(prover: Oracle, writes: Sequence[Access], cells: tree.Expression) -> bool:
     try:
         _covered_by(prover, writes, cells)
     except NotCounted:
@@ -65,7 +65,7 @@ def _fills(prover: Prover, writes: Sequence[Access], cells: tree.Expression) -> 
     return True
 
 
-def _covered_by(prover: Prover, writes: Sequence[Access], cells: tree.Expression) -> None:
+def _covered_by(prover: Oracle, writes: Sequence[Access], cells: tree.Expression) -> None:
     """The same of some writes, which meet in no cell."""
     count = _count(prover, writes, (), space=Space.GLOBAL)
     wanted = number_of(cells, prover.sizes)
@@ -74,7 +74,7 @@ def _covered_by(prover: Prover, writes: Sequence[Access], cells: tree.Expression
     _apart(prover, writes, 0, space=Space.GLOBAL)
 
 
-def initialised(prover: Prover, reads: Sequence[Access], before: Sequence[Access]) -> None:
+def initialised(prover: Oracle, reads: Sequence[Access], before: Sequence[Access]) -> None:
     """What is read of a local or private array in one place was written earlier; raises `NotCounted`."""
     read = reads[0]
     if not before:
@@ -110,7 +110,7 @@ def _common(place: Place, accesses: Sequence[Access]) -> int:
     return found
 
 
-def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: Space) -> Size:
+def _count(prover: Oracle, writes: Sequence[Access], outer: Place, *, space: Space) -> Size:
     """How many instances of some writes there are in one turn of what is around them."""
     total = Size.of(0)
     for a in writes:
@@ -129,7 +129,7 @@ def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: Spa
     return total
 
 
-def _of_group(prover: Prover, fact: Fact, space: Space) -> bool:
+def _of_group(prover: Oracle, fact: Fact, space: Space) -> bool:
     """Whether a condition around all accesses of a local array holds for a whole group or for none of it.
 
     In a group that gets there, it leaves nobody out.
@@ -157,7 +157,7 @@ def _bundles(writes: Sequence[Access]) -> list[list[Access]]:
     return list(found.values())
 
 
-def _apart(prover: Prover, writes: Sequence[Access], common: int, *, space: Space) -> None:
+def _apart(prover: Oracle, writes: Sequence[Access], common: int, *, space: Space) -> None:
     """No two instances of the writes meet in one cell: of one work-item, or of those that share the array.
 
     Of global arrays, that work-items do not meet is shown as the absence of races.
@@ -175,7 +175,7 @@ def _apart(prover: Prover, writes: Sequence[Access], common: int, *, space: Spac
 
 
 def _never_meet(
-    prover: Prover, left: list[Access], right: list[Access], common: int, *, space: Space
+    prover: Oracle, left: list[Access], right: list[Access], common: int, *, space: Space
 ) -> bool:
     import z3
 
@@ -205,7 +205,7 @@ def _never_meet(
     return prover.impossible(z3.And(*same, z3.Or(different), *meeting), one, other)
 
 
-def _in_what_is_filled(prover: Prover, accesses: Sequence[Access], count: int, cells: int) -> None:
+def _in_what_is_filled(prover: Oracle, accesses: Sequence[Access], count: int, cells: int) -> None:
     """All accesses lie among as many cells as are written: neighbours in the array, or in each of its rows.
 
     Rows are padded so that neighbouring work-items do not wait for one bank of the memory; a few cells may be left
@@ -225,7 +225,7 @@ def _in_what_is_filled(prover: Prover, accesses: Sequence[Access], count: int, c
     raise NotCounted(f"{first} may lie beyond the {count} cells that are written")
 
 
-def _within(prover: Prover, access: Access, row: int, kept: range, cells: int) -> bool:
+def _within(prover: Oracle, access: Access, row: int, kept: range, cells: int) -> bool:
     """Whether an access lies within the cells that are kept of each row."""
     import z3
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from relift.compiler.text import tree
 from relift.compiler.text.expressions import shown
 
-Kind: TypeAlias = Literal["read", "write"]
+AccessKind: TypeAlias = Literal["read", "write"]
 
 MOST_WAYS = 16
 """Ways through a piece of code that are told apart."""
@@ -101,7 +101,7 @@ class Access:
     writes some lanes of a vector only.
     """
 
-    kind: Kind
+    kind: AccessKind
     array: Array
     offset: tree.Expression
     width: int

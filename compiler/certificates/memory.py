@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from relift.compiler.certificates.flows import Access, Array, Fact, Iteration, Kind, Place
+from relift.compiler.certificates.flows import Access, AccessKind, Array, Fact, Iteration, Place
 from relift.compiler.certificates.names import Names, vector_function
 from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
@@ -36,7 +36,7 @@ class Memory:
 
     def access(
         self,
-        kind: Kind,
+        kind: AccessKind,
         array: Array,
         offset: Expression,
         width: int = 1,
@@ -96,7 +96,9 @@ class Memory:
         with self.under(Fact(condition)):
             return self.reads(e)
 
-    def vector(self, kind: Kind, n: Expression, pointer: Expression, width: int) -> list[Access]:
+    def vector(
+        self, kind: AccessKind, n: Expression, pointer: Expression, width: int
+    ) -> list[Access]:
         """What `vload` and `vstore` do to vector n behind a pointer, and the reads to find it."""
         array, offset = self.pointer(pointer)
         if array.type.width != 1:
@@ -123,7 +125,7 @@ class Memory:
             ):  # fmt: skip
                 raise NotUnderstood(f"an assignment to {in_c(target)}")
 
-    def _through(self, pointer: Expression, kind: Kind) -> list[Access]:
+    def _through(self, pointer: Expression, kind: AccessKind) -> list[Access]:
         width, aligned = 1, False
         if isinstance(pointer, Cast) and pointer.type.pointer:
             t, (pointer,) = pointer.type, pointer.arguments

@@ -17,7 +17,7 @@ from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.lowering.distribution import InPlace, PrivateArray
 from relift.semantics.indices.atoms import Index, depends_on, linear_in, variables_of
 from relift.semantics.indices.expressions import modulo, substitute, variable
-from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
+from relift.semantics.indices.views import Cell, CodeValue, Guarded, Leaf, Memory
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type
 
@@ -97,7 +97,7 @@ class Accesses:
             case Guarded(_, inside, outside):
                 self.read(inside, lane)
                 self.read(outside, lane)
-            case Value():
+            case CodeValue():
                 pass
 
     def written(self, leaf: Leaf, lane: Lane | None) -> None:
@@ -110,7 +110,7 @@ class Accesses:
                 self._note(leaf, lane, writes=True)
             case Guarded(_, inside, _):
                 self.written(inside, lane)
-            case Value():
+            case CodeValue():
                 pass
 
     def _note(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:

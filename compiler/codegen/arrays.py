@@ -17,11 +17,11 @@ from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Environment,
     Guarded,
     Memory,
     TupleView,
-    Value,
     VectorView,
     View,
     memories_of,
@@ -104,7 +104,7 @@ def _at_lane(v: View, lane: Index) -> View:
             return TupleView(tuple(_at_lane(part, lane) for part in parts))
         case VectorView():
             return v.lane(lane)
-        case Cell() | Value() | Guarded():
+        case Cell() | CodeValue() | Guarded():
             raise AssertionError("cannot happen: it has a vector for each scalar")
 
 

@@ -42,10 +42,10 @@ from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Guarded,
     Memory,
     TupleView,
-    Value,
     VectorView,
     View,
     leaves,
@@ -167,7 +167,7 @@ class Emission:
                 lane = self.fresh_lane(width, scope)
                 value = self.read(at(lane.index), scope.in_lanes(lane))
                 return widened(value, lane.width)
-            case Cell() | Value() | Guarded():
+            case Cell() | CodeValue() | Guarded():
                 self.accesses.read(v, scope.lane)
                 return self.addressing.load(v, scope.lane)
             case ArrayView():
@@ -183,13 +183,13 @@ class Emission:
                 parts = self._before_writing(value, target)
                 for part, place in zip(parts, places, strict=True):
                     self.store(part, place, scope)
-            case Cell() | Value() | Guarded() if isinstance(value, CExpression):
+            case Cell() | CodeValue() | Guarded() if isinstance(value, CExpression):
                 if value.width is not None and self.addressing.needs_name(target, scope.lane):
                     value = self.named(value, "v")
                 self.accesses.written(target, scope.lane)
                 for statement in self.addressing.store(target, value, scope.lane):
                     self.statement(statement)
-            case ArrayView() | TupleView() | Cell() | Value() | Guarded():
+            case ArrayView() | TupleView() | Cell() | CodeValue() | Guarded():
                 raise AssertionError(f"cannot happen: {value} does not fit {target}")
 
     def _before_writing(self, parts: tuple[Tree, ...], target: View) -> tuple[Tree, ...]:

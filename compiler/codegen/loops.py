@@ -30,10 +30,10 @@ from relift.semantics.indices.expressions import modulo, variable
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Guarded,
     Leaf,
     TupleView,
-    Value,
     VectorView,
     View,
     array,
@@ -162,7 +162,7 @@ def copy(e: Emission, source: View, target: View, scope: Scope) -> None:
                 copy(e, part, at, scope)
         case VectorView() if (both := _arrays_of(source, target)) is not None:
             copy(e, *both, scope)
-        case VectorView() | Cell() | Value() | Guarded():  # lanes all at once
+        case VectorView() | Cell() | CodeValue() | Guarded():  # lanes all at once
             e.store(e.read(source, scope), target, scope)
 
 
@@ -189,7 +189,7 @@ def _over_lanes(data: ArrayView) -> bool:
 def _is_lane(leaf: Leaf, i: Index) -> bool:
     """Whether i says which lane of a vector a leaf is: of one with a name, or of one in a private array."""
     match leaf:
-        case Value(lane=lane):
+        case CodeValue(lane=lane):
             return lane is not None and depends_on(lane, i)
         case Cell(memory, offset):
             vectors = memory.space.of_item and memory.width is not None

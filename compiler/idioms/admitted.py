@@ -34,7 +34,7 @@ _FITS: Mapping[str, Callable[[float], bool]] = {
 
 
 @dataclass(frozen=True)
-class Conditional(Numeric):
+class PartialNumeric(Numeric):
     """NumPy's scalars, and no value where what is asked of them does not hold."""
 
     asked: frozenset[About]
@@ -62,7 +62,7 @@ class Conditional(Numeric):
 
 def conditional(program: Program, given: Mapping[str, Value], asked: frozenset[About]) -> Any:
     """What a program of known sizes gives; raises `Undefined` where what is asked fails, or a row goes on behind its array."""
-    world = World(inputs=given, domain=Conditional(asked))
+    world = World(inputs=given, domain=PartialNumeric(asked))
     with np.errstate(all="ignore"):
         found = evaluate(_a_step_further(program.body), world)
     return to_numpy(found, program.body.type)

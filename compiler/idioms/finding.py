@@ -106,7 +106,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Search:
+class FunctionFinds:
     """What was found in a function, and how many steps that took; `given_up` names constraints whose search was not ended."""
 
     found: tuple[Found, ...]
@@ -114,7 +114,7 @@ class Search:
     given_up: tuple[str, ...]
     everything: _Everything
 
-    def without(self, wrong: Collection[Found]) -> Search:
+    def without(self, wrong: Collection[Found]) -> FunctionFinds:
         """The same, where some finds are said to be wrong: what they stood for may be.
 
         No find of one result depends on those of another, so only the results of what is wrong are looked for again.
@@ -158,7 +158,7 @@ def expanded(constraint: str, depth: int = 0) -> Expanded:
 
 
 @uncollected()
-def find(relations: Relations, most: int = MOST_STEPS) -> Search:
+def find(relations: Relations, most: int = MOST_STEPS) -> FunctionFinds:
     """The idioms of a function."""
     everything = _Everything(relations, most)
     for number, idiom in enumerate(sought()):
@@ -207,14 +207,14 @@ class _Everything:
             self.given_up.append(idiom.constraint)
         self.steps += solver.steps
 
-    def searched(self) -> Search:
+    def searched(self) -> FunctionFinds:
         """What is kept of all that was found, the more special idioms first."""
         self.found.sort(key=lambda f: f[0])
         best = tuple(kept([f for _, f in self.found], self.relations))
-        return Search(best, self.steps, tuple(dict.fromkeys(self.given_up)), self)
+        return FunctionFinds(best, self.steps, tuple(dict.fromkeys(self.given_up)), self)
 
     @uncollected()
-    def without(self, wrong: Collection[Found]) -> Search:
+    def without(self, wrong: Collection[Found]) -> FunctionFinds:
         """What is found where some finds are wrong, too."""
         self.wrong |= {f.key for f in wrong}
         again = dict.fromkeys(f.result for f in wrong)

@@ -39,7 +39,7 @@ from relift.compiler.idioms.facts.llvm.source import Uncompilable, bitcode, norm
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import line_of
 from relift.compiler.idioms.facts.values.terms import Opaque
-from relift.compiler.idioms.finding import Found, Search, covers, find, kept
+from relift.compiler.idioms.finding import Found, FunctionFinds, covers, find, kept
 from relift.compiler.idioms.lifting.effects import Dependent, effect_of, looked_up, written_beside
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import passed_over, refusal
@@ -284,7 +284,7 @@ def lifted_function(
 
 
 @uncollected()
-def search_of(f: Function, module: Module) -> str | tuple[Relations, Search]:
+def search_of(f: Function, module: Module) -> str | tuple[Relations, FunctionFinds]:
     """What is found in a function, or why nothing is looked for."""
     control = Control(f)
     reason = refusal(f, module, control)
@@ -295,7 +295,7 @@ def search_of(f: Function, module: Module) -> str | tuple[Relations, Search]:
 
 
 def programs(
-    f: Function, relations: Relations, search: Search
+    f: Function, relations: Relations, search: FunctionFinds
 ) -> tuple[list[LiftedIdiom], list[tuple[Found, str]]]:
     """The finds with their programs; and those that are none, with the reason, whose places smaller ones take.
 

@@ -197,6 +197,7 @@ class Guard:
 
 
 Statement: TypeAlias = Declaration | Assignment | Evaluation | Barrier | Loop | Guard
+Block: TypeAlias = tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ class KernelText:
 
     name: str
     parameters: tuple[Argument, ...]
-    body: tuple[Statement, ...]
+    body: Block
     group: tuple[int, ...] | None = None
     comment: tuple[str, ...] = field(default=(), compare=False)
     computes_with: CType | None = field(default=None, compare=False)
@@ -353,7 +354,7 @@ def expressions_of(s: Statement) -> Iterator[Expression]:
             yield condition
 
 
-def body_of(s: Statement) -> tuple[Statement, ...]:
+def body_of(s: Statement) -> Block:
     """The statements inside a statement."""
     return s.body if isinstance(s, Loop | Guard) else ()
 
@@ -413,7 +414,7 @@ def _all_mapped(
 def mapped_statement(
     s: Statement,
     f: Callable[[Expression], Expression],
-    body: Callable[[tuple[Statement, ...]], tuple[Statement, ...]],
+    body: Callable[[Block], Block],
 ) -> Statement:
     """A statement with f applied to its expressions, and `body` to the statements inside; itself where none changes."""
     match s:
@@ -441,7 +442,7 @@ def mapped_statement(
             return s if same else Guard(asked, made_body)
 
 
-def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Statement, ...]:
+def renamed(body: Block, names: Mapping[str, str]) -> Block:
     """Statements in which some variables have other names."""
 
     if all(old == new for old, new in names.items()):
@@ -452,7 +453,7 @@ def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Stat
             return replace(e, name=names[e.name]) if e.name in names else e
         return mapped_expression(e, named)
 
-    def inside(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    def inside(block: Block) -> Block:
         return tuple(mapped_statement(s, named, inside) for s in block)
 
     return inside(body)

@@ -22,7 +22,7 @@ RULES_EACH, PARTS = 6, 8
 
 
 @dataclass(frozen=True)
-class Part:
+class Portion:
     """Some rules, of a file or of those that the ledger knows, and how they are checked."""
 
     names: tuple[str, ...]
@@ -32,14 +32,14 @@ class Part:
     guards: bool = True
 
 
-def parts_of(names: Sequence[str], part: Part) -> list[Part]:
+def parts_of(names: Sequence[str], part: Portion) -> list[Portion]:
     """The same check of these rules, in parts that get shorter: whoever does the last one is not waited for long.
 
-    >>> from relift.egraph.checks.shared import Part, parts_of
-    >>> [len(p.names) for p in parts_of([f"r{k}" for k in range(60)], Part(()))]
+    >>> from relift.egraph.checks.shared import Portion, parts_of
+    >>> [len(p.names) for p in parts_of([f"r{k}" for k in range(60)], Portion(()))]
     [6, 6, 6, 5, 4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
-    found: list[Part] = []
+    found: list[Portion] = []
     at = 0
     while at < len(names):
         size = max(1, min(RULES_EACH, (len(names) - at) // PARTS))
@@ -48,14 +48,14 @@ def parts_of(names: Sequence[str], part: Part) -> list[Part]:
     return found
 
 
-def checked(part: Part) -> list[CheckReport]:
+def checked(part: Portion) -> list[CheckReport]:
     """What the tiers say of the rules of a part."""
     known = load_rules(Path(part.file)) if part.file else known_rules()
     rules = [known[name] for name in part.names]
     return list(check_all(rules, tiers=part.tiers, bound=part.bound, guards=part.guards))
 
 
-def recorded(part: Part) -> list[Entry]:
+def recorded(part: Portion) -> list[Entry]:
     """What the ledger should say of the rules of a part."""
     found = {entry.rule: entry for entry in checked_entries(part.names)}
     return [found[name] for name in part.names]
@@ -63,16 +63,16 @@ def recorded(part: Part) -> list[Entry]:
 
 def check_shared(
     names: Sequence[str],
-    how: Part,
+    how: Portion,
     executor: Executor,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[CheckReport]:
     """What the tiers say of each of these rules; `how` says where they are from, and the tiers.
 
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from relift.egraph.checks.shared import Part, check_shared
+    >>> from relift.egraph.checks.shared import Portion, check_shared
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     found = list(check_shared(["join_split", "map_fusion"], Part((), tiers=("1",)), executor))
+    ...     found = list(check_shared(["join_split", "map_fusion"], Portion((), tiers=("1",)), executor))
     >>> [report.rule for report in found]
     ['join_split', 'map_fusion']
     """
@@ -90,7 +90,7 @@ def entries_shared(
     """What the ledger should say of rules, of all if none are named."""
     known = [name for name in known_rules() if not names or name in names]
     done = 0
-    for entries in each(recorded, parts_of(known, Part(())), executor):
+    for entries in each(recorded, parts_of(known, Portion(())), executor):
         done += len(entries)
         if progress is not None:
             progress(f"{done} of {len(known)} rules")

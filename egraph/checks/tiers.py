@@ -25,7 +25,7 @@ from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import ReliftError
 
 
-class Options(TypedDict, total=False):
+class CheckOptions(TypedDict, total=False):
     """What may be asked of a check, as `check_all` takes it."""
 
     tiers: Sequence[TierName]

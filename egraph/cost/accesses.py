@@ -27,12 +27,12 @@ from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Condition,
     Environment,
     Guarded,
     Memory,
     TupleView,
-    Value,
     VectorView,
     View,
     memories_of,
@@ -153,7 +153,7 @@ class Accesses:
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
-            case Value() | ArrayView():
+            case CodeValue() | ArrayView():
                 pass
 
     @property

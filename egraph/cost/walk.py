@@ -18,9 +18,9 @@ from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Environment,
     TupleView,
-    Value,
     VectorView,
     View,
     Views,
@@ -405,7 +405,7 @@ def _registers(t: Type) -> View:
     """The view of a value in registers."""
     match t:
         case Scalar():
-            return Value("register", t, known="register")
+            return CodeValue("register", t, known="register")
         case Tuple(parts):
             return TupleView(tuple(map(_registers, parts)))
         case Vector(element, width):

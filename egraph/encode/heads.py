@@ -20,15 +20,15 @@ from relift.semantics.syntax.types import Scalar, Type, boolean
 
 
 @dataclass(frozen=True)
-class Child:
+class Hole:
     """Where a node has a term, or a function of these parameters."""
 
     parameters: tuple[terms.Var, ...] = ()
 
 
 Held: TypeAlias = (
-    Child
-    | tuple[Child, ...]
+    Hole
+    | tuple[Hole, ...]
     | str
     | terms.Number
     | terms.UserFunction
@@ -62,7 +62,7 @@ class Head:
         """The places of the children, in order."""
         found: list[str] = []
         for place, value in zip(self.kind.holds, self.holds, strict=True):
-            if isinstance(value, Child):
+            if isinstance(value, Hole):
                 found.append(place)
             elif isinstance(value, tuple):
                 found += [f"{place}.{i}" for i in range(len(value))]
@@ -71,9 +71,7 @@ class Head:
     @cached_property
     def binders(self) -> tuple[terms.Var, ...]:
         """The parameters of all its functions."""
-        return tuple(
-            x for value in self.holds if isinstance(value, Child) for x in value.parameters
-        )
+        return tuple(x for value in self.holds if isinstance(value, Hole) for x in value.parameters)
 
     @cached_property
     def naturals(self) -> tuple[Size, ...]:
@@ -97,10 +95,10 @@ class Head:
     def label(self) -> str:
         """What the node is called where its children are drawn beside it.
 
-        >>> from relift.egraph.encode.heads import Child, Head
+        >>> from relift.egraph.encode.heads import Hole, Head
         >>> from relift.semantics.patterns import Split
         >>> from relift.semantics.syntax.sizes import Size
-        >>> Head(Split, (Size.of(4), Child())).label
+        >>> Head(Split, (Size.of(4), Hole())).label
         'split(4)'
         """
         if self.kind is terms.Get:
@@ -123,13 +121,13 @@ class Head:
 
 def _filled(value: Held, given: Iterator[terms.Term]) -> Any:
     """What a field holds, given the next of the children."""
-    if isinstance(value, Child):
+    if isinstance(value, Hole):
         return FixedLambda(value.parameters, next(given)) if value.parameters else next(given)
     return tuple(next(given) for _ in value) if isinstance(value, tuple) else value
 
 
 def _without_names(value: Held) -> object:
-    if isinstance(value, Child):
+    if isinstance(value, Hole):
         return tuple(x.type for x in value.parameters)
     return str(value) if isinstance(value, LiteralParameter) else value
 
@@ -143,12 +141,12 @@ def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, terms.User
     held: list[Held] = []
     for place in c.of.holds:
         if place == c.of.row:
-            held.append((Child(),) * len(c.terms))
+            held.append((Hole(),) * len(c.terms))
             continue
         slot, value = slots[place]
         match slot.sort:
             case "E":
-                held.append(Child(tuple(slots[f"{place}.{i}"][1] for i in range(slot.binds))))
+                held.append(Hole(tuple(slots[f"{place}.{i}"][1] for i in range(slot.binds))))
             case "String":
                 held.append(_read(c.of, value, slots, functions))
             case "i64":
@@ -200,10 +198,10 @@ def head_of(t: terms.Term) -> Head:
 def _emptied(value: Field) -> Held:
     """What a field holds, without what is below it."""
     if isinstance(value, terms.Lambda):
-        return Child(value.parameters)
+        return Hole(value.parameters)
     if isinstance(value, tuple):
-        return (Child(),) * len(value)
-    return Child() if isinstance(value, Expression) else value
+        return (Hole(),) * len(value)
+    return Hole() if isinstance(value, Expression) else value
 
 
 def matches(

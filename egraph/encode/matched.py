@@ -30,7 +30,7 @@ class RuleBinder:
     type: Type
 
 
-class Names:
+class NameConditions:
     """What must hold of the names in a rule: which differ, and which metavariable does not use which."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Matched:
 
     def __init__(self, t: terms.Term) -> None:
         self.sizes = Equations()
-        self.names = Names()
+        self.names = NameConditions()
         self.parameters: dict[str, tuple[str, ...]] = {}
         self.binders: list[RuleBinder] = []
         self.operators: set[str] = set()

@@ -12,7 +12,7 @@ from relift.egraph.explanation.ground import Ground
 from relift.egraph.process.saturation import Saturation
 
 
-class Equations:
+class GroundEquations:
     """The firings of one saturation as equations between ground terms, closed under congruence.
 
     The e-graph pushes substitutions; here they are carried out.  When an equation holds for a term with a free

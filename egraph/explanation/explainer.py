@@ -21,7 +21,7 @@ from typing import Any
 from relift.egraph.encode.heads import head
 from relift.egraph.encode.terms import literal_parameter_data
 from relift.egraph.explanation.closure import Edge
-from relift.egraph.explanation.equations import Equations
+from relift.egraph.explanation.equations import GroundEquations
 from relift.egraph.process.saturation import Saturation
 from relift.rewrites.application.matching import NoMatch, apply_filled, determines
 from relift.rewrites.application.parts import parts_of
@@ -70,7 +70,7 @@ class Explainer:
         self.rules = saturation.request.rules
         self.policy: FloatPolicy = saturation.request.policy
         self.rounds = rounds
-        self.equations = Equations(saturation, most)
+        self.equations = GroundEquations(saturation, most)
         self.ground, self.closure = self.equations.ground, self.equations.closure
         self._determined: dict[tuple[str, Direction], bool] = {}
 

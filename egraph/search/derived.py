@@ -20,7 +20,7 @@ from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal, in_rounds
 from relift.egraph.search.starts.iterated import Iterated, copied_by_steps
 from relift.egraph.search.starts.staged import (
-    Kernel,
+    StagedKernel,
     body_in_names_of,
     choices,
     in_names_of,
@@ -125,7 +125,9 @@ def combined(
             yield Proposal(estimate(whole, device), whole, partial(derived, chosen))
 
 
-def joined(parted: Derivation, kernels: Sequence[Kernel], chosen: Sequence[Proposal]) -> Derivation:
+def joined(
+    parted: Derivation, kernels: Sequence[StagedKernel], chosen: Sequence[Proposal]
+) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of its kernels."""
     return together(parted, kernels, [each.derive() for each in chosen])
 

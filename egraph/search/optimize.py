@@ -24,7 +24,7 @@ from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named, one_child
 from relift.egraph.search.derived import finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
-from relift.egraph.search.guidance.plans import Plan
+from relift.egraph.search.guidance.plans import TiledSketch
 from relift.egraph.search.outcomes import Proposal, SearchStats, asked_once
 from relift.egraph.search.proposals import STAGES, Proposals
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
@@ -310,7 +310,7 @@ def _clock(
     return _Clock(times, derivations)
 
 
-def _plan(sketch: Sketch | str, task: Proposals) -> Plan:
+def _plan(sketch: Sketch | str, task: Proposals) -> TiledSketch:
     """The sketch with every choice of the tiles that it leaves open; raises `NoProgram` when there is none."""
     wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
     choices = tuple(tile_choices(wanted, task.sizes, task.device))
@@ -319,7 +319,7 @@ def _plan(sketch: Sketch | str, task: Proposals) -> Plan:
         raise NoProgram(
             f"no tiles divide the sizes {given} as the sketch {wanted} needs; give tiles that do, or pad"
         )
-    return Plan(wanted, choices)
+    return TiledSketch(wanted, choices)
 
 
 def _best(

@@ -46,7 +46,7 @@ from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.by_shape import folded_whole, planned
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
-from relift.egraph.search.guidance.plans import Plan, folded_rows
+from relift.egraph.search.guidance.plans import TiledSketch, folded_rows
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
@@ -64,7 +64,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import Kernel, kernels_of, lowered, shape_of
+from relift.egraph.search.starts.staged import StagedKernel, kernels_of, lowered, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -217,7 +217,7 @@ class Proposals:
         return replace(self, program=program, sizes={}, strategies=(), apart=False)
 
     def _together(
-        self, parted: Derivation, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
+        self, parted: Derivation, kernels: Sequence[StagedKernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
         ranked = [best_of(part, self.refused) for part in parts]
@@ -294,7 +294,7 @@ class Proposals:
                 found.append(Proposal(estimate(low, self.device), low, derived))
         return SearchStats.of(saturation), in_rounds(found)
 
-    def sketched(self, plan: Plan) -> tuple[SearchStats, list[Proposal]]:
+    def sketched(self, plan: TiledSketch) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of a sketch with every choice of its open tiles; raises `Unsatisfied`."""
         guide = Guide(
             self.program,
@@ -480,7 +480,7 @@ def _written(task: Proposals) -> Outcome:
     return NOTHING, task.floor()
 
 
-def _is_lowered_apart(kernels: Sequence[Kernel], device: DeviceDescription) -> bool:
+def _is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription) -> bool:
     """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores or folds to numbers.
 
     So are folds of tuples on a CPU: one element after the other they are far from what vectors of accumulators take.

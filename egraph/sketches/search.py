@@ -90,7 +90,7 @@ class SketchMatch:
     wanted: tuple[RequiredLowering, ...]
 
 
-Scope: TypeAlias = frozenset[tuple[str, str]]
+Naming: TypeAlias = frozenset[tuple[str, str]]
 """What the variables of a sketch are called in the e-graph."""
 
 
@@ -99,13 +99,13 @@ class _Choice:
     """A node, and for each child the part of the sketch that it satisfies (-1: any) in its scope."""
 
     node: ENode
-    children: tuple[tuple[int, Scope], ...]
+    children: tuple[tuple[int, Naming], ...]
     lowering: tuple[str, tuple[tuple[str, int], ...]] | None = None
 
 
-_Table: TypeAlias = dict[int, dict[Scope, tuple[float, _Choice | None]]]
+_Table: TypeAlias = dict[int, dict[Naming, tuple[float, _Choice | None]]]
 _ANY = -1
-_NONE: Scope = frozenset()
+_NONE: Naming = frozenset()
 
 
 class SketchSearch:
@@ -182,7 +182,7 @@ class SketchSearch:
                     )
         return found
 
-    def _entries(self, number: int, eclass: int) -> Mapping[Scope, tuple[float, _Choice | None]]:
+    def _entries(self, number: int, eclass: int) -> Mapping[Naming, tuple[float, _Choice | None]]:
         if number != _ANY:
             return self.tables[number].get(eclass, {})
         known = self.smallest.get(eclass)
@@ -235,7 +235,7 @@ class SketchSearch:
     def _containing(self, inner: int, own: int) -> _Table:
         """Classes from which a member like `inner` can be reached, the smallest such terms first."""
         table: _Table = {}
-        queue: list[tuple[float, int, int, Scope, _Choice]] = []
+        queue: list[tuple[float, int, int, Naming, _Choice]] = []
         order = 0
         start = self.smallest.keys() if inner == _ANY else self.tables[inner].keys()
         for eclass in start:
@@ -280,7 +280,7 @@ class SketchSearch:
         if len(wanted) != len(node.children):
             return
         binders = _binders_of(node)
-        found: list[tuple[float, Scope, tuple[tuple[int, Scope], ...]]] = [
+        found: list[tuple[float, Naming, tuple[tuple[int, Naming], ...]]] = [
             (_weight(node), _NONE, ())
         ]
         for (names, part), child, own in zip(wanted, node.children, binders, strict=True):
@@ -336,7 +336,7 @@ class SketchSearch:
         self,
         eclass: int,
         number: int,
-        scope: Scope,
+        scope: Naming,
         position: Position,
         wanted: list[RequiredLowering],
     ) -> Term:
@@ -357,7 +357,7 @@ class SketchSearch:
         )
 
 
-def _keep(table: _Table, eclass: int, scope: Scope, cost: float, choice: _Choice) -> None:
+def _keep(table: _Table, eclass: int, scope: Naming, cost: float, choice: _Choice) -> None:
     entries = table.setdefault(eclass, {})
     if scope not in entries or cost < entries[scope][0]:
         entries[scope] = (cost, choice)
@@ -367,7 +367,7 @@ def _any(node: ENode) -> _Choice:
     return _Choice(node, ((_ANY, _NONE),) * len(node.children))
 
 
-def _agree(a: Scope, b: Scope) -> Scope | None:
+def _agree(a: Naming, b: Naming) -> Naming | None:
     """Both scopes together, unless they differ on a variable."""
     known = dict(a)
     if any(known.get(x, name) != name for x, name in b):
@@ -375,7 +375,7 @@ def _agree(a: Scope, b: Scope) -> Scope | None:
     return a | b
 
 
-def _leave(scope: Scope, names: tuple[str, ...], own: tuple[str, ...]) -> Scope | None:
+def _leave(scope: Naming, names: tuple[str, ...], own: tuple[str, ...]) -> Naming | None:
     """The scope outside a binder: its variables are the node's own, and no other is captured."""
     bound = dict(zip(names, own, strict=False))
     outside = []

@@ -30,7 +30,7 @@ class Reason(Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class Counterparts:
     """What is known of one rule: its counterparts, its false readings, or why it has none."""
 
     rules: tuple[str, ...] = ()
@@ -38,22 +38,22 @@ class Entry:
     reason: Reason | None = None
 
 
-def same(*rules: str) -> Entry:
+def same(*rules: str) -> Counterparts:
     """The rule holds as it is written."""
-    return Entry(rules)
+    return Counterparts(rules)
 
 
-def false(*refuted: str, holds: tuple[str, ...] = ()) -> Entry:
+def false(*refuted: str, holds: tuple[str, ...] = ()) -> Counterparts:
     """The rule is false as it is written; `holds` are rules for cases of it that are right."""
-    return Entry(holds, refuted)
+    return Counterparts(holds, refuted)
 
 
-def no(reason: Reason) -> Entry:
+def no(reason: Reason) -> Counterparts:
     """The rule has no counterpart."""
-    return Entry(reason=reason)
+    return Counterparts(reason=reason)
 
 
-LIFT: Mapping[str, Mapping[str, Entry]] = {
+LIFT: Mapping[str, Mapping[str, Counterparts]] = {
     "Rules": {
         "slidePromotion": false("slide_promotion_wildcard"),
         "slideSwap": false("slide_swap_wildcard"),
@@ -227,7 +227,7 @@ LIFT: Mapping[str, Mapping[str, Entry]] = {
 }
 """The rules of Lift, by their file."""
 
-RISE: Mapping[str, Mapping[str, Entry]] = {
+RISE: Mapping[str, Mapping[str, Counterparts]] = {
     "algorithmic": {
         "splitJoin": false("split_join_any_size"),
         "splitJoin2": false("split_join_any_size", holds=("join_split",)),
@@ -393,7 +393,7 @@ RISE: Mapping[str, Mapping[str, Entry]] = {
 }
 """The rules of RISE's ELEVATE code, by their file; those in backquotes go by the name of their definition."""
 
-EQSAT: Mapping[str, Entry] = {
+EQSAT: Mapping[str, Counterparts] = {
     "eta": no(Reason.BETA),
     "eta-wfi": no(Reason.BETA),
     "eta-abstraction": no(Reason.BETA),
@@ -465,7 +465,7 @@ EQSAT: Mapping[str, Entry] = {
 }
 """The rules of RISE's e-graph that are not among those of `RISE`, or differ from them."""
 
-OTHERS: Mapping[str, Entry] = {
+OTHERS: Mapping[str, Counterparts] = {
     "LIFT docs/rules.rst: reduce(z, map(f) o zip)": same("reduce_map_zip"),
     "LIFT docs/rules.rst: map(map(f) o T) o slide": false("window_map_exchange_untransposed"),
     "LIFT docs/rules.rst: mapSeq(f) o slide": same("map_seq_slide_fusion"),
@@ -478,7 +478,7 @@ OTHERS: Mapping[str, Entry] = {
 """Documented rules, rules of other files, and a false one of another system."""
 
 
-def entries() -> dict[str, Entry]:
+def entries() -> dict[str, Counterparts]:
     """Every rule of the literature by its source, its file and its name.
 
     >>> from relift.rewrites.ledger.literature import entries

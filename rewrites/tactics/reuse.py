@@ -15,10 +15,10 @@ from relift.semantics.indices.stored import inputs, stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Environment,
     Guarded,
     TupleView,
-    Value,
     VectorView,
     View,
     array,
@@ -121,7 +121,7 @@ def _neighbours(shown: View, around: tuple[Size, ...]) -> Neighbours | None:
             return _neighbours(shown.lane(Size.of(0)), around)
         case Guarded():
             return _neighbours(shown.inside, around)
-        case Value():
+        case CodeValue():
             return None
         case Cell(_, offset):
             return _offsets(offset, around)

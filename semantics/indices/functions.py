@@ -33,7 +33,6 @@ from relift.semantics.indices.atoms import Index
 from relift.semantics.syntax.sizes import Combined, Size, SizeLike
 
 Symbol: TypeAlias = Literal["+", "-", "*", "//", "%"]
-Number: TypeAlias = int | float | bool
 V = TypeVar("V")
 
 

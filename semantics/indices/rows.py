@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.indices.functions import IndexFunction, LiteralParameter, Number
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.language.coercion import literal
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Number
 from relift.semantics.syntax.types import Scalar, boolean, f32, i32
 
 

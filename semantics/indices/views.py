@@ -89,7 +89,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Value:
+class CodeValue:
     """A scalar that is in no memory: `code` is how its maker writes it.
 
     With a `lane`, the code denotes a vector, of which that lane is meant; with an `index`, which has no
@@ -143,7 +143,7 @@ class VectorView:
     lane: Callable[[Index], View]
 
 
-Leaf: TypeAlias = Cell | Value | Guarded
+Leaf: TypeAlias = Cell | CodeValue | Guarded
 View: TypeAlias = Leaf | TupleView | ArrayView | VectorView
 
 
@@ -189,7 +189,7 @@ def same_cells(v: View, w: View, dimension: int = 0) -> bool:
             )
         case Cell():
             return v == w
-        case Value() | Guarded():
+        case CodeValue() | Guarded():
             return False
 
 
@@ -359,8 +359,8 @@ class Views:
             found = guarded(Condition(i, Size.of(k + 1)), values[k], found)
         return found
 
-    def number(self, i: Index) -> Value:
-        return Value(None, i32, index=Size.of(i))
+    def number(self, i: Index) -> CodeValue:
+        return CodeValue(None, i32, index=Size.of(i))
 
     def whole(self, x: View) -> Index:
         return self._loaded(x, None)
@@ -377,15 +377,15 @@ class Views:
         Raises `Unsupported` when it is no index already, in no variable, and in no global buffer.
         """
         match v:
-            case Value(index=Size() as i):
+            case CodeValue(index=Size() as i):
                 return i
-            case Value(known=int() as number):
+            case CodeValue(known=int() as number):
                 return Size.of(number)
-            case Value(known=str() as name, lane=None):
+            case CodeValue(known=str() as name, lane=None):
                 return Size.atom(Loaded(name, None, extent))
             case Cell(Memory(name, space=space), offset) if space.of_device:
                 return Size.atom(Loaded(name, offset, extent))
-            case Cell() | Value() | Guarded() | TupleView() | ArrayView() | VectorView():
+            case Cell() | CodeValue() | Guarded() | TupleView() | ArrayView() | VectorView():
                 raise Unsupported(
                     f"{self.name}: its indices are read from an input or from a buffer between two "
                     "kernels; put to_global around what computes them"
@@ -410,7 +410,7 @@ def turned(v: VectorView) -> View | None:
             )
         case TupleView(parts):
             return TupleView(tuple(_part_of_lanes(v, i) for i in range(len(parts))))
-        case Cell() | Value() | Guarded() | VectorView():
+        case Cell() | CodeValue() | Guarded() | VectorView():
             return None
 
 
@@ -436,7 +436,7 @@ def guarded(condition: Condition, inside: View, outside: View) -> View:
         case TupleView(parts):
             pairs = zip(parts, tuple_view(outside).parts, strict=True)
             return TupleView(tuple(guarded(condition, p, q) for p, q in pairs))
-        case Cell() | Value() | Guarded():
+        case Cell() | CodeValue() | Guarded():
             assert isinstance(outside, Leaf), f"cannot happen: {outside} is not a scalar"
             return Guarded(condition, inside, outside)
 
@@ -453,9 +453,9 @@ def nothing_like(v: View) -> View:
         case Guarded(_, inside, _):
             return nothing_like(inside)
         case Cell(memory):
-            return Value(None, memory.scalar, index=Size.of(0))
-        case Value(scalar=scalar):
-            return Value(None, scalar, index=Size.of(0))
+            return CodeValue(None, memory.scalar, index=Size.of(0))
+        case CodeValue(scalar=scalar):
+            return CodeValue(None, scalar, index=Size.of(0))
 
 
 def leaves(v: View, depth: int = 0) -> Iterator[Leaf]:
@@ -469,7 +469,7 @@ def leaves(v: View, depth: int = 0) -> Iterator[Leaf]:
         case Guarded(_, inside, outside):
             yield from leaves(inside, depth)
             yield from leaves(outside, depth)
-        case Cell() | Value():
+        case Cell() | CodeValue():
             yield v
 
 

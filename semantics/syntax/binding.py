@@ -135,7 +135,7 @@ def _substitute(t: Term, values: Mapping[str, Term], free: Mapping[str, frozense
     return map_children(t, lambda u: _substitute(u, values, free), under)
 
 
-class Level(str):
+class Depth(str):
     """The name of a binder by its depth, which no program can write."""
 
     def __new__(cls, depth: int) -> Self:
@@ -171,7 +171,7 @@ def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
 
 def _canonical_below(t: Term, names: Mapping[str, str], depth: int) -> Term:
     def under(f: Lambda) -> Lambda:
-        new = {x.name: Level(depth + i) for i, x in enumerate(f.parameters)}
+        new = {x.name: Depth(depth + i) for i, x in enumerate(f.parameters)}
         return Lambda(
             tuple(_called(x, new[x.name]) for x in f.parameters),
             _canonical(f.body, {**names, **new}, depth + len(new)),
@@ -255,7 +255,7 @@ def _alike_functions(
 ) -> bool:
     if [x.type for x in f.parameters] != [y.type for y in g.parameters]:
         return False
-    levels = [Level(depth + i) for i in range(len(f.parameters))]
+    levels = [Depth(depth + i) for i in range(len(f.parameters))]
     left = {**left, **{x.name: level for x, level in zip(f.parameters, levels, strict=True)}}
     right = {**right, **{y.name: level for y, level in zip(g.parameters, levels, strict=True)}}
     return _alike(f.body, g.body, left, right, depth + len(levels))

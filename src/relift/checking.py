@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 from relift.compiler.agreement.comparison import Agreement
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.egraph.checks import admission, shared
-from relift.egraph.checks.tiers import Options
+from relift.egraph.checks.tiers import CheckOptions
 from relift.egraph.checks.tiers import check_all as by_tiers
 from relift.egraph.search.guidance import guided
 from relift.rewrites.checks.verdicts import TIERS, CheckReport, Status, TierName, TierResult
@@ -26,7 +26,7 @@ from relift.semantics.language.arguments import an_instance
 
 if TYPE_CHECKING:
     from relift.egraph.checks.admission import Admitted
-    from relift.egraph.checks.shared import Part
+    from relift.egraph.checks.shared import Portion
     from relift.egraph.search.guidance.guided import GoalResult
     from relift.egraph.sketches.language import Sketch
     from relift.rewrites.declared_laws import FloatPolicy
@@ -62,7 +62,7 @@ def check(
 
 
 def check_all(
-    rules: Iterable[Rule | RejectedRule], **options: Unpack[Options]
+    rules: Iterable[Rule | RejectedRule], **options: Unpack[CheckOptions]
 ) -> Iterator[CheckReport]:
     """What is said of each rule, one after the other, by tiers with these options and of its functions in C."""
     rules, finished = list(rules), options.get("finished")
@@ -78,7 +78,7 @@ def check_all(
 
 def check_shared(
     rules: Sequence[Rule | RejectedRule],
-    how: Part,
+    how: Portion,
     executor: Executor,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[CheckReport]:

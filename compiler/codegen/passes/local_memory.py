@@ -14,17 +14,16 @@ from typing import TypeAlias
 
 from relift.compiler.codegen.barriers import BARRIER
 from relift.compiler.lowering.threads import number
-from relift.compiler.text.tree import Statement, body_of, expressions_of, renamed, variables
+from relift.compiler.text.tree import Block, Statement, body_of, expressions_of, renamed, variables
 from relift.semantics.indices.views import Memory
 
-Body: TypeAlias = tuple[Statement, ...]
 Place: TypeAlias = tuple[int, ...]
 """Where a statement stands: at each level of blocks around it, which statement of the block it belongs to."""
 
 
 def share_places(
-    body: Body, arrays: Sequence[Memory], apart: frozenset[str] = frozenset()
-) -> tuple[Body, list[Memory]]:
+    body: Block, arrays: Sequence[Memory], apart: frozenset[str] = frozenset()
+) -> tuple[Block, list[Memory]]:
     """The body and the local arrays of a kernel with as few arrays as its statements show to be enough.
 
     They are named in the order of their first use.  Those of `apart`, to which pointers point, keep a
@@ -106,7 +105,7 @@ def _common(places: Sequence[Place]) -> Place:
     return found
 
 
-def _placed(body: Body, block: Place) -> Iterator[tuple[Place, Statement]]:
+def _placed(body: Block, block: Place) -> Iterator[tuple[Place, Statement]]:
     """All statements, and where they stand."""
     for i, s in enumerate(body):
         yield (*block, i), s

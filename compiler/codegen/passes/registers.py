@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TypeAlias
 
 from relift.compiler.text import tree
 
-Body: TypeAlias = tuple[tree.Statement, ...]
 
-
-def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
+def named_registers(body: tree.Block, fresh: Callable[[str], str]) -> tree.Block:
     """The body of a kernel where private arrays with constant indices are variables.
 
     `fresh` makes a name that nothing in the kernel has.  A variable is declared where it is first written, if that is
@@ -58,7 +55,7 @@ def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
     return tuple(found)
 
 
-def _constants(body: Body, array: str) -> set[int] | None:
+def _constants(body: tree.Block, array: str) -> set[int] | None:
     """The constant indices of an array; None where it also occurs in another way."""
     found: set[int] = set()
     mentions = elements = 0
@@ -80,7 +77,7 @@ def _constant_of(e: tree.Expression, array: str) -> int | None:
     return e.index.value if isinstance(e.array, tree.Name) and e.array.name == array else None
 
 
-def _named(body: Body, array: str, names: Mapping[int, str]) -> Body:
+def _named(body: tree.Block, array: str, names: Mapping[int, str]) -> tree.Block:
     """Statements with names for the elements of an array."""
 
     def element(e: tree.Expression) -> tree.Expression:
@@ -88,15 +85,15 @@ def _named(body: Body, array: str, names: Mapping[int, str]) -> Body:
             return tree.Name(names[k], parentheses=e.parentheses)
         return tree.mapped_expression(e, element)
 
-    def inside(block: Body) -> Body:
+    def inside(block: tree.Block) -> tree.Block:
         return tuple(tree.mapped_statement(s, element, inside) for s in block)
 
     return inside(body)
 
 
 def _declared_at_first_write(
-    body: Body, array: tree.Declaration, names: Mapping[int, str]
-) -> tuple[list[str], Body]:
+    body: tree.Block, array: tree.Declaration, names: Mapping[int, str]
+) -> tuple[list[str], tree.Block]:
     """Make the first mention of a name its declaration, in place; and the names for which it cannot be."""
     found: list[tree.Statement] = []
     waiting, late = set(names.values()), set[str]()

@@ -23,7 +23,6 @@ from relift.compiler.codegen.values.indices import negated, unsigned
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.text import tree
 
-Body: TypeAlias = tuple[tree.Statement, ...]
 Sum: TypeAlias = tuple[str, ...]
 """Terms as they are printed: what a name stands for."""
 
@@ -33,7 +32,7 @@ _BOUNDS = frozenset(("min", "max"))
 
 
 @dataclass(frozen=True)
-class Term:
+class Summand:
     """A term of an index, and whether it is added."""
 
     added: bool
@@ -54,14 +53,14 @@ class Term:
         )
 
 
-Terms: TypeAlias = list[Term]
-Change: TypeAlias = Callable[[Terms], Terms | None]
+Summands: TypeAlias = list[Summand]
+Change: TypeAlias = Callable[[Summands], Summands | None]
 """What becomes of an index; None where it stays."""
 
 
 def share_indices(
-    body: Body, known: Collection[str], number: tree.CType, fresh: Callable[[str], str]
-) -> Body:
+    body: tree.Block, known: Collection[str], number: tree.CType, fresh: Callable[[str], str]
+) -> tree.Block:
     """The body of a kernel with the sums that its indices share in variables of type `number`.
 
     `known` are whole numbers that never change in the kernel; `fresh` makes a name.
@@ -139,7 +138,7 @@ class _Kernel:
     Blocks have numbers, larger ones inside; `homes` says in which block each name is known.
     """
 
-    def __init__(self, body: Body, known: Collection[str]) -> None:
+    def __init__(self, body: tree.Block, known: Collection[str]) -> None:
         self.homes = dict.fromkeys(known, 0)
         self.private = {
             s.name
@@ -152,7 +151,7 @@ class _Kernel:
         self._bounded: dict[Sum, int] = {}
         self._whole = self._block(body, 0)
 
-    def _block(self, body: Body, loop: int) -> _Block:
+    def _block(self, body: tree.Block, loop: int) -> _Block:
         block = _Block(next(self._numbers))
         self._blocks.append(block)
         for s in body:
@@ -171,7 +170,7 @@ class _Kernel:
         """Those of every index in a statement: first of arrays, then of what pointers are moved by."""
         found: list[tuple[int, int, list[Sum]]] = []
 
-        def met(kind: int, at: int, terms: Terms) -> None:
+        def met(kind: int, at: int, terms: Summands) -> None:
             found.append((kind, at, list(self.sums(terms, indices.of_a_lane))))
 
         indices = _Indices(self.private, met)
@@ -192,7 +191,7 @@ class _Kernel:
             if (home := self._bounded.get(s)) is not None and home < line.loop
         }
 
-    def sums(self, terms: Terms, of_a_lane: bool) -> Iterator[Sum]:
+    def sums(self, terms: Summands, of_a_lane: bool) -> Iterator[Sum]:
         """The sums of an index that some block can compute; none with a bound of one lane, which others have beside it."""
         homes = {
             term.text: home
@@ -207,7 +206,7 @@ class _Kernel:
                 self._bounded[bounded] = home
                 yield bounded
 
-    def home(self, term: Term) -> int | None:
+    def home(self, term: Summand) -> int | None:
         """The outermost block where a term is known, if there is one."""
         if not term.mentioned or not term.mentioned <= self.homes.keys():
             return None
@@ -215,16 +214,16 @@ class _Kernel:
 
     def name(self, s: Sum, name: str, number: tree.CType) -> None:
         """Give a sum a name, and use it."""
-        code: dict[str, Term] = {}
+        code: dict[str, Summand] = {}
 
-        def named(kind: int, at: int, terms: Terms) -> Terms | None:
+        def named(kind: int, at: int, terms: Summands) -> Summands | None:
             if s not in self.sums(terms, indices.of_a_lane):
                 return None
             code.update((term.text, term) for term in terms if term.added)
             left = list(terms)
             for text in s:
                 left.remove(next(t for t in left if t.added and t.text == text))
-            return [Term(True, name, tree.Name(name)), *left]
+            return [Summand(True, name, tree.Name(name)), *left]
 
         indices = _Indices(self.private, named)
         changed = [line for line in self._lines if s in line.sums]
@@ -244,7 +243,7 @@ class _Kernel:
         for line in changed:
             line.sums = self.sums_in(line.statement)
 
-    def written(self, block: _Block | None = None) -> Body:
+    def written(self, block: _Block | None = None) -> tree.Block:
         """The statements as they are now."""
         block = block or self._whole
         inside = (
@@ -264,7 +263,7 @@ class _Indices:
     """
 
     def __init__(
-        self, private: Collection[str], met: Callable[[int, int, Terms], Terms | None]
+        self, private: Collection[str], met: Callable[[int, int, Summands], Summands | None]
     ) -> None:
         self.private = private
         self.met = met
@@ -322,7 +321,7 @@ class _Indices:
             total if isinstance(total, tree.Name) else replace(total, parentheses=index.parentheses)
         )
 
-    def _changed(self, terms: Terms, kind: int, at: int) -> Terms | None:
+    def _changed(self, terms: Summands, kind: int, at: int) -> Summands | None:
         """The terms after a change of them or in them; None where there is none."""
         inside = [self._inside(term, kind, at) for term in terms]
         changed = self.met(kind, at, inside)
@@ -330,9 +329,9 @@ class _Indices:
             return changed
         return None if all(map(operator.is_, inside, terms)) else inside
 
-    def _inside(self, term: Term, kind: int, at: int) -> Term:
+    def _inside(self, term: Summand, kind: int, at: int) -> Summand:
         code = self.factor(term.code, kind, at)
-        return term if code is term.code else Term(term.added, _text(code), code)
+        return term if code is term.code else Summand(term.added, _text(code), code)
 
     def factor(self, e: tree.Expression, kind: int, at: int) -> tree.Expression:
         """A term with the sums in parentheses inside it changed."""
@@ -343,20 +342,20 @@ class _Indices:
         return tree.mapped_expression(e, lambda part: self.factor(part, kind, at))
 
 
-def _terms(e: tree.Expression, *, inside: bool = False) -> Terms:
+def _terms(e: tree.Expression, *, inside: bool = False) -> Summands:
     """The terms of a sum, in order; of one in parentheses if what is `inside` is asked for."""
     if inside and e.parentheses:
         e = replace(e, parentheses=0)
-    found: Terms = []
+    found: Summands = []
     while isinstance(e, tree.Binary) and e.operator in ("+", "-") and not e.parentheses:
-        found.insert(0, Term(e.operator == "+", _text(e.right), e.right))
+        found.insert(0, Summand(e.operator == "+", _text(e.right), e.right))
         e = e.left
     positive = unsigned(e)
     first = e if positive is None else positive
-    return [Term(positive is None, _text(first), first), *found]
+    return [Summand(positive is None, _text(first), first), *found]
 
 
-def _total(terms: Sequence[Term]) -> tree.Expression:
+def _total(terms: Sequence[Summand]) -> tree.Expression:
     """The sum of some terms."""
     first = terms[0]
     total = first.code if first.added else negated(first.code)

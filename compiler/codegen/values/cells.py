@@ -27,7 +27,15 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, depends_on, linear_in
 from relift.semantics.indices.expressions import divide, modulo, substitute, variable
 from relift.semantics.indices.ranges import surely_at_most
-from relift.semantics.indices.views import Cell, Condition, Guarded, Leaf, Memory, Value, guarded
+from relift.semantics.indices.views import (
+    Cell,
+    CodeValue,
+    Condition,
+    Guarded,
+    Leaf,
+    Memory,
+    guarded,
+)
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import boolean, f32, i32
 
@@ -71,11 +79,11 @@ class Addressing:
         ['*(global const float4*)(x + 4*i)', '(float4)(x[0], x[8], x[16], x[24])', 'x[4*i]']
         """
         match leaf:
-            case Value(index=index) if index is not None:
+            case CodeValue(index=index) if index is not None:
                 if lane is not None and depends_on(index, lane.index):
                     return self._counted(leaf, index, lane)
                 return CExpression(self._number(index), leaf.scalar)
-            case Value():
+            case CodeValue():
                 return _load_value(leaf, lane)
             case Guarded():
                 leaf = _in_whole_vectors(leaf, lane)
@@ -104,7 +112,7 @@ class Addressing:
         """An index as a number that is computed with."""
         return tree.wrapped(tree.Cast(tree.CType("int"), (self.index(index),)))
 
-    def _counted(self, leaf: Value, index: Index, lane: Lane) -> CExpression:
+    def _counted(self, leaf: CodeValue, index: Index, lane: Lane) -> CExpression:
         """The numbers of all lanes; where these lie evenly apart, the first of them and the constants between them.
 
         Drivers do not put such vectors together by themselves: they compute each lane.
@@ -235,9 +243,9 @@ class Addressing:
         ['out[1] = v.s0;', 'out[3] = v.s1;']
         """
         match leaf:
-            case Value(index=index) if index is not None:
+            case CodeValue(index=index) if index is not None:
                 return []  # nowhere
-            case Value():
+            case CodeValue():
                 width = None if lane is None or leaf.lane is None else lane.width
                 return [assigned(code_of(leaf), spread(value, width).code)]
             case Guarded():
@@ -268,11 +276,11 @@ class Addressing:
         >>> from relift.compiler.dialects.printing import Printer
         >>> from relift.compiler.text.tree import Name
         >>> from relift.semantics.indices.expressions import variable
-        >>> from relift.semantics.indices.views import Cell, Condition, Guarded, Memory, Value
+        >>> from relift.semantics.indices.views import Cell, Condition, Guarded, Memory, CodeValue
         >>> from relift.semantics.syntax.memory import Space
         >>> from relift.semantics.syntax.sizes import Size
         >>> i, l = variable("i", 8), variable("l", 4)
-        >>> out, nowhere = Memory("out", f32, Size.of(32), Space.GLOBAL), Value(None, f32, index=Size.of(0))
+        >>> out, nowhere = Memory("out", f32, Size.of(32), Space.GLOBAL), CodeValue(None, f32, index=Size.of(0))
         >>> def shown(end):
         ...     place = Guarded(Condition(4 * i + l, Size.of(end)), Cell(out, 4 * i + l), nowhere)
         ...     stored = Addressing().store(place, CExpression(Name("v"), f32, 4), Lane(l, 4))
@@ -318,13 +326,13 @@ def assigned(target: tree.Expression, value: tree.Expression) -> tree.Assignment
     return tree.Assignment(target, "=", tree.bare(value))
 
 
-def code_of(leaf: Value) -> tree.Expression:
+def code_of(leaf: CodeValue) -> tree.Expression:
     """What a scalar in registers is in C."""
     assert isinstance(leaf.code, tree.Expression), "cannot happen: a value that is no code"
     return leaf.code
 
 
-def _load_value(leaf: Value, lane: Lane | None) -> CExpression:
+def _load_value(leaf: CodeValue, lane: Lane | None) -> CExpression:
     code = code_of(leaf)
     if leaf.lane is None:
         return CExpression(code, leaf.scalar)
@@ -383,7 +391,7 @@ def _depends(leaf: Leaf, v: Index) -> bool:
     match leaf:
         case Cell(_, offset):
             return depends_on(offset, v)
-        case Value(lane=lane, index=index):
+        case CodeValue(lane=lane, index=index):
             return any(e is not None and depends_on(e, v) for e in (lane, index))
         case Guarded(condition, inside, outside):
             return depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
@@ -399,7 +407,7 @@ def _with_lane(leaf: Leaf, lane: Lane, at: Index) -> Leaf:
     match leaf:
         case Cell(memory, offset, shares):
             return Cell(memory, substitute(offset, lane.index, at), shares)
-        case Value(lane=of, index=index):
+        case CodeValue(lane=of, index=index):
             of, index = (None if e is None else substitute(e, lane.index, at) for e in (of, index))
             return replace(leaf, lane=of, index=index)
         case Guarded(condition, inside, outside):
@@ -428,13 +436,13 @@ def _is_whole(leaf: Leaf, lane: Lane) -> bool:
     whole = _in_whole_vectors(leaf, lane)
     match whole:
         case Guarded(_, inside, outside):
-            beyond = isinstance(outside, Value) and outside.index is not None
+            beyond = isinstance(outside, CodeValue) and outside.index is not None
             return beyond and not _decided_by(whole, lane) and _is_whole(inside, lane)
         case Cell(memory):
             base = _contiguous(whole, lane)
             plain = memory.space.of_device and memory.scalar != boolean
             return plain and base is not None and _aligned(base, lane.width)
-        case Value():
+        case CodeValue():
             return False
 
 

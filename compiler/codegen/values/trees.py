@@ -19,7 +19,7 @@ from typing import TypeAlias
 from relift.compiler.codegen.values.expressions import CExpression, as_mask, spread
 from relift.compiler.text.tree import Expression, Name, Whole
 from relift.semantics.indices.atoms import Index
-from relift.semantics.indices.views import TupleView, Value, VectorView, View, leaves
+from relift.semantics.indices.views import CodeValue, TupleView, VectorView, View, leaves
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -49,7 +49,7 @@ def as_view(value: Tree, t: Type, lane: Index | None) -> View:
             raise AssertionError(f"cannot happen: {value} is not of type {t}")
 
 
-def as_value(e: CExpression, lane: Index | None = None) -> Value:
+def as_value(e: CExpression, lane: Index | None = None) -> CodeValue:
     """An expression as a leaf of a view; where it has lanes, lane `lane` of it."""
     code = register_code(e)
     known: int | str | None = None
@@ -57,7 +57,7 @@ def as_value(e: CExpression, lane: Index | None = None) -> Value:
         known = code.value
     elif isinstance(code, Name):
         known = code.name
-    return Value(code, e.scalar, None if e.width is None else lane, known=known)
+    return CodeValue(code, e.scalar, None if e.width is None else lane, known=known)
 
 
 def register_code(e: CExpression) -> Expression:
@@ -84,7 +84,7 @@ def flattened(value: Tree) -> list[CExpression]:
     return [value]
 
 
-def registers_of(v: View) -> list[Value]:
+def registers_of(v: View) -> list[CodeValue]:
     """The registers that a view shows, in order, each once."""
-    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value) and leaf.index is None]
+    found = [leaf for leaf in leaves(v) if isinstance(leaf, CodeValue) and leaf.index is None]
     return list({leaf.code: leaf for leaf in found}.values())

@@ -35,7 +35,7 @@ MOST_FAILED = 4
 WIDE = 300
 """A number that may be one of more does not make cases."""
 
-Numbers: TypeAlias = Mapping[Symbol, Symbol]
+Constants: TypeAlias = Mapping[Symbol, Symbol]
 """Cells, and the constants that they are."""
 
 
@@ -113,7 +113,7 @@ class Cases:
         y: Symbol,
         facts: list[Symbol],
         cell: Symbol,
-        numbers: Numbers,
+        numbers: Constants,
         more: Sequence[Symbol] = (),
     ) -> bool:
         """Whether two values are equal where more is known of a cell, or nothing is so."""
@@ -226,7 +226,7 @@ class Put:
     """
 
     def __init__(
-        self, algebra: Algebra, numbers: Numbers, without: set[Symbol] | None = None
+        self, algebra: Algebra, numbers: Constants, without: set[Symbol] | None = None
     ) -> None:
         self.algebra = algebra
         self.without = set[Symbol]() if without is None else without

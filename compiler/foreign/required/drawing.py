@@ -24,7 +24,7 @@ from relift.semantics.language.programs import Program
 Row: TypeAlias = Sequence[Symbol]
 """The cells of one component of an input."""
 
-Numbers: TypeAlias = dict[tuple[str, int], Any]
+DrawnNumbers: TypeAlias = dict[tuple[str, int], Any]
 """What cells of inputs are, by name and place."""
 
 TRIED = 256
@@ -42,7 +42,7 @@ class Admitted:
         self.algebra = Algebra(LIMIT)
         self.rows = [row for rows in self._cells(self.algebra).values() for row in rows]
         self.facts = Facts(self.algebra, self.conditions(self.algebra))
-        self._known: dict[str, Numbers | None] = {}
+        self._known: dict[str, DrawnNumbers | None] = {}
         if required and not self.machines:
             raise NotRequired(self._why_none())
 
@@ -117,15 +117,15 @@ class Admitted:
                 found[name] = [[DTYPES[_named(c)].type(known[c.args]) for c in row] for row in rows]
         return found
 
-    def numbers(self, called: str) -> Numbers | None:
+    def numbers(self, called: str) -> DrawnNumbers | None:
         """What the cells are that statements speak of."""
         if called not in self._known:
             self._known[called] = self._found(called)
         return self._known[called]
 
-    def _found(self, called: str) -> Numbers | None:
+    def _found(self, called: str) -> DrawnNumbers | None:
         wide = called in DRAWN and list(DRAWN).index(called) % 2 == 0
-        drawer, found = drawn_as(called)({}, 0), Numbers()
+        drawer, found = drawn_as(called)({}, 0), DrawnNumbers()
         for row in self.rows:
             for c in row:
                 name, place = c.args
@@ -163,12 +163,12 @@ class Admitted:
         if nowhere:
             yield [], nowhere
 
-    def _holds(self, conditions: Sequence[Symbol], numbers: Numbers) -> bool:
+    def _holds(self, conditions: Sequence[Symbol], numbers: DrawnNumbers) -> bool:
         return holds(conditions, given(Machine, numbers))
 
     def _ordered(
-        self, rows: Sequence[Row], conditions: Sequence[Symbol], drawn: Numbers, *, wide: bool
-    ) -> Numbers | None:
+        self, rows: Sequence[Row], conditions: Sequence[Symbol], drawn: DrawnNumbers, *, wide: bool
+    ) -> DrawnNumbers | None:
         """The numbers that were drawn, brought into one order or another for which all conditions hold."""
         ways = [list(self._orders(row, [drawn[c.args] for c in row], wide=wide)) for row in rows]
         for chosen in itertools.islice(itertools.product(*ways), TRIED):
@@ -219,8 +219,8 @@ class Admitted:
         return lambda values: [one(k, v) for k, v in enumerate(values)]
 
     def _solved(
-        self, rows: Sequence[Row], conditions: Sequence[Symbol], drawn: Numbers
-    ) -> Numbers | None:
+        self, rows: Sequence[Row], conditions: Sequence[Symbol], drawn: DrawnNumbers
+    ) -> DrawnNumbers | None:
         """Numbers that a solver finds."""
         cells = {c: drawn[c.args] for row in rows for c in row}
         model = Bits(ordered=True, summed=True).model(conditions)
@@ -244,7 +244,7 @@ def _named(c: Symbol) -> str:
     return "boolean" if c.type == "bool" else c.type
 
 
-def given(base: type[Machine], numbers: Numbers) -> type[Machine]:
+def given(base: type[Machine], numbers: DrawnNumbers) -> type[Machine]:
     """Who draws these numbers, and others as they are drawn in any case."""
 
     class Given(base):  # type: ignore[misc, valid-type]

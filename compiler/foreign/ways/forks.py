@@ -13,7 +13,7 @@ from relift.compiler.validation.symbols import DependsOnData, Symbol
 TURNS = 512
 """Turns of a loop that data may end."""
 
-Stops: TypeAlias = Iterator[tuple[Any, bool, bool]]
+Waiting: TypeAlias = Iterator[tuple[Any, bool, bool]]
 """The barriers at which a work-item waits."""
 
 
@@ -86,7 +86,7 @@ class Turns:
         return found[0] if found else None
 
 
-def followed(run: Callable[..., Stops], it: Item, *given: Any) -> Stops:
+def followed(run: Callable[..., Waiting], it: Item, *given: Any) -> Waiting:
     """A kernel on one work-item: a fault where data decide need not happen."""
     try:
         yield from run(it, *given)

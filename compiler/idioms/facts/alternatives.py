@@ -9,13 +9,13 @@ from itertools import permutations
 from relift.compiler.idioms.constraints.solving import Row
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
-from relift.compiler.idioms.facts.memory import Memory
+from relift.compiler.idioms.facts.memory import AccessRelations
 
 MOST = 12
 """Of so many stores at most it is asked whether they are alternatives."""
 
 
-class Alternatives(Memory):
+class Alternatives(AccessRelations):
     """The stores that branches choose from, and those that follow each other."""
 
     def among_updates(self) -> Iterator[Row]:

@@ -57,7 +57,7 @@ def _of_term(term: tuple[Monomial, int]) -> tuple[int, int]:
     return sum(power for _, power in monomial), abs(c)
 
 
-class Memory(Structure):
+class AccessRelations(Structure):
     """What is asked of the accesses of a function."""
 
     @cached_property
@@ -352,7 +352,7 @@ class Memory(Structure):
         return True
 
 
-def _loaded_before(memory: Memory) -> Iterator[Row]:
+def _loaded_before(memory: AccessRelations) -> Iterator[Row]:
     """The loads in front of a loop in each iteration of those around: they stay with its iterator, too."""
     for iterator, begin in memory.iterators:
         header = memory.loop_at(begin).header

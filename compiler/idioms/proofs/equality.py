@@ -19,10 +19,10 @@ from relift.compiler.idioms.lifting.layouts import absolute
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.execution import Execution
 from relift.compiler.idioms.proofs.folds import Equations
-from relift.compiler.idioms.proofs.instructions import CELL, Carrying, Target
+from relift.compiler.idioms.proofs.instructions import CELL, Carrying, FollowedArray
 from relift.compiler.idioms.proofs.programs import Programs, is_cut
 from relift.compiler.idioms.proofs.scalars import Scalars
-from relift.rewrites.checks.smt.goals import EFFORT, Number, Open, Prover
+from relift.rewrites.checks.smt.goals import EFFORT, Number, Open, Solver
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import distinct
@@ -81,7 +81,7 @@ class _Proving:
         effort: int,
     ) -> None:  # fmt: skip
         self.relations, self.found, self.lifted = relations, found, lifted
-        self.prover, self.rounded = Prover(), rounded
+        self.prover, self.rounded = Solver(), rounded
         scalars = Scalars(rounded, lifted.asks("not a number"), self.prover.bounds)
         self.equations = Equations(self.prover, scalars, effort)
         self.execution = Execution(relations, found.loop, self.equations, None)
@@ -135,7 +135,7 @@ class _Proving:
             if self.lifted.target.strides != (Size.of(1),):
                 raise Opaque("cells that data choose are those of a whole array")
             index = self._size(self.lifted.target.first) + cell[0]
-            target = Target(store, SCALARS[store.type], index, cells, {}, chosen=True)
+            target = FollowedArray(store, SCALARS[store.type], index, cells, {}, chosen=True)
             in_turn = self.relations.updates(store)
             self.programs.at_once = len(in_turn) if len(in_turn) > 1 else 0
             self._leaves(target, cell)
@@ -152,9 +152,9 @@ class _Proving:
         index = self._size(self.lifted.target.first)
         for i, stride in zip(cell, strides, strict=True):
             index = index + i * self._size(stride)
-        self._leaves(Target(store, SCALARS[store.type], index, cells, moving), cell)
+        self._leaves(FollowedArray(store, SCALARS[store.type], index, cells, moving), cell)
 
-    def _leaves(self, target: Target, cell: tuple[Number, ...]) -> None:
+    def _leaves(self, target: FollowedArray, cell: tuple[Number, ...]) -> None:
         """Show that the loops leave in a cell what the program says."""
         self.execution.target = target
         left = self.execution.run()[CELL]

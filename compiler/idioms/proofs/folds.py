@@ -16,7 +16,7 @@ import z3
 
 from relift.compiler.idioms.facts.llvm.numbers import BITS
 from relift.compiler.idioms.proofs.scalars import FLOATS, INTEGERS, Scalars, Term
-from relift.rewrites.checks.smt.goals import EFFORT, Fact, Number, Open, Prover, answer_of
+from relift.rewrites.checks.smt.goals import EFFORT, Fact, Number, Open, Solver, answer_of
 
 _OPERATORS = ("add", "mul", "minimum", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")
 
@@ -46,7 +46,7 @@ class _Relation:
 class Equations:
     """Shows terms equal, or raises `Open`."""
 
-    prover: Prover
+    prover: Solver
     scalars: Scalars
     effort: int = EFFORT
     folds: dict[str, tuple[Folded, int]] = field(default_factory=dict[str, "tuple[Folded, int]"])

@@ -51,7 +51,7 @@ UNKNOWN_ARRAY = "(an array that is not known)"
 
 
 @dataclass
-class Target:
+class FollowedArray:
     """The array whose cells are followed: the cell that is looked at, and the loops that come to it in one iteration."""
 
     store: Access
@@ -91,7 +91,7 @@ class Instructions(ABC):
     relations: Relations
     root: Loop
     equations: Equations
-    target: Target | None
+    target: FollowedArray | None
     carrying: Carrying | None = None
     rises: bool = False
     """Whether it is a condition that rows, whose lengths are data, have no length below zero."""

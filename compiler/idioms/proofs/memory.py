@@ -20,9 +20,9 @@ from relift.compiler.idioms.proofs.instructions import (
     Carrying,
     Chosen,
     Content,
+    FollowedArray,
     Instructions,
     Names,
-    Target,
 )
 from relift.compiler.idioms.proofs.unchanged import is_as_before
 from relift.rewrites.checks.smt.goals import Number
@@ -90,12 +90,12 @@ class Memory(Instructions):
             return self._as_value(names[CELL], target.cells)
         return self._unknown(i.type)
 
-    def _is_beside(self, i: Instruction, target: Target) -> bool:
+    def _is_beside(self, i: Instruction, target: FollowedArray) -> bool:
         """Whether an access never comes to a cell that the store goes to that is looked at."""
         access = self.evolution.accesses.get(i.position)
         return access is not None and self.evolution.apart(access, target.store)
 
-    def _is_ahead(self, i: Instruction, target: Target) -> bool:
+    def _is_ahead(self, i: Instruction, target: FollowedArray) -> bool:
         """Whether a load comes to each cell before the store does that is looked at."""
         access = self.evolution.accesses.get(i.position)
         return access is not None and self.relations.evolution.reads_ahead(

@@ -51,7 +51,7 @@ class Condition:
 
 
 @dataclass
-class Numbers(ABC):
+class AtPoints(ABC):
     """Numbers at `points`, where `atoms` stand for any of these."""
 
     algebra: Folding
@@ -210,7 +210,7 @@ class Numbers(ABC):
 
 
 @dataclass
-class Alike(Numbers):
+class Alike(AtPoints):
     """What values at `points` have in common, where `atoms` stand for any of these; None where they have nothing."""
 
     known: dict[tuple[int, ...], Symbol | None] = field(default_factory=dict)

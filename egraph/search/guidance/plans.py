@@ -75,7 +75,7 @@ _MOST_AROUND = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class TiledSketch:
     """A sketch, and the values of its tiles that are worth trying; sizes of the program included."""
 
     sketch: Sketch

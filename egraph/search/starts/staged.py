@@ -43,7 +43,7 @@ from relift.semantics.syntax.types import Tuple
 
 
 @dataclass(frozen=True)
-class Kernel:
+class StagedKernel:
     """What computes one value: its program.
 
     `result` is the name by which the programs of other kernels read it; that of the whole, or of each of its results,
@@ -55,7 +55,7 @@ class Kernel:
     place: Position = ()
 
 
-def kernels_of(whole: Program) -> list[Kernel]:
+def kernels_of(whole: Program) -> list[StagedKernel]:
     """The kernels of a program that says what is stored, each after those whose values it reads.
 
     >>> from relift import add, f32, map, program, reduce, show, to_global
@@ -74,22 +74,22 @@ def kernels_of(whole: Program) -> list[Kernel]:
             values.setdefault(canonical(t.xs), t.xs)
     taken = {p.name for p in whole.parameters}
     names: dict[Term, str] = {}
-    found: list[Kernel] = []
+    found: list[StagedKernel] = []
     for key in sorted(values, key=parts_of):
         names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
-        found.append(Kernel(names[key], _program(whole, names[key], values[key], names)))
+        found.append(StagedKernel(names[key], _program(whole, names[key], values[key], names)))
     return [*found, *_results(whole, names)]
 
 
-def _results(whole: Program, names: Mapping[Term, str]) -> Iterator[Kernel]:
+def _results(whole: Program, names: Mapping[Term, str]) -> Iterator[StagedKernel]:
     """What computes the result; where that is several, or arrays that are zipped, what computes each."""
     parts = [(place, t) for place, t, _ in inside(whole.body)]
     read = [_reading(t, names) for _, t in parts]
     if isinstance(whole.body, MakeTuple | Zip) and not any(map(is_layout, read)):
         for place, t in parts:
-            yield Kernel("", _program(whole, whole.name, t, names), (place,))
+            yield StagedKernel("", _program(whole, whole.name, t, names), (place,))
     else:
-        yield Kernel("", _program(whole, whole.name, whole.body, names))
+        yield StagedKernel("", _program(whole, whole.name, whole.body, names))
 
 
 def _program(whole: Program, name: str, value: Term, names: Mapping[Term, str]) -> Program:
@@ -109,7 +109,7 @@ def _reading(t: Term, names: Mapping[Term, str]) -> Term:
 
 
 def together(
-    whole: Derivation, kernels: Sequence[Kernel], found: Sequence[Derivation]
+    whole: Derivation, kernels: Sequence[StagedKernel], found: Sequence[Derivation]
 ) -> Derivation:
     """The derivation of a whole that goes on with that of each of its kernels, at all of its places.
 
@@ -132,7 +132,7 @@ def together(
     return replace(whole, steps=tuple(steps), result=t)
 
 
-def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
+def lowered(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
     """The whole, with this term for each of its kernels."""
     stored: dict[str, Term] = {}
     results: list[Term] = []

@@ -19,10 +19,10 @@ from relift.semantics.indices.stored import inputs, memories, stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Environment,
     Guarded,
     TupleView,
-    Value,
     VectorView,
     View,
     is_layout,
@@ -111,7 +111,7 @@ def shown(v: View, values: dict[str, int], depth: int = 0) -> Any:
     match v:
         case Cell(_, offset):
             return ix.evaluate(offset, values)
-        case Value(code):
+        case CodeValue(code):
             return int(str(code))
         case Guarded(condition, inside, outside):
             holds = 0 <= ix.evaluate(condition.index, values) < ix.evaluate(condition.extent, {})
@@ -129,7 +129,7 @@ def shown(v: View, values: dict[str, int], depth: int = 0) -> Any:
 def literals(t: Term, environment: Environment) -> View:
     """Constants stand for themselves."""
     assert isinstance(t, Literal)
-    return Value(str(t.value), i32)
+    return CodeValue(str(t.value), i32)
 
 
 @given(layouts())

@@ -10,7 +10,7 @@ from proofs_tests.compiler.idioms.checks import FILES, FUNCTIONS, compiled, expe
 from proofs_tests.compiler.idioms.long_files import dense, one_function
 from relift.compiler.idioms.facts.llvm.source import module
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.finding import Search, find
+from relift.compiler.idioms.finding import FunctionFinds, find
 from relift.compiler.idioms.refusals import refusal
 
 
@@ -29,7 +29,7 @@ def test_three_of_ten_are_near_misses() -> None:
     assert sum(not k for k in kinds) * 10 >= 3 * len(kinds)
 
 
-def searched(text: str, folder: Path) -> Search:
+def searched(text: str, folder: Path) -> FunctionFinds:
     """The search in the one function of a text."""
     file = folder / "long.c"
     file.write_text(text)
@@ -82,7 +82,7 @@ def test_steps_grow_with_the_function_and_not_with_its_square(tmp_path: Path) ->
 def test_what_is_known_is_not_looked_for_again(tmp_path: Path) -> None:
     """A stencil of nine cells is found from two of them, not from each pair: it takes about the steps of one of three."""
 
-    def stencil(cells: int) -> Search:
+    def stencil(cells: int) -> FunctionFinds:
         reads = " + ".join(f"x[i + {k}]" for k in range(cells))
         loop = f"for (int i = 0; i < n; i++) y[i] = {reads};"
         return searched(f"void f(int n, float *y, const float *x) {{ {loop} }}\n", tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
-from relift.rewrites.ledger.literature import LIFT, RISE, Entry, entries
+from relift.rewrites.ledger.literature import LIFT, RISE, Counterparts, entries
 from relift.rewrites.ledger.refuted import CORRECTIONS, REFUTED
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
@@ -31,7 +31,7 @@ def test_every_named_rule_has_an_entry() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_entry_stands(entry: Entry) -> None:
+def test_entry_stands(entry: Counterparts) -> None:
     """Its rules are in the library, its false readings among the refuted; without either it says why."""
     assert set(entry.rules) <= RULES.keys()
     assert set(entry.refuted) <= REFUTED.keys()

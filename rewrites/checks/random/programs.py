@@ -40,7 +40,7 @@ from relift.semantics.syntax.types import (
     tup,
 )
 
-Step: TypeAlias = Callable[[Term], Term]
+Surrounding: TypeAlias = Callable[[Term], Term]
 """Something that can be written around a term."""
 
 INPUTS: dict[str, Type] = {
@@ -138,7 +138,7 @@ class _Growing:
             t = wider
         return t
 
-    def steps(self, t: Term) -> list[Step]:
+    def steps(self, t: Term) -> list[Surrounding]:
         """What can be written around `t`."""
         match t.type:
             case Array(element, n):
@@ -157,11 +157,11 @@ class _Growing:
             case TypeVariable():
                 raise AssertionError(f"cannot happen: a program with a value of type {t.type}")
 
-    def scalar_steps(self, t: Scalar) -> list[Step]:
+    def scalar_steps(self, t: Scalar) -> list[Surrounding]:
         number = st.sampled_from((*FLOATS.values(), *INTEGERS.values()))
         if t == boolean:
             return [lambda b: rl.select(b, literal(1, self.draw(number)), 2)]
-        steps: list[Step] = [
+        steps: list[Surrounding] = [
             lambda x: x + 1,
             lambda x: 2 - x * x,
             lambda x: -x,
@@ -183,9 +183,9 @@ class _Growing:
             steps += [lambda x: x * Input("a", f32)]
         return steps
 
-    def array_steps(self, element: Type, n: Size) -> list[Step]:
+    def array_steps(self, element: Type, n: Size) -> list[Surrounding]:
         partners = [Input(name, t) for name, t in INPUTS.items() if _length(t) == n]
-        steps: list[Step] = [
+        steps: list[Surrounding] = [
             lambda xs: rl.map(self.grow, xs),
             lambda xs: rl.map_seq(self.grow, xs),
             lambda xs: rl.map_glb(0)(self.grow, xs),

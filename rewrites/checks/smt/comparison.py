@@ -20,11 +20,11 @@ from relift.rewrites.checks.smt.denotation import (
     at,
     component,
 )
-from relift.rewrites.checks.smt.goals import Number, Open, Prover
+from relift.rewrites.checks.smt.goals import Number, Open, Solver
 from relift.rewrites.checks.smt.reductions import (
     Indices,
+    Opened,
     Reductions,
-    Scope,
     combination,
     indices_there,
     is_result,
@@ -56,11 +56,11 @@ class Comparison:
     """
 
     def __init__(
-        self, rule: Rule, prover: Prover, meaning: Meaning, substitution: bool = True
+        self, rule: Rule, prover: Solver, meaning: Meaning, substitution: bool = True
     ) -> None:
         self.rule, self.prover, self.meaning = rule, prover, meaning
         self.substitution = substitution
-        self.scope = Scope(prover)
+        self.scope = Opened(prover)
         self.reductions = Reductions(rule, self.scope, meaning)
         self.filled: dict[Place, Content] = {}
 

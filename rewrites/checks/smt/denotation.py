@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import z3
 
-from relift.rewrites.checks.smt.goals import Fact, Number, Prover
+from relift.rewrites.checks.smt.goals import Fact, Number, Solver
 from relift.rewrites.checks.smt.index_functions import WrittenFunctions
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
@@ -121,7 +121,7 @@ def component(x: Value, index: int) -> Value:
 class Denotation(ABC):
     """The values of terms, over index functions; what elements are, the subclasses say."""
 
-    prover: Prover
+    prover: Solver
     index_functions: WrittenFunctions
 
     def of(self, t: terms.Term, names: Mapping[str, Value]) -> Value:
@@ -243,13 +243,13 @@ class Denotation(ABC):
                 ):
                     raise AssertionError(f"cannot happen: {t.name} holds no such {name}")
 
-        ix = Indices(self, t)
+        ix = IndexAlgebra(self, t)
         found: Value = t.view(ix, **{name: given(name) for name in asked_for(t.view)})
         return found
 
 
 @dataclass(frozen=True)
-class Indices:
+class IndexAlgebra:
     """The algebra of one pattern: numbers are Z3's, elements stay opaque."""
 
     meaning: Denotation

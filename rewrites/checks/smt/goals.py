@@ -92,7 +92,7 @@ class Permutation:
 
 
 @dataclass
-class Prover:
+class Solver:
     """Proves statements about indices under what is given of sizes and assumed of the indices in scope."""
 
     given: list[Fact] = field(default_factory=list)

@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from relift.rewrites.checks.smt.goals import Number, Open, Permutation, Prover
+from relift.rewrites.checks.smt.goals import Number, Open, Permutation, Solver
 from relift.rewrites.conditions import IndexCondition
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
@@ -30,7 +30,7 @@ from relift.semantics.syntax.terms import subterms
 class WrittenFunctions:
     """Index functions that a term writes out, and those that have been given a function of Z3."""
 
-    def __init__(self, prover: Prover) -> None:
+    def __init__(self, prover: Solver) -> None:
         self.prover = prover
         self.functions: dict[str, z3.FuncDeclRef] = {}
         self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
@@ -127,7 +127,7 @@ class WrittenFunctions:
 class IndexFunctions(WrittenFunctions):
     """The index functions of one rule: those that it quantifies over, and those that it writes out."""
 
-    def __init__(self, rule: Rule, prover: Prover) -> None:
+    def __init__(self, rule: Rule, prover: Solver) -> None:
         super().__init__(prover)
         self.rule = rule
         self._written = list(_written_permutations(rule))

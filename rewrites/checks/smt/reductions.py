@@ -13,7 +13,7 @@ from typing import TypeAlias
 import z3
 
 from relift.rewrites.checks.smt.denotation import Choice, Fold, Named, Opaque, Value
-from relift.rewrites.checks.smt.goals import Number, Prover
+from relift.rewrites.checks.smt.goals import Number, Solver
 from relift.rewrites.checks.smt.values import Meaning
 from relift.rewrites.rule import Rule
 from relift.semantics.patterns import Bordered
@@ -24,10 +24,10 @@ from relift.semantics.syntax.types import Scalar, Type, TypeVariable
 Indices: TypeAlias = tuple[Number, ...]
 
 
-class Scope:
+class Opened:
     """The indices that were opened, each below its extent."""
 
-    def __init__(self, prover: Prover) -> None:
+    def __init__(self, prover: Solver) -> None:
         self.prover = prover
         self.indices: list[tuple[Number, Number]] = []
 
@@ -50,7 +50,7 @@ class Scope:
 class Reductions:
     """The readings of the reductions of one rule, as its laws and its permutations of indices allow them."""
 
-    def __init__(self, rule: Rule, scope: Scope, meaning: Meaning) -> None:
+    def __init__(self, rule: Rule, scope: Opened, meaning: Meaning) -> None:
         self.rule, self.scope, self.prover, self.meaning = rule, scope, scope.prover, meaning
 
     def as_fold(self, x: Opaque, other: Opaque) -> Fold | None:

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.random.models import confirm_difference
 from relift.rewrites.checks.smt.comparison import Comparison
-from relift.rewrites.checks.smt.goals import Open, Prover
+from relift.rewrites.checks.smt.goals import Open, Solver
 from relift.rewrites.checks.smt.values import Meaning
 from relift.rewrites.checks.verdicts import Counterexample, Status, TierResult
 from relift.rewrites.rule import Rule
@@ -56,7 +56,7 @@ def check_index(rule: Rule) -> TierResult:
     def result(status: Status, detail: str, found: Counterexample | None = None) -> TierResult:
         return TierResult("4a", "index", status, detail, time.monotonic() - start, found)
 
-    prover = Prover()
+    prover = Solver()
     for n in (*Instances(rule).naturals, *map(Size.atom, rule.sizes)):
         prover.given.append(prover.size(n) >= 0)
     for bound in rule.lower_bounds:

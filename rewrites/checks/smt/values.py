@@ -22,7 +22,7 @@ from relift.rewrites.checks.smt.denotation import (
     at,
     component,
 )
-from relift.rewrites.checks.smt.goals import Number, Prover
+from relift.rewrites.checks.smt.goals import Number, Solver
 from relift.rewrites.checks.smt.index_functions import IndexFunctions
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
@@ -41,7 +41,7 @@ from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariab
 class Meaning(Denotation):
     """The value of a term of one rule: elements are opaque."""
 
-    def __init__(self, rule: Rule, prover: Prover) -> None:
+    def __init__(self, rule: Rule, prover: Solver) -> None:
         self.rule, self.prover = rule, prover
         self.of_rule = IndexFunctions(rule, prover)
         self.index_functions = self.of_rule

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import groupby
 
 from relift.rewrites.checks.rocq.tier import RefusedScript
-from relift.rewrites.checks.theorem.congruence import Hole, Known, Pairs, Shared, Walk
+from relift.rewrites.checks.theorem.congruence import Hole, Pairs, Shared, Walk, WrittenLemma
 from relift.rewrites.checks.theorem.steps import instance
 from relift.rewrites.checks.theorem.writer import Writer
 from relift.rewrites.derivation.steps import BrokenDerivation, Step
@@ -64,7 +64,7 @@ class Chains:
     shared: Shared
     names: dict[int, str] = field(default_factory=dict)
 
-    def whole(self, moves: Sequence[Move]) -> Known:
+    def whole(self, moves: Sequence[Move]) -> WrittenLemma:
         """That the first program is equal to the last one; raises `BrokenDerivation`."""
         return self._lemma(Walk(self.shared, Writer(sizes=self.shared.sizes)), moves, Pairs())
 
@@ -74,7 +74,7 @@ class Chains:
             return self._below(moves, walk, pairs)
         return walk.applied(self._lemma(walk, moves, pairs), pairs)
 
-    def _lemma(self, walk: Walk, moves: Sequence[Move], pairs: Pairs) -> Known:
+    def _lemma(self, walk: Walk, moves: Sequence[Move], pairs: Pairs) -> WrittenLemma:
         """The same, stated once wherever it happens."""
         first, last = moves[0], moves[-1]
         if all(each.position for each in moves):

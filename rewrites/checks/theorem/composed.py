@@ -14,14 +14,21 @@ from functools import cached_property
 from relift.rewrites.checks.rocq.definedness import conjunction
 from relift.rewrites.checks.rocq.tier import opening
 from relift.rewrites.checks.theorem.chains import Chains, move
-from relift.rewrites.checks.theorem.congruence import Known, Lemma, Pairs, Shared, Walk, lemma_name
+from relift.rewrites.checks.theorem.congruence import (
+    Lemma,
+    Pairs,
+    Shared,
+    Walk,
+    WrittenLemma,
+    lemma_name,
+)
 from relift.rewrites.checks.theorem.instances import other_instances
 from relift.rewrites.checks.theorem.result import (
     IMPORTED,
     IMPORTS,
     Halves,
     Premise,
-    Statement,
+    Proposition,
     halves,
 )
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values, alike
@@ -65,7 +72,7 @@ class Theorem:
 
     lemmas: tuple[Lemma, ...]
     composition: Lemma
-    statement: Statement
+    statement: Proposition
     steps: tuple[tuple[str, str], ...]
 
     @cached_property
@@ -252,8 +259,8 @@ def _composed(
     shared: Shared,
     terms: Sequence[Term],
     parameters: Sequence[Input],
-    chain: Known | None,
-    stable: Known,
+    chain: WrittenLemma | None,
+    stable: WrittenLemma,
     names: Mapping[Values, str],
     steps: tuple[tuple[str, str], ...],
 ) -> Theorem:
@@ -281,5 +288,5 @@ def _composed(
     text = f"Theorem {name} : {stated_as}.\nProof. exact (fun {binders} =>\n  {whole}). Qed.\n"
     premises = tuple(Premise(name, text, sort) for text, (name, sort) in w.facts.items())
     domains = {name: conjunction(parts) for name, parts in asked.items() if parts}
-    statement = Statement(w, terms[0], terms[-1], tuple(parameters), premises, domains)
+    statement = Proposition(w, terms[0], terms[-1], tuple(parameters), premises, domains)
     return Theorem(tuple(shared.lemmas.values()), Lemma(name, text), statement, steps)

@@ -114,7 +114,7 @@ def _below(holes: Holes, place: str) -> Holes:
 
 
 @dataclass(frozen=True)
-class Known:
+class WrittenLemma:
     """A lemma about variables: its name, what has written it, and the variables as they are called here."""
 
     name: str
@@ -128,7 +128,7 @@ class Shared:
 
     sizes: NamedSizes
     lemmas: Lemmas = field(default_factory=dict)
-    known: dict[tuple[terms.Term, terms.Term], Known] = field(default_factory=dict)
+    known: dict[tuple[terms.Term, terms.Term], WrittenLemma] = field(default_factory=dict)
     _called: dict[tuple[terms.Term, tuple[str, ...]], terms.Term] = field(default_factory=dict)
     _flat: dict[str, Flat] = field(default_factory=dict)
     _mentioned: dict[int, tuple[terms.Term, dict[str, None]]] = field(default_factory=dict)
@@ -343,7 +343,7 @@ class Walk:
 
     # ---- patterns
 
-    def applied(self, known: Known, pairs: Pairs) -> str:
+    def applied(self, known: WrittenLemma, pairs: Pairs) -> str:
         """A lemma about variables, of these pairs."""
         own = (pairs.variables[x] for x in known.free)
         values = " ".join(f"{p.left} {p.right} {p.proof}" for p in own)
@@ -356,7 +356,7 @@ class Walk:
         pairs: Pairs,
         proof: Callable[[Walk, Pairs], str],
         stem: str = "shared",
-    ) -> Known:
+    ) -> WrittenLemma:
         """That a term with the first values is related to another with the second ones, for all values.
 
         It is stated once over the free variables of both, wherever they occur; `proof` writes its proof.
@@ -372,7 +372,7 @@ class Walk:
             whole = proof(inner, inside)
             conclusion = f"{inner.w.relation(first.type)}\n  {left}\n  {right}"
             name = inner.stated_lemma(stem, [*map(inner.binder, own)], conclusion, whole)
-            self.shared.known[key] = Known(name, inner.w)
+            self.shared.known[key] = WrittenLemma(name, inner.w)
         return replace(self.shared.known[key], free=free)
 
     def stated_lemma(self, stem: str, own: Sequence[str], conclusion: str, proof: str) -> str:

@@ -29,7 +29,7 @@ class Premise:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Proposition:
     """What is proved: under the premises, the source is the result.
 
     `domains`: where source and result are defined, of those that are not defined everywhere; the language says
@@ -81,7 +81,7 @@ AUDITED = "Print Assumptions source_is_result.\n", "Print Assumptions AtItsSizes
 """What asks of each half alone what it rests on; `at_its_sizes` is the second applied to the first."""
 
 
-def halves(said: Statement) -> Halves:
+def halves(said: Proposition) -> Halves:
     """What is proved, in text of Rocq."""
     w = said.writer
     pairs = list(second_inputs(w).values())
@@ -126,7 +126,7 @@ def _where(domain: str) -> str:
 
 
 def _instance(
-    said: Statement,
+    said: Proposition,
     things: Sequence[str],
     both: Sequence[str],
     agree: Sequence[str],

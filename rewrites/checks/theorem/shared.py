@@ -29,7 +29,7 @@ class Asked:
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-Verdict: TypeAlias = Literal["proved", "refused", "not finished"]
+Ending: TypeAlias = Literal["proved", "refused", "not finished"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Answer:
 
     program: str
     sizes: Mapping[str, int]
-    verdict: Verdict
+    verdict: Ending
     said: str
     data: Mapping[str, Any]
     theorem: str = ""
@@ -74,7 +74,7 @@ def answer(asked: Asked, progress: Callable[[str], None] = lambda text: None) ->
     try:
         found = prove(derivation, progress=progress, programs=programs)
     except NotProved as error:
-        verdict: Verdict = "not finished" if isinstance(error, NotFinished) else "refused"
+        verdict: Ending = "not finished" if isinstance(error, NotFinished) else "refused"
         data = {"proved": False, "verdict": verdict, "reason": error.message}
         return Answer(name, sizes, verdict, error.message, data)
     return Answer(name, sizes, "proved", found.text(), found.to_json(), found.theorem.whole)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relift.rewrites.checks.theorem.applied import Instance
-from relift.rewrites.checks.theorem.congruence import Hole, Known, Pair, Pairs, Shared, Walk
+from relift.rewrites.checks.theorem.congruence import Hole, Pair, Pairs, Shared, Walk, WrittenLemma
 from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
 from relift.rewrites.conditions import Condition, IndexCondition
 from relift.rewrites.derivation.steps import Step
@@ -29,7 +29,7 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import AnyType, Type, Vector
 
 
-def stable_lemma(shared: Shared, result: Term) -> Known:
+def stable_lemma(shared: Shared, result: Term) -> WrittenLemma:
     """That a program gives equal results on inputs that agree within their bounds.
 
     It is about the inputs as variables; see `second_inputs`.

@@ -38,7 +38,7 @@ def check(
     2 bad input, such as a rule whose Python fails.
     """
     from relift.checking import check_all, check_shared
-    from relift.egraph.checks.shared import Part
+    from relift.egraph.checks.shared import Portion
     from relift.processes.executors import on
     from relift.rewrites.checks.verdicts import EXIT_STATUS, TIERS, summary
     from relift.rewrites.ledger.book import known_rules
@@ -62,7 +62,7 @@ def check(
         if executor is None:
             found = check_all(asked, tiers=tiers, bound=bound, progress=progress)
         else:
-            how = Part((), str(file.resolve()) if file else None, tiers, bound)
+            how = Portion((), str(file.resolve()) if file else None, tiers, bound)
             found = check_shared(asked, how, executor, progress)
         for r in found:
             reports.append(r)

@@ -70,7 +70,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Variable:
+class CVariable:
     """A variable of C: its name, the block of C that it is declared in, and where."""
 
     name: str
@@ -94,7 +94,7 @@ class Function:
     """C variables of an unsigned type."""
     extents: Mapping[str, Extent] = field(default_factory=dict[str, Extent])
     """By the block at whose end a loop goes back."""
-    declared: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    declared: Mapping[str, CVariable] = field(default_factory=dict[str, CVariable])
     """The C variables, by what LLVM calls them; several may have one name."""
     assigned: Mapping[str, tuple[tuple[str, str], ...]] = field(
         default_factory=dict[str, tuple[tuple[str, str], ...]]

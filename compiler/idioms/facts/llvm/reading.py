@@ -13,11 +13,11 @@ from relift.compiler.idioms.facts.llvm.ir import (
     CASTS,
     FLOATS,
     INTEGERS,
+    CVariable,
     Extent,
     Function,
     Instruction,
     Module,
-    Variable,
 )
 from relift.compiler.idioms.facts.sharing import shared
 from relift.compiler.idioms.facts.widening import widened
@@ -148,13 +148,13 @@ def _notes(lines: list[str]) -> dict[str, str]:
     return found
 
 
-def _described(about: str) -> tuple[Variable | None, str]:
+def _described(about: str) -> tuple[CVariable | None, str]:
     """The variable that a note is about, and its type."""
     name = re.search(r'name: "([^"]*)"', about)
     of = re.search(r"type: !(\d+)", about)
     scope, line = re.search(r"scope: !(\d+)", about), re.search(r"line: (\d+)", about)
     found = (
-        Variable(name[1], scope[1] if scope else "", int(line[1]) if line else 0) if name else None
+        CVariable(name[1], scope[1] if scope else "", int(line[1]) if line else 0) if name else None
     )
     return found, of[1] if of else ""
 
@@ -176,7 +176,7 @@ class _Reader:
     variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     unsigned: set[str] = field(default_factory=set[str])
     extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
-    declared: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    declared: dict[str, CVariable] = field(default_factory=dict[str, CVariable])
     assigned: dict[str, list[tuple[str, str]]] = field(
         default_factory=dict[str, "list[tuple[str, str]]"]
     )
@@ -185,8 +185,8 @@ class _Reader:
         default_factory=dict[str | None, tuple[int, int]]
     )
     """The line and the column of each note that was asked for."""
-    said: dict[str, tuple[Variable | None, str]] = field(
-        default_factory=dict[str, "tuple[Variable | None, str]"]
+    said: dict[str, tuple[CVariable | None, str]] = field(
+        default_factory=dict[str, "tuple[CVariable | None, str]"]
     )
     """The variable of each note that was asked for, and its type."""
     typed: dict[str, str] = field(default_factory=dict[str, str])
@@ -307,7 +307,7 @@ class _Reader:
             if at < begin + length and begin < at + bits:
                 self.assigned.setdefault(block, []).append((part, ""))
 
-    def _named(self, value: str, variable: Variable, type_: str) -> None:
+    def _named(self, value: str, variable: CVariable, type_: str) -> None:
         """That a value has the name and the type of a variable."""
         self.variables.setdefault(value, []).append(variable.name)
         self.typed.setdefault(value, type_)

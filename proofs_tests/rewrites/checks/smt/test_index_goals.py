@@ -10,7 +10,7 @@ import z3
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from relift.rewrites.checks.smt.goals import PREFERRED_SIZES, Open, Prover, Quotient, Unknown
+from relift.rewrites.checks.smt.goals import PREFERRED_SIZES, Open, Quotient, Solver, Unknown
 from relift.semantics.syntax.sizes import Size, nat
 
 n, m = nat("n"), nat("m")
@@ -18,9 +18,9 @@ i: Any = z3.Int("i")
 j: Any = z3.Int("j")
 
 
-def prover() -> Prover:
+def prover() -> Solver:
     """0 <= i < n and 0 <= j < m; sizes are at least 1."""
-    found = Prover()
+    found = Solver()
     found.given += [found.size(n) >= 1, found.size(m) >= 1]
     found.assumed += [i >= 0, i < found.size(n), j >= 0, j < found.size(m)]
     return found
@@ -144,7 +144,7 @@ def test_bounds_are_neither_too_weak_nor_too_strong(
 
 def test_nothing_is_known_of_a_divisor_that_may_be_0() -> None:
     """Python has no quotient there, and Z3 any."""
-    k = Prover().size(nat("k"))
+    k = Solver().size(nat("k"))
     with pytest.raises(Open):
         prover().show((k * j) / k == j, "a quotient")
 
