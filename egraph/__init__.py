@@ -7,6 +7,9 @@ sketches       programs written in part, as goals, and how they are found in a s
 extraction     the best low-level terms, lowered by where they stand; `cost` estimates their time
 search         the stages from a program to a sketch, plans, proposals, what `optimize` does with them, tuning
 checks         tier 5 of rule checking: a rule fired once, and what it must not do
+growing        a small graph of a program, to be looked at
+prediction     seconds as a function of the program alone
+displays       how costs, candidates and searches are displayed
 
 This is the only part that imports egglog, and only its child process does.
 """

@@ -46,12 +46,13 @@ def tree_of(path: Path) -> ast.Module:
 def crowded() -> dict[str, int]:
     """By folder: how many modules are in it, where these are more than MOST_MODULES."""
     found: defaultdict[str, int] = defaultdict(int)
-    for path in (*sources(), *_rules()):
+    for path in (*sources(), *rules()):
         found[path.parent.relative_to(ROOT).as_posix()] += not path.name.startswith("__")
     return {folder: count for folder, count in found.items() if count > MOST_MODULES}
 
 
-def _rules() -> list[Path]:
+def rules() -> list[Path]:
+    """Every file of rules."""
     return sorted((ROOT / "rewrites" / "rules").rglob("*.py"))
 
 
@@ -128,7 +129,7 @@ _BLANK = frozenset(
 def by_chapter() -> dict[str, Lines]:
     """The lines of every folder of the source that holds files, and of all together."""
     found: defaultdict[str, Lines] = defaultdict(Lines)
-    for path in (*sources(), *_rules()):
+    for path in (*sources(), *rules()):
         lines = lines_of(path.read_text(encoding="utf-8"))
         for chapter in (path.parent.relative_to(ROOT).as_posix(), "all"):
             found[chapter].code += lines.code

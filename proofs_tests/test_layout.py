@@ -1,8 +1,14 @@
-"""Tests stand where what they test stands: a folder of tests mirrors a folder of the source."""
+"""Where things stand: a folder of tests mirrors a folder of the source, and a package says what its modules are."""
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
+
+import pytest
+
+from proofs_tests import sizes
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,3 +41,37 @@ def test_a_folder_that_mirrors_nothing_is_seen(tmp_path: Path) -> None:
         (tmp_path / "proofs_tests" / folder / "test_some.py").write_text("")
 
     assert stray(tmp_path) == ["generator"]
+
+
+def unnamed() -> list[str]:
+    """The modules and folders that the docstring of their package does not name."""
+    found: list[str] = []
+    for file in (*sizes.sources(), *sizes.rules()):
+        package = file.parent.parent if file.name == "__init__.py" else file.parent
+        name = file.parent.name if file.name == "__init__.py" else file.stem
+        if name.startswith("__") or not (package / "__init__.py").exists():
+            continue
+        said = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+        if not re.search(rf"(?<![\w.]){name}(?!\w)", said):
+            found.append(file.relative_to(sizes.ROOT).as_posix())
+    return found
+
+
+def test_a_package_names_its_modules() -> None:
+    """Who opens a folder is told what is where, and in which order it is read."""
+    assert not unnamed(), "say in the docstring of the package what is in it"
+
+
+def test_a_module_that_its_package_does_not_name_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose name is a part of another word, too; a folder of modules is one."""
+    monkeypatch.setattr(sizes, "ROOT", tmp_path)
+    folder = tmp_path / "egraph"
+    (folder / "cost").mkdir(parents=True)
+    (folder / "__init__.py").write_text('"""Searches: `plan`."""')
+    (folder / "cost" / "__init__.py").write_text('"""What it costs."""')
+    for name in ("plan", "plans", "searches"):
+        (folder / f"{name}.py").write_text("")
+
+    assert unnamed() == ["egraph/cost/__init__.py", "egraph/plans.py", "egraph/searches.py"]

@@ -10,4 +10,7 @@ language       how a Python function becomes a program
 notation       how a term is shown and read back
 indices        index expressions and their rules; index functions; views, which are layouts as index functions
 catalogue      the page of every pattern
+errors         what is wrong: one message with the thing, the place and the hint
+array_exchange arrays of other libraries as NumPy's
+by_cell        the interpreter cell by cell, of arrays that are never whole
 """

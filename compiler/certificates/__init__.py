@@ -11,4 +11,5 @@ instances      how often an access is made, for that
 claims         the certificate of a kernel, and those of a program; `given` is what a launch gives it
 consultation   certificates that are asked before a kernel runs
 overflow       sizes at which an index would overflow
+effort         how much Z3 may do
 """

@@ -9,6 +9,7 @@ in_order     searches, filters, sorts and scattering, one element after the othe
 evaluation   scalars, vectors and tuples as C expressions
 arrays       local and private memory
 emission     what these share: the statements so far, registers, loads and stores
+body         the statements of a kernel while it grows; `scope`: where a term stands, `unrolling`: loops without a loop
 accesses     what each access asks of barriers, registers and folds; `barriers` places the former
 values       indices, scalars, vectors and cells in C
 passes       over the tree of a kernel: shared places, named registers, shared indices

@@ -6,6 +6,7 @@ work-item of the launch runs it, by the machine of `validation`, which sees race
 reading     the text as the preprocessor leaves it, through a parser of C, without structs
 expressions a parsed expression as the tree of `text`; types
 functions   the functions, pointers and copies of a group that people use
+longhand    functions that are others written shortly
 effects     assignments inside of expressions
 ways        the ways through a kernel that data decide on, and where they meet
 branches    loops of any form, switches, branches, also on data
@@ -16,4 +17,5 @@ required    what is said of the inputs by programs: as facts, in the inputs that
 runtime, atomics, attempts  what that Python calls; updates that may be made in any order
 inputs      the inputs on which a kernel is run on numbers
 comparison  a launch of one such kernel against the interpreter, with the laws that a program grants
+on_device   a wrong kernel on a device
 """

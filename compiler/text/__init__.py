@@ -9,4 +9,5 @@ expressions        a tree as text, in messages
 c_types            what C does to types
 memories           its words for the memories of a device, and for the flags of barriers
 names              names that C leaves to programs, by `opencl_words`
+turned_back        a loop that fetches ahead as one that does not
 """

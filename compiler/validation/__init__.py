@@ -9,4 +9,5 @@ translation  the text as Python that a work-item runs
 lockstep     all work-items of a group, from barrier to barrier
 validate     both sides, cell by cell, up to what `regrouping`, `without_nan`, `laws` and `bits` know to be equal; `division` is a function that is compared on its own
 evidence     what a validation adds to a certificate
+opaque       functions that are not run as they are written
 """

@@ -15,6 +15,6 @@ What is wanted of an e-class:
     Start      the first value of an accumulator, written into registers of its own
     Inverse    a rearrangement of one variable, which a write can follow backwards
 
-states.py holds these and what answers them, options.py what each node of the e-graph can be, extractor.py the
-dynamic programme.
+states.py holds these and what answers them, nodes.py what the nodes of the e-graph are capable of, options.py what each
+can be where it is read (reading.py) or written (writing.py), extractor.py the dynamic programme.
 """

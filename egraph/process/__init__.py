@@ -1,1 +1,6 @@
-"""Saturation in a child process that a budget can end, and several searches at once."""
+"""Saturation in a child process that a budget can end, and several searches at once.
+
+saturation        rules in stages, in a child process
+saturation_child  that process, which alone runs egglog
+workers           the jobs of one search, each in a process
+"""

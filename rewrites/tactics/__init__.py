@@ -13,4 +13,6 @@ flat_tables   folds and maps of tables as those of one row
 turns         several turns of a loop written out together; `whole_groups`: a launch without work-items that are left over
 long_functions  names for what a function repeats until it is too long to be searched
 spelled_out   patterns that are others put together stand as those
+both_axes     one table folded along both of its axes in one pass
+batches       what each batch folds becomes one table for all
 """

@@ -3,5 +3,5 @@
 vocabulary     the names of the language; `functions`: the patterns; `multidimensional`: what is made of them
 programs       a Python function over typed parameters, traced and called
 tracing        calls of patterns as typed nodes; `coercion`: what Python writes, as terms
-naming         functions and operators of users, told apart; `arguments`: what a user passes
+naming         functions and operators of users, told apart; `arguments`: what a user passes; `given`: NumPy values
 """

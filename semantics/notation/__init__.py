@@ -1,1 +1,7 @@
-"""Terms as text, and the text back as terms."""
+"""Terms as text, and the text back as terms.
+
+printer   a term as nested patterns, or as a pipeline
+parser    such text back to the same term
+marked    a term as text, one of its parts marked
+displays  how terms, types and programs are displayed
+"""

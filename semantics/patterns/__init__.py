@@ -8,6 +8,8 @@
     opencl        who computes, and where it is stored
     vectors       whose lanes are processed at once
     variants      one definition for what differs in a parameter only
+    letters       the letters of signatures
+    repeated      which patterns a host launches several kernels for
 
 A pattern is all that is known of it, on its class: see `Pattern`.  Adding one is a class here, a definition in
 `proofs_tests/rocq/Patterns.v` and a row in the tests.

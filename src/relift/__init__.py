@@ -11,8 +11,16 @@
     best = rl.optimize(dot, sizes={"n": 1 << 20})  # search: best.term, best.cost, best.derivation
     rl.compile(best.term)(xs, ys)                  # an OpenCL kernel
 
-This module only names what the parts define, and imports a part when it is first asked for one of its names.
-`optimization` joins the search to the compiler, `cli` is the command line; neither holds logic of a part.
+This module only names what the parts define, and imports a part when it is first asked for one of its names.  Beside it,
+without logic of a part:
+
+    optimization  the search joined to the compiler; `checking`: the tiers to the user functions, `chain`: all on a page
+    cli           the command line; `web`: the workbench, `pytest_plugin`
+    calling       programs as functions of other libraries
+    bench, device, extending, strategies, testing    what a user imports beside this module
+    display       how things look; `pictures`: what was measured
+    plugins       what other packages add
+    files, processes, installation    files written whole, work shared out, what is installed here
 """
 
 from __future__ import annotations

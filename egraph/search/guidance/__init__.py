@@ -2,5 +2,6 @@
 
 planning     the stages between a program and a sketch; `guided` goes through them
 plans        tactics that the shape of a program proposes, `fold_plans` those for folds; `tilings` prices the tiles of a nest
+by_shape     which of these a program is given
 admissible   the sizes that rules may choose
 """

@@ -4,4 +4,6 @@ models       metavariables at small sizes; `drawing`, `strategies`: by Hypothesi
 programs     random programs
 kernels      random low-level programs, of `expressions` of their work-items, from `draws`
 tier         a rule on random models
+fractions    floats as exact fractions; `integers`: whole numbers that wrap around
+constants    the numbers that a rule mentions; `edges`: values at which arithmetic is special
 """

@@ -1,6 +1,10 @@
 """One theorem for a whole derivation: its source and its result are equal, checked by the Rocq prover.
 
-`sizes` makes the programs along a derivation speak of sizes by name; `flat` states rules so that their sizes are
-variables; `writer` and `congruence` write the proof of each step as a term; `composed` puts the steps together,
-`result` states what is proved, from source and result alone; `proving` runs the prover and keeps what it has done.
+instances   a derivation at sizes that have nothing in common by chance; `sizes` gives them names
+flat        rules, stated so that their sizes are variables; `applied`: one in a program
+writer      terms as text of Rocq; `congruence`: below binders, by lemmas of their own
+steps       the proof of a step; `chains`: steps as a tree
+composed    all of it as one theorem
+result      what is proved, from source and result alone
+proving     the prover is run; `store` keeps what it has checked, `shared` has others run it
 """

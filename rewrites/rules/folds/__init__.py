@@ -1,1 +1,7 @@
-"""Folds: reductions and scans, in parts."""
+"""Folds: reductions and scans, in parts.
+
+reduction  chunks are folded on their own, and then their results
+scans      running results, in chunks
+places     folds that say where an element is
+bins       folds of those elements whose key is an index
+"""

@@ -1,1 +1,7 @@
-"""Stencils: windows and tiles of them, separable sums, borders."""
+"""Stencils: windows and tiles of them, separable sums, borders.
+
+stencil     windows, and overlapped tiles of windows
+tiling      blocks in several dimensions
+separable   sums over windows, one dimension after the other
+boundaries  borders apart from the inside
+"""

@@ -9,4 +9,8 @@ beside           folds of the same elements: one map of tuples, and one loop
 remainders       a main part whose length blocks divide, and a rest
 starts           folds from any number as folds from the neutral element
 chunked_scans    chunks are scanned side by side
+bins             histograms
+places           folds that say where an element is
+one_pass         folds of whole arrays that read the same
+several_results  a work-item of a GPU has several folds, and reads once what all of them read
 """
