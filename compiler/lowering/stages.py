@@ -22,7 +22,13 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
 from relift.semantics.patterns.repeated import repeats_kernels, results_of
-from relift.semantics.syntax.binding import canonical, map_children, replaced, substitute, tidy
+from relift.semantics.syntax.binding import (
+    canonical,
+    inputs_by_number,
+    map_children,
+    substitute,
+    tidy,
+)
 from relift.semantics.syntax.terms import (
     Input,
     Lambda,
@@ -55,14 +61,7 @@ class Stage:
 
     def shape(self) -> Term:
         """What it computes, whatever the arrays that it reads are called."""
-        names: dict[str, Input] = {}
-
-        def read(t: Term) -> Term | None:
-            if isinstance(t, Input):
-                return names.setdefault(t.name, Input(f"input {len(names)}", t.type))
-            return None
-
-        return canonical(replaced(self.body, read))
+        return inputs_by_number(self.body)
 
 
 def stages_of(program: Program) -> tuple[Stage, ...]:

@@ -20,7 +20,14 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, Protocol
 
-from relift.compiler.validation.symbols import BITS, Symbol, parts_first, value_of
+from relift.compiler.validation.symbols import (
+    BITS,
+    Symbol,
+    cells_within,
+    parts_first,
+    symbols_within,
+    value_of,
+)
 
 MOST_DIFFERENT = 8
 """After so many values that are not shown to be equal, no other one is asked for."""
@@ -132,7 +139,7 @@ class Bits:
             if shape not in self.answers:
                 self.answers[shape] = found(())
             return self.answers[shape]
-        cells = _cells(*(v for v in values if v is not None))
+        cells = cells_within(*(v for v in values if v is not None))
         own, *wider = self.facts.about(cells)
         shape = shape_of(*values, None, None, *own)
         if shape not in self.answers:
@@ -167,7 +174,9 @@ class Bits:
         if solver.check() != self.z3.sat:
             return None
         model, found = solver.model(), dict[Symbol, float]()
-        for cell in dict.fromkeys([*_cells(*made_of), *(c for b in facts for c in _cells(b))]):
+        for cell in dict.fromkeys(
+            [*cells_within(*made_of), *(c for b in facts for c in cells_within(b))]
+        ):
             value: Any = model.eval(self.known[cell]) if cell in self.known else None
             if self.z3.is_bv_value(value):
                 found[cell] = value.as_signed_long()
@@ -365,7 +374,7 @@ def _by_inputs(x: Symbol, y: Symbol) -> list[tuple[list[Symbol], list[Symbol]]]:
     found: dict[Symbol | None, tuple[list[Symbol], list[Symbol]]] = {}
     for k, side in enumerate((x, y)):
         for part in side.args if side.op == "any_add" else (side,):
-            cells = _cells(part)
+            cells = cells_within(part)
             if len(cells) > 1:
                 return []
             found.setdefault(cells[0] if cells else None, ([], []))[k].append(part)
@@ -376,23 +385,6 @@ def _parts(x: Symbol) -> list[Symbol]:
     return [v for v in x.args if isinstance(v, Symbol)]
 
 
-def _within(*values: Symbol) -> set[Symbol]:
-    """What values are made of, up to so much that no more is asked."""
-    seen: set[Symbol] = set()
-    todo = list(values)
-    while todo and len(seen) <= MOST_SYMBOLS:
-        x = todo.pop()
-        if x not in seen:
-            seen.add(x)
-            todo += _parts(x)
-    return seen
-
-
 def _short(*values: Symbol) -> bool:
     """Whether values are made of few others."""
-    return len(_within(*values)) <= MOST_SYMBOLS
-
-
-def _cells(*values: Symbol) -> list[Symbol]:
-    """The inputs that values are made of."""
-    return sorted((x for x in _within(*values) if x.op == "cell"), key=lambda x: x.number)
+    return len(symbols_within(*values, most=MOST_SYMBOLS)) <= MOST_SYMBOLS

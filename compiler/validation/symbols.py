@@ -481,15 +481,20 @@ def parts_first(
     return known[x]
 
 
-def symbols_within(*symbols: Symbol) -> set[Symbol]:
-    """Some symbols, and all that they are made from."""
+def symbols_within(*symbols: Symbol, most: float = math.inf) -> set[Symbol]:
+    """Some symbols, and all that they are made from; of more than `most` some."""
     seen: set[Symbol] = set()
     waiting = list(symbols)
-    while waiting:
+    while waiting and len(seen) <= most:
         if (x := waiting.pop()) not in seen:
             seen.add(x)
             waiting += [v for v in x.args if isinstance(v, Symbol)]
     return seen
+
+
+def cells_within(*symbols: Symbol) -> list[Symbol]:
+    """The cells of inputs that some symbols are made from, in the order in which they were made."""
+    return sorted((x for x in symbols_within(*symbols) if x.op == "cell"), key=lambda x: x.number)
 
 
 def inputs_within(*symbols: Symbol) -> set[str]:

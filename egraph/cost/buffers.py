@@ -14,7 +14,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Meter
 from relift.semantics.indices.views import Environment, View
 from relift.semantics.patterns import Store, ToGlobal
-from relift.semantics.syntax.binding import canonical, replaced
+from relift.semantics.syntax.binding import canonical, inputs_by_number, replaced
 from relift.semantics.syntax.terms import Input, Term, free_variables
 
 
@@ -77,16 +77,13 @@ def apart(t: Term) -> tuple[Term, Sequence[Term]]:
     ('reduce(add, 0.0, stored 0)', ['map(lambda %0: %0 * %0, x)'])
     """
     stored: dict[Term, Input] = {}
-    given: dict[str, Input] = {}
 
     def read(u: Term) -> Term | None:
-        if isinstance(u, Input):
-            return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
         if not is_stored(u):
             return None
         return stored.setdefault(canonical(u.xs), Input(f"stored {len(stored)}", u.type))
 
-    return canonical(replaced(t, read)), list(stored)
+    return inputs_by_number(t, read), list(stored)
 
 
 class Buffers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from operator import is_
 
@@ -268,7 +268,7 @@ class Walk:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
                 counted.ahead += float(cells(t.type).constant or 0)
-            elif not any(isinstance(u, Stepping) for u in _within(xs)):
+            elif not any(isinstance(u, Stepping) for u in terms.outside(xs, is_stored)):
                 self._meter.together(*waits)
             self._meter.barrier()
         elif t.space.of_item:
@@ -363,16 +363,8 @@ def _has_loop(t: terms.Term) -> bool:
     """Whether something in a term is done again and again."""
     return any(
         isinstance(u, Stepping) or (isinstance(u, terms.Pattern) and u.loop == "map")
-        for u in _within(t)
+        for u in terms.outside(t, is_stored)
     )
-
-
-def _within(t: terms.Term) -> Iterator[terms.Term]:
-    """A term and what is below it, but for what kernels of their own compute."""
-    yield t
-    if not is_stored(t):
-        for _, u, _ in terms.inside(t):
-            yield from _within(u)
 
 
 def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:

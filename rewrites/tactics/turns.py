@@ -18,8 +18,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold
 from relift.semantics.patterns.opencl import Store, in_group_memory
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Pattern, Term
-from relift.semantics.syntax.terms import inside as inside_of
+from relift.semantics.syntax.terms import Pattern, Term, outside
 
 TOGETHER = (8, 7, 9, 6, 10, 5, 11, 12)
 """How many turns are written out together, the best number first: those that divide a loop are tried."""
@@ -90,21 +89,20 @@ def _loops(at: Rewriting, place: Position) -> Iterator[tuple[Position, int | Non
 
 def _has_a_loop(t: Term) -> bool:
     """Whether something in what a loop does is a loop too, or is shared out to work-items."""
-    return any(in_group_memory(u) or (_computes(u) and not u.unrolled) for u in _here(t))
+    return any(
+        in_group_memory(u) or (_computes(u) and not u.unrolled)
+        for u in outside(t, _is_stored_before)
+    )
 
 
 def _copies(t: Term) -> int:
     """How often the innermost of what a loop does is written in one turn."""
-    return prod(u.solved["n"].constant or 1 for u in _here(t) if _computes(u))
+    return prod(u.solved["n"].constant or 1 for u in outside(t, _is_stored_before) if _computes(u))
 
 
-def _here(t: Term) -> Iterator[Term]:
-    """The parts of a term, without what a kernel of its own stores before."""
-    if isinstance(t, Store) and t.space.of_device:
-        return
-    yield t
-    for _, u, _ in inside_of(t):
-        yield from _here(u)
+def _is_stored_before(t: Term) -> bool:
+    """Whether a kernel of its own stores a term."""
+    return isinstance(t, Store) and t.space.of_device
 
 
 def _computes(t: Term) -> TypeGuard[Pattern]:

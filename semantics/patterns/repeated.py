@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard
 
 from relift.semantics.patterns.algorithmic import Iterate, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
-from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables, outside
 
 
 def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
@@ -47,19 +46,15 @@ def results_of(t: Term) -> tuple[Term, ...]:
     if not isinstance(whole, MakeTuple | Zip):
         return (t,)
     parts = whole.parts if isinstance(whole, MakeTuple) else (whole.xs, whole.ys)
-    kinds = [set(_levels(part)) for part in parts]
+    computing = [outside(part, _is_stored_apart) for part in parts]
+    kinds = [{u.level for u in found if isinstance(u, EachOf)} for found in computing]
     apart = any("glb" in kind for kind in kinds) and any(kind - {"glb"} for kind in kinds)
     return parts if apart else (t,)
 
 
-def _levels(t: Term) -> Iterator[str]:
-    """Who computes in the kernel of a result: work-items by themselves, groups, or their members."""
-    if isinstance(t, Store) and t.space.of_device and not free_variables(t):
-        return
-    if isinstance(t, EachOf):
-        yield t.level
-    for _, u in children(t):
-        yield from _levels(u.body if isinstance(u, Lambda) else u)
+def _is_stored_apart(t: Term) -> bool:
+    """Whether another kernel than that of the result computes a term."""
+    return isinstance(t, Store) and t.space.of_device and not free_variables(t)
 
 
 def _has_kernels(t: Term) -> bool:

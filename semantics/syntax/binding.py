@@ -81,6 +81,26 @@ def replaced(t: Term, by: Callable[[Term], Term | None]) -> Term:
     return read(t)
 
 
+def inputs_by_number(t: Term, others: Callable[[Term], Term | None] = lambda _: None) -> Term:
+    """`t` in canonical form, whatever its inputs are called; what `others` gives another term for is that.
+
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.binding import inputs_by_number
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x, y = Input("x", f32), Input("y", f32)
+    >>> inputs_by_number(x * y) == inputs_by_number(y * x), inputs_by_number(x * y) == inputs_by_number(x * x)
+    (True, False)
+    """
+    given: dict[str, Input] = {}
+
+    def read(u: Term) -> Term | None:
+        if isinstance(u, Input):
+            return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
+        return others(u)
+
+    return canonical(replaced(t, read))
+
+
 def _is_one(f: Lambda, g: Lambda) -> bool:
     """Whether the parts of two functions are the same objects."""
     same = (x is y for x, y in zip(f.parameters, g.parameters, strict=True))

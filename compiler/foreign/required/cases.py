@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from relift.compiler.foreign.required.facts import Facts, cells_of
+from relift.compiler.foreign.required.facts import Facts
 from relift.compiler.meaning.computed import GivenUp, Machine
 from relift.compiler.validation.bits import shape_of
 from relift.compiler.validation.symbols import (
@@ -19,6 +19,7 @@ from relift.compiler.validation.symbols import (
     Algebra,
     Symbol,
     TooLarge,
+    cells_within,
     parts_first,
     symbols_within,
 )
@@ -53,7 +54,7 @@ class Cases:
 
     def equal(self, x: Symbol, y: Symbol) -> bool:
         """Whether two values are equal in all cases that are not ruled out: of values of one shape, once."""
-        facts = self.facts.inside(cells_of(x, y))
+        facts = self.facts.inside(cells_within(x, y))
         shape = shape_of(x, None, y, None, *facts)
         if shape not in self.answers and self.failed >= MOST_FAILED:
             return False
@@ -134,7 +135,7 @@ class Cases:
         """The inputs that a condition speaks of."""
         found = self._known.get(b)
         if found is None:
-            found = self._known[b] = frozenset(cells_of(b))
+            found = self._known[b] = frozenset(cells_within(b))
         return found
 
     def _ends(self, cell: Symbol, facts: list[Symbol]) -> tuple[int, int] | None:
@@ -160,7 +161,7 @@ class Cases:
         """The first condition, from the outside, that chooses in only one value, and the cell of it whose number is to be told."""
         for condition in _choosing(x, y) if facts else ():
             for b in _compared(condition):
-                for c in sorted(cells_of(b), key=lambda c: c.number):
+                for c in sorted(cells_within(b), key=lambda c: c.number):
                     if self._ends(c, facts):
                         return b, c
         return None
@@ -183,7 +184,7 @@ def _choosing(x: Symbol, y: Symbol) -> Iterator[Symbol]:
 
 def _atom(c: Symbol) -> Symbol | None:
     """The first condition on inputs that a condition is made of, and that is made of no other one."""
-    return next((b for b in _atoms(symbols_within(c)) if cells_of(b)), None)
+    return next((b for b in _atoms(symbols_within(c)) if cells_within(b)), None)
 
 
 def _atoms(values: set[Symbol]) -> list[Symbol]:

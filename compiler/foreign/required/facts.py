@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from relift.compiler.meaning.computed import GivenUp, Machine
-from relift.compiler.validation.symbols import BITS, Algebra, Symbol, parts_first, symbols_within
+from relift.compiler.validation.symbols import BITS, Algebra, Symbol, cells_within, parts_first
 
 PAIRS = 12
 """Of so many cells it is said how far each is from each other one."""
@@ -65,7 +65,7 @@ class Facts:
             self._learn(b)
 
     def _learn(self, b: Symbol) -> None:
-        self.cells[b] = frozenset(cells_of(b))
+        self.cells[b] = frozenset(cells_within(b))
         for c in self.cells[b]:
             self._speaking.setdefault(c, []).append(b)
         for x, y, n in _orders(b, holds=True):
@@ -264,12 +264,6 @@ class Facts:
         for x in row:
             found = a.bits("or", found, a.equal(x, a.whole(n, x.type)))
         return found
-
-
-def cells_of(*values: Symbol) -> list[Symbol]:
-    """The inputs that values are made of, in the order in which they were made."""
-    found = (x for x in symbols_within(*values) if x.op == "cell")
-    return sorted(found, key=lambda x: x.number)
 
 
 def _products(x: Range, y: Range) -> Range:
