@@ -15,7 +15,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,8 +32,8 @@ from relift.rewrites.checks.theorem.composed import (
     Theorem,
     general_theorem,
     named,
+    require_provable,
     stated_theorem,
-    theorem_of,
 )
 from relift.rewrites.checks.theorem.congruence import Lemma
 from relift.rewrites.checks.theorem.proving import Checker, NotProved, prove
@@ -43,6 +43,7 @@ from relift.rewrites.derivation.files import from_json
 from relift.rewrites.derivation.steps import Derivation, Step, redone
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
+from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.binding import positions, replace_at
 from relift.semantics.syntax.sizes import Size
@@ -57,6 +58,12 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 @app.callback()
 def commands() -> None:
     """Theorems of derivations by the dozen."""
+
+
+def theorem_of(derivations: Sequence[Derivation], rules: Mapping[str, Rule] = RULES) -> Theorem:
+    """The theorem of a derivation, given at one or more sizes."""
+    require_provable(derivations[0], rules)
+    return stated_theorem(derivations, [d.replay(rules) for d in derivations], rules)
 
 
 # ---- many theorems in one file

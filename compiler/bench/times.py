@@ -84,12 +84,6 @@ def _require_right(b: Benchmark) -> None:
             raise ReliftError(f"{b.name} at {dict(sizes)} is wrong: {found.detail}", place="")
 
 
-def time_one(b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]) -> Times:
-    """The row of times of one variant; `expected` says what picked rows of the result must be."""
-    (row,) = time_in_turn(b, [variant], [device], expected, EVERYTHING)
-    return row
-
-
 @dataclass
 class _Runner:
     """What is timed: a function that runs it some times, the seconds of its runs, and what is known of it before."""

@@ -181,12 +181,6 @@ def collected(
         yield found
 
 
-def collection(folder: Path, labels: Mapping[_Key, Label] | None = None) -> Collection:
-    """What is found in all C files below a folder; a program is a folder in it, or a file."""
-    *_, found = collected(works_in(folder), labels)
-    return found
-
-
 def in_file(work: FileWork) -> FileFinds:
     """The finds of a file, function by function, by a process that ends when the time does: what it found before stays."""
     finds, refused, at = list[Find](), None, "the compiler"

@@ -250,7 +250,7 @@ def test_a_stage_of_unknown_rules_is_refused() -> None:
 
 
 def test_every_rule_is_accounted_for() -> None:
-    """Matches and seconds are kept by rule; what never matched is listed as dead."""
+    """Matches and seconds are kept by rule."""
     goal = GOALS.GOALS["blocking"]
     found = reach(GOALS.product, goal, sizes_of(goal))
     fired = {rule for stage in found.stages for rule, n in stage.firings.items() if n}
@@ -258,7 +258,6 @@ def test_every_rule_is_accounted_for() -> None:
 
     assert {"split_join", "lift_reduce_seq", "map_interchange"} <= fired
     assert fired <= timed
-    assert not fired & set(found.dead_rules)
     assert found.applied == sum(n for stage in found.stages for n in stage.firings.values())
 
 

@@ -17,7 +17,7 @@ from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.indices.rows import number
 from relift.semantics.language.arguments import one_of
 from relift.semantics.language.coercion import operator_name
-from relift.semantics.patterns import At, Pad
+from relift.semantics.patterns import At, Pad, Zip
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
@@ -146,9 +146,8 @@ def _of_size(t: terms.Pattern, place: str, shown: _Node) -> _Node:
 
 
 def _is_stage(t: terms.Pattern) -> bool:
-    """Whether the last parameter is the only data, so that a pipeline can name it first."""
-    parameters = t.signature.parameters
-    return t.name != "zip" and list(parameters)[-1] in t.signature.term_fields
+    """Whether the last parameter is data, so that a pipeline can name it first; `zip` takes all of its arrays at once."""
+    return not isinstance(t, Zip) and list(t.signature.parameters)[-1] in t.signature.term_fields
 
 
 def _field(value: object, style: Style) -> _Node:

@@ -19,7 +19,6 @@ from relift.compiler.fuzzing.reports.findings import Finding
 from relift.compiler.running.arrays.buffers import Row, flatten
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import plan_at
-from relift.files import write_folder
 from relift.semantics.domains import DTYPES
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import tidy
@@ -27,12 +26,6 @@ from relift.semantics.syntax.binding import tidy
 PAGE, SOURCE, LAUNCH, DATA, HOST = "README.md", "kernel.cl", "launch.json", "data.npz", "host.py"
 PROGRAM = "program.txt"
 FILES = (PAGE, SOURCE, LAUNCH, DATA, HOST, PROGRAM)
-
-
-def write_report(folder: Path, finding: Finding) -> Path:
-    """Write the folder of a finding."""
-    write_folder(folder, files_of(finding), last=PAGE, known=FILES)
-    return folder
 
 
 def files_of(finding: Finding) -> dict[str, bytes]:

@@ -86,12 +86,6 @@ class GoalResult:
         """How often rules were applied, in all stages together."""
         return sum(n for stage in self.stages for n in stage.firings.values())
 
-    @property
-    def dead_rules(self) -> tuple[str, ...]:
-        """Rules that were tried and never matched."""
-        tried = {rule for stage in self.stages for rule in stage.profile}
-        return tuple(sorted(tried - {r for s in self.stages for r, n in s.firings.items() if n}))
-
     def at(self, sizes: Mapping[str, int]) -> Derivation:
         """The same derivation with other values for the program's sizes and the tiles.
 

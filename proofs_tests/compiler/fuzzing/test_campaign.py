@@ -30,7 +30,8 @@ from relift.compiler.fuzzing.campaign import (
 from relift.compiler.fuzzing.judgement.blame import Blame
 from relift.compiler.fuzzing.judgement.judging import Seen
 from relift.compiler.fuzzing.reports.findings import Finding
-from relift.compiler.fuzzing.reports.report import FILES, HOST, PAGE, SOURCE, write_report
+from relift.compiler.fuzzing.reports.report import FILES, HOST, PAGE, SOURCE, files_of
+from relift.files import write_folder
 from relift.semantics.errors import ReliftError, Unsupported
 
 SETTINGS, COUNT = Settings(NO_DEVICE, seed=1), 2 * CHUNK
@@ -113,9 +114,8 @@ def test_a_report_runs_without_relift(text: str, status: int, tmp_path: Path) ->
     device = _of_opencl()
     source = SUBJECT.compiled().source
     wrong = source.replace(" + ", " - ") if text else source
-    folder = write_report(
-        tmp_path / "report", finding(Seen("differs", "1 instead of 2", "some device", wrong))
-    )
+    folder, found = tmp_path / "report", Seen("differs", "1 instead of 2", "some device", wrong)
+    write_folder(folder, files_of(finding(found)), last=PAGE, known=FILES)
     assert {f.name for f in folder.iterdir()} == set(FILES)
     assert "import relift" not in (folder / HOST).read_text()
     assert "some device computes a wrong result" in (folder / PAGE).read_text()

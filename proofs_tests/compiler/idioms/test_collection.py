@@ -13,18 +13,17 @@ import pytest
 
 from proofs_tests.command_line import command, here
 from relift.compiler.idioms import collection as module
-from relift.compiler.idioms.collection import (
-    Collection,
-    collected,
-    collection,
-    in_file,
-    labels_in,
-    works_in,
-)
+from relift.compiler.idioms.collection import Collection, collected, in_file, labels_in, works_in
 from relift.compiler.idioms.lift import lifted_function
 from relift.processes.executors import on
 
 FOLDER = Path(__file__).parent / "programs"
+
+
+def collection(folder: Path, labels: Any = None) -> Collection:
+    """What is found in all files of a folder."""
+    *_, found = collected(works_in(folder), labels)
+    return found
 
 
 def test_a_folder_is_listed_and_counted() -> None:

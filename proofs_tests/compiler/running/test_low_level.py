@@ -23,9 +23,9 @@ from relift.compiler.bench.times import (
     rank_correlation,
     share_of_roofline,
     speedup,
-    time_one,
+    time_in_turn,
 )
-from relift.compiler.lowering.analyses import ABLATION, ALL, Analyses
+from relift.compiler.lowering.analyses import ABLATION, ALL, EVERYTHING, Analyses
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import session_on
@@ -36,6 +36,14 @@ from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32
 
 FOLDER = Path(__file__).parents[3] / "examples" / "low_level"
+
+
+def time_one(b: Benchmark, device: str, expected: Callable[..., Any]) -> dict[str, Any]:
+    """The row of times of a benchmark as it is."""
+    (row,) = time_in_turn(b, [{}], [device], expected, EVERYTHING)
+    return row
+
+
 BENCHMARKS = [
     b for target in ("cpu", "gpu") for b in load_benchmarks(FOLDER, [], target) if b.small
 ]
@@ -200,12 +208,12 @@ def test_indices_switched_off_leaves_quotients() -> None:
 def test_times_are_of_right_results_only() -> None:
     """A row of times says whether the result was right, and how long NumPy took."""
     b = named("dot", "cpu")
-    row = time_one(b, {}, "cpu", SAMPLES.dot)
+    row = time_one(b, "cpu", SAMPLES.dot)
     assert row["ok"]
     assert row["seconds"] >= row["fastest"] > 0
     assert row["numpy_seconds"] > 0
 
-    wrong = time_one(b, {}, "cpu", lambda picked, x, y: SAMPLES.dot(picked, x, y) * 1.01)
+    wrong = time_one(b, "cpu", lambda picked, x, y: SAMPLES.dot(picked, x, y) * 1.01)
     assert not wrong["ok"]
 
 
@@ -233,7 +241,7 @@ def test_how_inexact_a_sum_may_be_follows_from_its_chain() -> None:
     def times(chunks: int, factor: float = 1.0) -> dict[str, Any]:
         here = dataclasses.replace(b, make=sums(chunks))
         return time_one(
-            here, {}, "pocl", lambda picked, x: np.array([np.sum(x, dtype=np.float64) * factor])
+            here, "pocl", lambda picked, x: np.array([np.sum(x, dtype=np.float64) * factor])
         )
 
     in_order, in_chunks = times(1), times(1 << 11)
@@ -282,12 +290,12 @@ def test_a_wrong_text_by_hand_has_no_time() -> None:
     """What is written by hand is checked as kernels are, and a wrong one is said to be wrong."""
     b = dataclasses.replace(named("saxpy", "cpu"), sizes={"n": 1024})
     assert b.by_hand is not None
-    row = time_one(b, {}, "cpu", SAMPLES.saxpy)
+    row = time_one(b, "cpu", SAMPLES.saxpy)
     assert row["hand_ok"]
     assert over_hand(row) == row["hand_seconds"] / row["fastest"]
 
     wrong = dataclasses.replace(b.by_hand, steps=lambda n: [Step("saxpy", (1,), (1,))])
-    row = time_one(dataclasses.replace(b, by_hand=wrong), {}, "cpu", SAMPLES.saxpy)
+    row = time_one(dataclasses.replace(b, by_hand=wrong), "cpu", SAMPLES.saxpy)
     assert row["ok"]
     assert not row["hand_ok"]
     assert over_hand(row) is None

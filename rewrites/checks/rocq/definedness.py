@@ -41,6 +41,7 @@ from relift.semantics.indices.functions import (
     folded,
 )
 from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.patterns import Gather
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.signatures import (
     FunctionKind,
@@ -119,7 +120,7 @@ class Domains(Side):
                         yield from self._index_metavariables(value, t)
                         body = self.whole_index_function(value.body, t.solved["n"])
                     else:  # it stays in range, by what is assumed of it
-                        if t.name == "gather":
+                        if isinstance(t, Gather):
                             return
                         i = f"v_{self.statement.names.of('index', 'i')}"
                         p = self.metavariable(value.body.name)

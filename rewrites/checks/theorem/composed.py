@@ -118,12 +118,6 @@ def require_provable(derivation: Derivation, rules: Mapping[str, Rule]) -> None:
             )
 
 
-def theorem_of(derivations: Sequence[Derivation], rules: Mapping[str, Rule]) -> Theorem:
-    """The theorem of a derivation, given at one or more sizes; raises `ReliftError`, or `Unlike`."""
-    require_provable(derivations[0], rules)
-    return stated_theorem(derivations, [d.replay(rules) for d in derivations], rules)
-
-
 def general_theorem(
     derivation: Derivation, rules: Mapping[str, Rule], programs: Sequence[Term] = ()
 ) -> Theorem:

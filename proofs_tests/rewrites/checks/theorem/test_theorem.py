@@ -19,12 +19,12 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import here, relift
 from proofs_tests.prover import PROVER, needs_prover
-from proofs_tests.theorems import Verdicts, forgeries, judged
+from proofs_tests.theorems import Verdicts, forgeries, judged, theorem_of
 from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.checks.rocq import tier
 from relift.rewrites.checks.rocq.installed import compiled_library
 from relift.rewrites.checks.theorem import composed, proving, shared
-from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem, theorem_of
+from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem
 from relift.rewrites.checks.theorem.proving import Checker, NotProved, Proved
 from relift.rewrites.checks.theorem.shared import Asked, answers
 from relift.rewrites.checks.theorem.store import Store
