@@ -32,8 +32,8 @@ KERNELS = tuple(
         "running/test_low_level_examples.py", "codegen/test_local_memory.py", "lowering/test_open_sizes.py",
         "running/test_running.py", "codegen/test_wide_vectors.py",
         "agreement/test_user_functions.py::test_user_functions_agree",
-        "agreement/test_user_functions.py::test_user_functions_of_the_examples_are_their_twins",
-        "agreement/test_user_functions.py::test_neighbouring_twins",
+        "agreement/test_user_functions.py::test_user_functions_of_the_examples_agree_with_their_references",
+        "agreement/test_user_functions.py::test_neighbouring_references",
     )
 )  # fmt: skip
 """The tests that build and run kernels, and compare functions; what is said of a difference is the same on each

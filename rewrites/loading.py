@@ -32,11 +32,13 @@ class CannotLoad(ReliftError):
 
 def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
     """The rules that a file defines, by name, in its order; raises `ReliftError` when there are none."""
-    with collecting() as heard:
+    with collecting() as collected:
         module = load_file(file)
     held = {id(r): r for r in vars(module).values() if isinstance(r, Rule | RejectedRule)}
     own = [
-        h.rule for h in heard if h.top and (h.rule.place or "").startswith(f"{module.__file__}:")
+        h.rule
+        for h in collected
+        if h.top and (h.rule.place or "").startswith(f"{module.__file__}:")
     ]
     rules: dict[str, Rule | RejectedRule] = {}
     for found in {**held, **{id(rule): rule for rule in own}}.values():

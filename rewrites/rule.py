@@ -322,10 +322,10 @@ def decorated(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule
         raise IllTyped(f"a rule is a function written with def, not {function!r}")
     code = function.__code__
     place = f"{code.co_filename}:{code.co_firstlineno}"
-    heard = _heard.get()
+    collected = _collected.get()
     found: Rule | RejectedRule
     try:
-        with nullcontext() if heard is None else at_most(MAKING_SECONDS):
+        with nullcontext() if collected is None else at_most(MAKING_SECONDS):
             found = made(function)
     except ReliftError as error:
         error = _hinted(function, error)
@@ -333,12 +333,12 @@ def decorated(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule
             function.__name__, error, place, lambda sizes: made(at_other_sizes(function, sizes))
         )
     except Exception as error:
-        if heard is None:
+        if collected is None:
             raise
         failure = ReliftError(_told(error), _line(function, error) or place)
         found = RejectedRule(function.__name__, _hinted(function, failure), place, malformed=True)
-    if heard is not None:
-        heard.append(Heard(found, "<locals>" not in function.__qualname__))
+    if collected is not None:
+        collected.append(Collected(found, "<locals>" not in function.__qualname__))
     return found
 
 
@@ -347,25 +347,25 @@ MAKING_SECONDS = 20
 
 
 @dataclass(frozen=True)
-class Heard:
+class Collected:
     """A rule that was made while a file was read; `top`: not inside a function."""
 
     rule: Rule | RejectedRule
     top: bool
 
 
-_heard: ContextVar[list[Heard] | None] = ContextVar("rules that are made", default=None)
+_collected: ContextVar[list[Collected] | None] = ContextVar("rules that are made", default=None)
 
 
 @contextmanager
-def collecting() -> Generator[list[Heard]]:
-    """Hear of every rule that is made inside, the failing ones too: those are rejected instead of raising."""
-    heard: list[Heard] = []
-    token = _heard.set(heard)
+def collecting() -> Generator[list[Collected]]:
+    """Collect every rule that is made inside, the failing ones too: those are rejected instead of raising."""
+    collected: list[Collected] = []
+    token = _collected.set(collected)
     try:
-        yield heard
+        yield collected
     finally:
-        _heard.reset(token)
+        _collected.reset(token)
 
 
 def _told(error: Exception) -> str:

@@ -72,12 +72,8 @@ def _joined(first: Sequence[Value], second: Sequence[Value]) -> Lazy:
     return Lazy(n + len(second), lambda i: first[i] if i < n else second[i - n])
 
 
-@dataclass(frozen=True)
-class Lists:
-    """The algebra of the interpreter's own values, for the pattern called `name`, in lists that are lazy."""
-
-    name: str
-    domain: Numeric
+class OverIntegers:
+    """What algebras have in common whose indices are Python's integers."""
 
     def size(self, n: int) -> int:
         return n
@@ -97,6 +93,29 @@ class Lists:
     def position(self, row: int, width: int, column: int) -> int:
         return row * width + column
 
+    def lane(self, v: Sequence[Value], i: int) -> Value:
+        return v[i]
+
+    def tuple(self, *parts: Value) -> Value:
+        return parts
+
+    def component(self, x: Value, index: int) -> Value:
+        return x[index]
+
+    def inside(self, i: int, n: int, yes: Value, no: Value) -> Value:
+        return yes if 0 <= i < n else no
+
+    def before(self, i: int, n: int, yes: Value, no: Value) -> Value:
+        return yes if i < n else no
+
+
+@dataclass(frozen=True)
+class Lists(OverIntegers):
+    """The algebra of the interpreter's own values, for the pattern called `name`, in lists that are lazy."""
+
+    name: str
+    domain: Numeric
+
     def function(self, f: Callable[[int], int], n: int) -> Callable[[int], int]:
         return lambda i: within(f(i), n, self.name)
 
@@ -114,21 +133,6 @@ class Lists:
 
     def vector(self, width: int, lane: Callable[[int], Value]) -> Lazy:
         return Lazy(width, lane)
-
-    def lane(self, v: Sequence[Value], i: int) -> Value:
-        return v[i]
-
-    def tuple(self, *parts: Value) -> Value:
-        return parts
-
-    def component(self, x: Value, index: int) -> Value:
-        return x[index]
-
-    def inside(self, i: int, n: int, yes: Value, no: Value) -> Value:
-        return yes if 0 <= i < n else no
-
-    def before(self, i: int, n: int, yes: Value, no: Value) -> Value:
-        return yes if i < n else no
 
     def open_outside(self, i: int, left: int, n: int, xs: Sequence[Value]) -> Value:
         raise AssertionError(f"cannot happen: {self.name} leaves cells open, as its meaning says")

@@ -181,12 +181,12 @@ def _die_with_parent(alive: int) -> None:
 def _returned(job: Job[Any], shared: Sequence[object], connection: Connection) -> bytes | None:
     """What a job returns, as it is sent; nothing when it fails."""
 
-    def heard(stage: str, nodes: int, seconds: float) -> None:
+    def progressed(stage: str, nodes: int, seconds: float) -> None:
         connection.send(("progress", (stage, nodes, seconds)))
 
     data = io.BytesIO()
     try:
-        _Pickler(data, shared).dump(job(heard))
+        _Pickler(data, shared).dump(job(progressed))
     except Exception:  # noqa: BLE001  # whatever it is: the parent does the job again and meets it
         return None
     return data.getvalue()

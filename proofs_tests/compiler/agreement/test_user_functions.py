@@ -80,7 +80,7 @@ def floor(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_user_functions_of_the_examples_are_their_twins(f: UserFunction) -> None:
+def test_user_functions_of_the_examples_agree_with_their_references(f: UserFunction) -> None:
     """In C and in Python, up to the rounding of exp, log, sqrt and the quotient."""
     assert check_reference(f, ulps=4) is None
 
@@ -140,7 +140,7 @@ def test_the_simplest_difference_is_shown(c: str, reference: Any, types: Any, sh
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (-7, 50), (100, 3)])
-def test_neighbouring_twins(a: int, b: int) -> None:
+def test_neighbouring_references(a: int, b: int) -> None:
     """A family of functions agrees with itself, and not with its neighbour."""
     c = f"return ({a}) + x * {b};"
     assert check_reference(opaque(c, lambda x: a + x * b, i32, i32), edges=False) is None
@@ -170,7 +170,7 @@ def test_the_functions_of_a_program_are_compared() -> None:
     right = opaque("return x + 1;", lambda x: x + 1, i32, i32)
     wrong = opaque("return x + 2;", lambda x: x + 1, i32, i32)
     silent = opaque("return x;", raising, i32, i32)
-    twin = opaque("return x + 1;", lambda x: x + 2, i32, i32)
+    mistaken = opaque("return x + 1;", lambda x: x + 2, i32, i32)
 
     def said(f: UserFunction) -> list[tuple[bool, bool]]:
         body = rl.map_glb(0)(lambda v: f(f(v)), Input("x", i32[4]))
@@ -179,7 +179,7 @@ def test_the_functions_of_a_program_are_compared() -> None:
     assert said(right) == [(True, False)]
     assert said(wrong) == [(False, True)]
     assert said(silent) == [(False, False)]
-    assert said(twin) == [(False, True)]  # its name and its C are those of the right one
+    assert said(mistaken) == [(False, True)]  # its name and its C are those of the right one
     assert list(functions_agree(rl.map_glb(0)(logistic(), Input("x", f32[4])))) == []
 
 

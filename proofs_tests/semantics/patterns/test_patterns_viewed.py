@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from proofs_tests.semantics.patterns.test_patterns import CASES, Build, V, term_of
+from relift.semantics.by_cell import OverIntegers
 from relift.semantics.domains import UNSPECIFIED, Exact
 from relift.semantics.indices.algebra import Algebra, asked_for
 from relift.semantics.indices.functions import IndexFunction
@@ -38,26 +39,8 @@ from relift.semantics.syntax.types import Type
 WORLD = World(domain=Exact())
 
 
-class Lists:
+class Lists(OverIntegers):
     """The algebra of Python's integers: arrays and vectors are lists, which are computed at once."""
-
-    def size(self, n: int) -> int:
-        return n
-
-    def divide(self, i: int, n: int) -> int:
-        return i // n
-
-    def modulo(self, i: int, n: int) -> int:
-        return i % n
-
-    def minimum(self, i: int, j: int) -> int:
-        return min(i, j)
-
-    def maximum(self, i: int, j: int) -> int:
-        return max(i, j)
-
-    def position(self, row: int, width: int, column: int) -> int:
-        return row * width + column
 
     def function(self, f: IndexFunction, n: int) -> Callable[[int], int]:
         return lambda i: int(f.at(i, {}))
@@ -73,21 +56,6 @@ class Lists:
 
     def vector(self, width: int, lane: Callable[[int], Any]) -> list[Any]:
         return self.array(width, lane)
-
-    def lane(self, v: list[Any], i: int) -> Any:
-        return v[i]
-
-    def tuple(self, *parts: Any) -> Any:
-        return parts
-
-    def component(self, x: Any, index: int) -> Any:
-        return x[index]
-
-    def inside(self, i: int, n: int, yes: Any, no: Any) -> Any:
-        return yes if 0 <= i < n else no
-
-    def before(self, i: int, n: int, yes: Any, no: Any) -> Any:
-        return yes if i < n else no
 
     def open_outside(self, i: int, left: int, n: int, xs: list[Any]) -> Any:
         return xs[i - left] if 0 <= i - left < n else UNSPECIFIED

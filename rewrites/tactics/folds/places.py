@@ -47,7 +47,7 @@ def places_in_any_order() -> Tactic:
 
 
 def reduced_in_chunks(rule: str, length: int) -> Tactic:
-    """A reduction by a rule for chunks, or by its twin for idempotent operators, which may start from any element."""
+    """A reduction by a rule for chunks, or by the one for idempotent operators, which may start from any element."""
     return first(apply(rule, m=length), apply(_IDEMPOTENT[rule], m=length))
 
 
