@@ -1,4 +1,7 @@
-"""A layout pattern is added in three places, and every tier, the compiler and the search take it."""
+"""A layout pattern is added in three places, and every tier, the compiler and the search take it.
+
+What type checkers and editors see of it is a file that a command prints anew.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ class Evens(Pattern):
     Law: evens(map(f, xs)) == map(f, evens(xs)).
     Source: this test.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("evens(xs)", xs=[1, 2, 3, 4])
     [1, 3]
     """
@@ -86,6 +90,9 @@ TESTS = [
     "proofs_tests/semantics/patterns/test_patterns_laws.py::test_every_pattern_has_a_law",
     "proofs_tests/compiler/lowering/test_patterns_compiled.py::test_every_pattern_is_compiled_or_refused",
     "proofs_tests/egraph/test_patterns_searched.py::test_every_pattern_is_searched_or_said_in_others",
+    "proofs_tests/test_packaging.py::test_the_stub_of_the_patterns_is_what_is_printed",
+    "proofs_tests/test_packaging.py::test_editors_have_something_to_show_of_every_public_name",
+    "proofs_tests/test_doctests.py::test_examples_import_what_they_use",
 ]
 """Those that ask something of every pattern."""
 
@@ -112,6 +119,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
             case _:
                 text += added
         path.write_text(text, encoding="utf-8")
+    stub = ran(copy, "-m", "relift.semantics.language.functions")
+    (copy / "semantics/language/functions.pyi").write_text(stub, encoding="utf-8")
     return copy
 
 
@@ -145,7 +154,7 @@ def test_the_tests_of_every_pattern_take_it(checkout: Path) -> None:
         "pytest",
         "-q",
         "-k",
-        "evens or every or law",
+        "evens or every or law or stub or import",
         "-p",
         "no:cacheprovider",
         *TESTS,
