@@ -71,6 +71,7 @@ for made in (shared, exchanged):
         assert "to_pad" in texts[0] and texts[0].replace("to_pad", "to_local") == texts[1], name
     assert all(c.ok for c in kernel.certificates), kernel.certificates
     assert validate(kernel.source, kernel.plan, program).verdict == "shown"
+    assert rl.validate(program).verdict == "validated"
     assert all(estimate(program, d).seconds == estimate(known, d).seconds for d in (CPU, GPU))
     for device in devices():
         if not is_simulator(device):
