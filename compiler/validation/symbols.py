@@ -455,9 +455,8 @@ def shown(x: Any, depth: int = 3) -> str:
         case _ if depth == 0:
             return "…"
         case op if op in _SIGNS:
-            left, right = (shown(v, depth - 1) for v in x.args)
-            left, right = (f"({t})" if " " in t else t for t in (left, right))
-            return f"{left} {_SIGNS[op]} {right}"
+            sides = (shown(v, depth - 1) for v in x.args)
+            return f" {_SIGNS[op]} ".join(f"({t})" if " " in t else t for t in sides)
         case op:
             return f"{op}({', '.join(shown(v, depth - 1) for v in x.args)})"
 
@@ -483,8 +482,7 @@ def parts_first(
 
 def symbols_within(*symbols: Symbol, most: float = math.inf) -> set[Symbol]:
     """Some symbols, and all that they are made from; of more than `most` some."""
-    seen: set[Symbol] = set()
-    waiting = list(symbols)
+    seen, waiting = set[Symbol](), list(symbols)
     while waiting and len(seen) <= most:
         if (x := waiting.pop()) not in seen:
             seen.add(x)

@@ -61,7 +61,7 @@ from relift.semantics.patterns import (
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.binding import alpha_equal, outside
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -268,7 +268,7 @@ class Walk:
             if self._ahead:  # it computes meanwhile
                 counted.waits, counted.waited = waits
                 counted.ahead += float(cells(t.type).constant or 0)
-            elif not any(isinstance(u, Stepping) for u in terms.outside(xs, is_stored)):
+            elif not any(isinstance(u, Stepping) for u in outside(xs, is_stored)):
                 self._meter.together(*waits)
             self._meter.barrier()
         elif t.space.of_item:
@@ -363,7 +363,7 @@ def _has_loop(t: terms.Term) -> bool:
     """Whether something in a term is done again and again."""
     return any(
         isinstance(u, Stepping) or (isinstance(u, terms.Pattern) and u.loop == "map")
-        for u in terms.outside(t, is_stored)
+        for u in outside(t, is_stored)
     )
 
 

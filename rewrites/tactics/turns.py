@@ -17,8 +17,8 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold
 from relift.semantics.patterns.opencl import Store, in_group_memory
-from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Pattern, Term, outside
+from relift.semantics.syntax.binding import Position, outside, positions, term_at
+from relift.semantics.syntax.terms import Pattern, Term
 
 TOGETHER = (8, 7, 9, 6, 10, 5, 11, 12)
 """How many turns are written out together, the best number first: those that divide a loop are tried."""

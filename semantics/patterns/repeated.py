@@ -6,7 +6,8 @@ from typing import TypeGuard
 
 from relift.semantics.patterns.algorithmic import Iterate, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
-from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables, outside
+from relift.semantics.syntax.binding import outside
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
 
 
 def repeats_kernels(t: Term) -> TypeGuard[Iterate]:

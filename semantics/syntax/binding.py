@@ -81,6 +81,24 @@ def replaced(t: Term, by: Callable[[Term], Term | None]) -> Term:
     return read(t)
 
 
+def outside(t: Term, left_out: Callable[[Term], bool]) -> Iterator[Term]:
+    """`t` and everything below it, without what is left out and what is below that.
+
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.binding import outside
+    >>> from relift.semantics.syntax.terms import Apply, Input
+    >>> x = Input("x", f32)
+    >>> t = Apply("add", (x, Apply("neg", (x,), f32)), f32)
+    >>> len(list(outside(t, lambda u: isinstance(u, Apply) and u.function == "neg")))
+    2
+    """
+    waiting = [t]
+    while waiting:
+        if not left_out(t := waiting.pop()):
+            yield t
+            waiting += [u for _, u, _ in inside(t)][::-1]
+
+
 def inputs_by_number(t: Term, others: Callable[[Term], Term | None] = lambda _: None) -> Term:
     """`t` in canonical form, whatever its inputs are called; what `others` gives another term for is that.
 

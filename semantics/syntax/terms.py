@@ -445,23 +445,6 @@ def distinct(t: Term) -> Iterator[Term]:
     del whole
 
 
-def outside(t: Term, left_out: Callable[[Term], bool]) -> Iterator[Term]:
-    """`t` and everything below it, without what is left out and what is below that.
-
-    >>> from relift import f32
-    >>> from relift.semantics.syntax.terms import Apply, Input, outside
-    >>> x = Input("x", f32)
-    >>> t = Apply("add", (x, Apply("neg", (x,), f32)), f32)
-    >>> len(list(outside(t, lambda u: isinstance(u, Apply) and u.function == "neg")))
-    2
-    """
-    waiting = [t]
-    while waiting:
-        if not left_out(t := waiting.pop()):
-            yield t
-            waiting += _below(t)[::-1]
-
-
 MOST_PARTS = 100_000
 """So many parts of a term are written out; a kernel of so many takes some ten seconds to make."""
 
