@@ -19,7 +19,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
-from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
+from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 
@@ -71,6 +71,16 @@ def products_of_squares(a: rl.i32[n, m]):
 
 
 @rl.program
+def products_of_columns(a: rl.i32[m, n]):
+    return rl.map(lambda c: rl.scan_seq(rl.mul, 1, c), rl.transpose(a))
+
+
+@rl.program
+def products_of_columns_of_squares(a: rl.i32[m, n]):
+    return rl.map(lambda c: rl.scan_seq(rl.mul, 1, rl.map(lambda v: v * v, c)), rl.transpose(a))
+
+
+@rl.program
 def balances(x: rl.i32[n]):
     return rl.scan_seq(rl.add, 100, x)
 
@@ -95,6 +105,9 @@ def products_from_three(a: rl.i32[n, m]):
         (balances, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
         (products_from_three, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
         (products_from_three, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
+        (products_of_columns, columns_scanned(16), {"n": 3, "m": 64}, 3),
+        (products_of_columns, columns_scanned(16), {"n": 3, "m": 67}, 3),
+        (products_of_columns_of_squares, columns_scanned(16), {"n": 3, "m": 67}, 4),
     ],
     ids=[
         "two levels",
@@ -109,6 +122,9 @@ def products_from_three(a: rl.i32[n, m]):
         "what is not neutral first, and rests",
         "rows of no whole chunks from what is not neutral",
         "rows in chunks and rests from what is not neutral",
+        "columns in chunks",
+        "columns of no whole chunks",
+        "computed columns of no whole chunks",
     ],
 )
 def test_groups_scan_in_local_memory(
@@ -121,8 +137,9 @@ def test_groups_scan_in_local_memory(
     assert compiled.source.count("kernel void") == kernels
     shape = tuple(sizes.values())
     x = np.random.default_rng(0).integers(1, 3, shape).astype(np.int32)
-    got = compiled(x)
-    x = x * x if program is products_of_squares else x
+    columns = program in (products_of_columns, products_of_columns_of_squares)
+    got = compiled(np.ascontiguousarray(x.T) if columns else x)
+    x = x * x if program in (products_of_squares, products_of_columns_of_squares) else x
     wanted = np.cumsum(x) if x.ndim == 1 else np.cumprod(x, axis=1, dtype=np.int32)
     wanted = {balances: wanted + 100, products_from_three: wanted * 3}.get(program, wanted)
     np.testing.assert_array_equal(got, wanted.astype(np.int32))

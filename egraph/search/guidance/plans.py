@@ -38,11 +38,15 @@ from relift.rewrites.tactics.folds.shared import (
     tables_in_registers,
 )
 from relift.rewrites.tactics.folds.starts import scans_from_neutral
-from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
+from relift.rewrites.tactics.groups.dimensions import (
+    items_of_columns,
+    items_of_three,
+    lines_by_groups,
+)
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
-from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
+from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
 from relift.rewrites.tactics.groups.stages import stages_by_groups, tiles_both_ways
 from relift.rewrites.tactics.groups.stencils import (
     lines_in_groups,
@@ -318,12 +322,13 @@ _LINES = ((8, 256), (4, 256), (8, 128), (1, 256))
 
 
 def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """A work-item of a GPU for each element of maps in three dimensions, or groups that have some lines of up to four.
+    """A work-item of a GPU for each element of maps in three dimensions or down columns, or groups that have some lines of up to four.
 
     They raise `NoMatch` for others.
     """
     if device.kind == "gpu":
         yield items_of_three()
+        yield items_of_columns()
         for lines, members in _LINES:
             yield lines_by_groups(lines, members)
 
@@ -452,7 +457,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     ... def sums(x: rl.f32[65536]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
-    (9, 3)
+    (12, 3)
     """
     longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
     found: list[Tactic] = []
@@ -460,6 +465,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
         chunks = [(8, 64)]  # neighbours' chunks share few lines
         ways = (scans_in_groups, rows_scanned) if longest else ()
         yield from (way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways)
+        yield from (columns_scanned(rows) for rows in _ROWS_SCANNED if longest > rows)
     else:
         found += [scans_in_lanes(device.vector_width)] if longest else []
         cores = max(1, device.compute_units)
@@ -470,6 +476,8 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
 
 _SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16))
 """Work-items of a group that scans in local memory, and how many elements each of them has."""
+_ROWS_SCANNED = (32, 64, 128)
+"""Rows of a chunk of columns that are scanned: the fewer, the more work-items, and what the chunks come to."""
 
 
 def _scanned(t: Term) -> int:

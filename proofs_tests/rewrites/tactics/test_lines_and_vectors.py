@@ -12,12 +12,14 @@ import pytest
 
 import relift as rl
 from relift.compiler.program import compile_program
+from relift.device import GPU
+from relift.egraph.cost.model import least_seconds
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
-from relift.rewrites.tactics.groups.dimensions import lines_by_groups
+from relift.rewrites.tactics.groups.dimensions import items_of_columns, lines_by_groups
 
 c, n, m, k = (rl.nat(name) for name in "cnmk")
 
@@ -113,9 +115,43 @@ def test_lines_of_short_arrays_are_written_cell_by_cell(lines: int) -> None:
 
 
 def test_long_lines_are_no_groups() -> None:
-    """What neighbouring lines share is no longer near."""
+    """What neighbouring lines share is no longer near; in four dimensions nothing else has a work-item for each element."""
     with pytest.raises(NoMatch, match="too long"):
         derive(squares_of_planes, lines_by_groups(2, 8), {"n": 4, "m": 8192})
+    found = derive(squares_of_batches, lines_by_groups(1, 8), {"c": 2, "n": 3, "m": 4, "k": 8192})
+    assert {step.choices["d"] for step in found.steps if step.rule == "map_to_wrg"} == {0, 1, 2}
+
+
+@rl.program
+def stretched(x: rl.f32[n, m]):
+    """Rows of twice the number: each, and the mean of it and the next."""
+
+    def column(c):
+        pairs = rl.slide(2, 1, rl.pad(0, 1, rl.clamp, c))
+        return rl.join(rl.map(lambda p: rl.make_array(p[0], 0.5 * (p[0] + p[1])), pairs))
+
+    return rl.transpose(rl.map(column, rl.transpose(x)))
+
+
+def test_columns_have_a_work_item_for_each_element() -> None:
+    """Neighbours write side by side, as many as are made of an element."""
+    x = np.random.default_rng(1).random((5, 7), np.float32)
+    result = computed(stretched, items_of_columns(), x)
+
+    np.testing.assert_allclose(result, stretched(x), rtol=1e-6)
+    with pytest.raises(NoMatch):
+        derive(squares_of_planes, items_of_columns(), {"n": 4, "m": 8})
+
+
+@pytest.mark.parametrize(
+    ("program", "shape"), [(stretched, (2001, 5006)), (squares_of_batches, (32, 32, 8, 3136))]
+)
+def test_all_dimensions_are_parallel(program: rl.Program, shape: tuple[int, ...]) -> None:
+    """Nothing takes much longer than to read and to write once."""
+    sizes = dict(zip(program.sizes, shape, strict=True))
+    found = rl.optimize(program, sizes, GPU)
+
+    assert found.candidates[0].cost.seconds < 1.3 * least_seconds(program.at(sizes), GPU)
 
 
 def test_what_all_read_is_read_in_vectors() -> None:

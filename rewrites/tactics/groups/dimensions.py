@@ -19,7 +19,7 @@ from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map
+from relift.semantics.patterns import Map, Transpose
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Pattern, Term
 from relift.semantics.syntax.types import Array, dimensions
@@ -56,11 +56,45 @@ def items_of_three() -> Tactic:
     return then(_MAPS, topdown(items))
 
 
+def items_of_columns() -> Tactic:
+    """Two maps in one another whose results are transposed, with a work-item for each element, neighbours along the outer map.
+
+    So they write side by side.  Raises `NoMatch` for others.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.groups.dimensions import items_of_columns
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def twice(x: rl.f32[4, 8]):
+    ...     def column(c):
+    ...         return rl.join(rl.map(lambda v: rl.make_array(v, v + 1.0), c))
+    ...     return rl.transpose(rl.map(column, rl.transpose(x)))
+    >>> found = derive(twice, items_of_columns())
+    >>> [(step.rule, step.choices["d"]) for step in found.steps if step.rule == "map_to_glb"]
+    [('map_to_glb', 1), ('map_to_glb', 0)]
+    """
+
+    def items(at: Rewriting, place: Position) -> Rewriting:
+        place = (*place, *_outermost(term_at(at.term, place)))
+        if depth_of(term_at(at.term, place)) != 2:
+            raise NoMatch("no maps in two dimensions")
+        cells = inside("f", "f")(attempt(_cell_by_cell))
+        return then(cells, inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(at, place)
+
+    def transposed(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), Transpose):
+            raise NoMatch("nothing is transposed")
+        return items(at, place)
+
+    return then(_MAPS, transposed)
+
+
 def lines_by_groups(lines: int, members: int) -> Tactic:
     """The outermost maps, up to four: a group of `members` has so many neighbouring lines, one by one.
 
     So there are fewer groups than lines, and what windows of neighbouring lines have in common is read again soon.  A map
-    alone goes through lines as long as a group has work-items.  Raises `NoMatch` where the lines are no multiple of `lines`, or long.
+    alone goes through lines as long as a group has work-items.  Raises `NoMatch` where the lines are no multiple of `lines`, or
+    long, but for four dimensions, which no work-items have.
 
     >>> from relift.rewrites.tactics.groups.dimensions import lines_by_groups
     >>> from relift.rewrites.loading import load_program
@@ -79,7 +113,8 @@ def lines_by_groups(lines: int, members: int) -> Tactic:
         if depth == 1:
             chunk = inside("xss")(then(inside("f")(shared_out(members)), apply("map_to_wrg", d=0)))
             return then(apply("split_join", m=lines * members), chunk)(at, place)
-        if (dimensions(t.type)[0][depth - 1].constant or 0) > _LONGEST:
+        length = dimensions(t.type)[0][depth - 1].constant or 0
+        if length > _LONGEST and depth <= _DIMENSIONS:
             raise NoMatch("the lines are too long: what neighbouring ones share is no longer near")
         chunks = then(
             apply("split_join", m=lines),

@@ -3,6 +3,7 @@
     scanned_in_group    a scan of an array, by the work-items of a group with a chunk each
     scans_in_groups     a scan outside all functions in two sweeps: what the chunks of groups come to, then each chunk
     rows_scanned        a map of scans with a group for each
+    columns_scanned     a map of scans down columns, in short chunks with a work-item each
 
 Global memory is read along its lines, and each work-item goes through a chunk of its own in local memory, where an
 open cell follows a chunk of even length, so that neighbours read from different banks.  What is combined with all
@@ -30,7 +31,7 @@ from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
 from relift.rewrites.tactics.groups.rows import IN_ORDER, shared_out
 from relift.rewrites.tactics.nests.padding import lengthened
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, ScanSeq
+from relift.semantics.patterns import Map, ScanSeq, Transpose
 from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import Combine, free_variables
 from relift.semantics.syntax.types import cells
@@ -170,6 +171,7 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     """
     by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
     in_chunks = _in_chunks(items, each, local_bytes)
+    totals = then(inside("f")(_REDUCED), apply("map_to_wrg", d=1), apply("store_global"))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
@@ -181,17 +183,60 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
         if more := -length_at(at, (*place, "f")) % (items * each):
             outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
             return then(inside("f")(_longer(more)), outside, inside("xs")(one))(at, place)
-        at = inside("f")(in_chunks)(at, place)
-        at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
-        starts = (*place, "xs", "ys")
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, starts)
-        reduced = then(inside("f")(_REDUCED), apply("map_to_wrg", d=1))
-        at = inside("xs")(then(reduced, apply("store_global")))(at, starts)
-        at = then(apply("map_to_glb", d=0), apply("store_global"))(at, starts)
+        at = _blocked_apart(in_chunks, totals)(at, place)
         at = inside("f", "xss")(apply("map_to_wrg", d=0))(at, place)
         return apply("map_to_wrg", d=1)(at, place)
 
     return topdown(one)
+
+
+def columns_scanned(rows: int) -> Tactic:
+    """A map of scans down the columns of a table, in chunks of so many rows: a work-item for each, neighbours beside each other.
+
+    Raises `NoMatch` where what is scanned are no columns, or so short that there are no two chunks.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.scans import columns_scanned
+    >>> @rl.program
+    ... def sums(a: rl.f32[64, 512]):
+    ...     return rl.transpose(rl.map(lambda c: rl.scan_seq(rl.add, 0.0, c), rl.transpose(a)))
+    >>> [step.rule for step in derive(sums, columns_scanned(16)).steps][:3]
+    ['scan_blocked', 'map_fission_with_zip', 'map_fusion']
+    """
+    reduced = then(inside("f")(apply("reduce_to_seq")), apply("map_to_glb", d=1))
+    totals = then(inside("f")(reduced), apply("map_to_glb", d=0), apply("store_global"))
+
+    def one(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Transpose) or free_variables(t):
+            raise NoMatch("no map of scans of columns outside all functions")
+        length = length_at(at, (*place, "f"))
+        if length <= rows:
+            raise NoMatch(f"columns of {length} rows are no two chunks of {rows}")
+        at = attempt(_computed_before)(at, place)
+        if more := -length % rows:
+            outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
+            at = then(inside("f")(_longer(more)), outside)(at, place)
+            place = (*place, "xs")
+        at = _blocked_apart(apply("scan_blocked", m=rows), totals)(at, place)
+        return then(inside("f", "xss")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(at, place)
+
+    return topdown(one)
+
+
+def _blocked_apart(in_chunks: Tactic, totals: Tactic) -> Tactic:
+    """The scans of a map in chunks; what the chunks come to, and the scans of that, are kernels of their own."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = inside("f")(in_chunks)(at, place)
+        at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
+        starts = (*place, "xs", "ys")
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, starts)
+        at = inside("xs")(totals)(at, starts)
+        return then(apply("map_to_glb", d=0), apply("store_global"))(at, starts)
+
+    return tactic
 
 
 def _computed_before(at: Rewriting, place: Position) -> Rewriting:
