@@ -168,14 +168,20 @@ def lowered_as(high: Derivation, candidate: Candidate) -> Derivation:
 def finished(
     source: Program, proposals: Sequence[Proposal], device: DeviceDescription, most: int
 ) -> list[Proposal]:
-    """Proposals for a GPU, the first `most` of them with what is done last, where it does good: nothing else depends on it.
+    """Proposals for a GPU with what is done last, where it does good: the first `most`, and more that may then be first.
 
-    Groups are whole (see `whole_groups`), and turns of loops are written out together (see `turns_together`).
+    Groups are whole (see `whole_groups`), and turns of loops are written out together (see `turns_together`).  Nothing
+    else depends on it.
     """
     if device.kind != "gpu":
         return list(proposals)
-    first = (_finished(source, each, device) for each in proposals[:most])
-    return [*first, *proposals[most:]]
+    first = [_finished(source, each, device) for each in proposals[:most]]
+    least = min((each.cost.seconds for each in first), default=0.0)
+    further = [
+        _finished(source, each, device) if each.cost.seconds <= _GAINED * least else each
+        for each in proposals[most : _FURTHER * most]
+    ]
+    return [*first, *further, *proposals[_FURTHER * most :]]
 
 
 def _finished(source: Program, proposal: Proposal, device: DeviceDescription) -> Proposal:
@@ -209,6 +215,9 @@ def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> b
     )
 
 
+_GAINED = 8
+"""So many times as long does it take at most without what is done last: loops that wait for memory in each turn."""
+_FURTHER = 4
 _AS_LONG = 1.02
 _LESS = 0.8
 """Work-items wait for memory so many times as long at most, where this is worth more text."""

@@ -10,11 +10,13 @@ import pytest
 from relift import add, f32, map, map_glb, nat, program, reduce, reduce_seq, transpose
 from relift.compiler.program import compile_program
 from relift.device import GPU
-from relift.egraph.cost.model import waiting
+from relift.egraph.cost.model import estimate, waiting
+from relift.egraph.search.derived import finished
 from relift.egraph.search.optimize import optimize
+from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import attempt, derive
 from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.language.programs import Program
@@ -82,6 +84,19 @@ def test_loads_that_are_written_out_are_waited_for_together() -> None:
     together = replace(source, body=derive(source, turns_together()).result)
 
     assert waiting(together, GPU) < 0.6 * waiting(source, GPU)
+
+
+def test_what_may_come_first_is_finished_too() -> None:
+    """Further back than as many as are asked for, where waiting less may make it the best; not what takes far longer."""
+    source = sums.at({"n": 4096, "m": 4096})
+    cost = estimate(source, GPU)
+    slow = Proposal(cost, source, lambda: derive(source, attempt(turns_together())))
+    far = replace(slow, cost=replace(cost, seconds=20 * cost.seconds))
+
+    done = finished(source, [slow, slow, far, slow, slow], GPU, 1)
+
+    assert [each.low is not source for each in done] == [True, True, False, True, False]
+    assert done[1].cost.seconds < cost.seconds
 
 
 @pytest.mark.parametrize(("length", "pieces"), [(1009, 2), (1000, 1)])
