@@ -41,6 +41,36 @@ revert xs xs' X; induction m as [| j IH]; intros xs xs' X; simpl.
   with ((q + 1) ^ k * (q + 1) ^ S j * n) by (simpl; nia). exact X.
 """
 
+_STEPS_OF_A_FOLD = """
+match goal with |- context [iterate _ ?g (0%Z, _)] =>
+  assert (E : forall k, k <= n -> fst (iterate k g (0%Z, z')) = Z.of_nat k
+    /\\ S (fold f z k xs) (snd (iterate k g (0%Z, z')))) end.
+{ induction k as [| k step]; intros L; cbn [fold iterate fst snd]; [split; [reflexivity | exact Z] |].
+  destruct step as [I K]; [lia |]. rewrite I. split; [lia |].
+  unfold at_runtime_unsafe, nearest. rewrite Nat2Z.id, Nat.min_l by lia. apply F; [exact K | apply X; lia]. }
+"""
+"""Of a fold that counts: after k steps the counter is k, and the rest what k elements fold to."""
+
+REDUCE_SEQ_ITERATE = f"""
+intros A R B S n f f' z z' xs xs' P Q M F Z X.
+unfold reduce_seq.
+{_STEPS_OF_A_FOLD}
+exact (proj2 (E n (le_n n))).
+"""
+
+REDUCE_SEQ_ITERATE_DEFINED: dict[Direction, str] = {
+    "forward": f"""
+intros A R B S n f f' z z' xs xs' Dz Dz' Dx Dx' Df Df' P Q M F Z X Ez Ex Ef [[Kz Kx] Kf].
+split; [tauto |].
+unfold iterate_defined.
+{_STEPS_OF_A_FOLD}
+intros i L. destruct (E i ltac:(lia)) as [I K]. cbn beta. rewrite I.
+split; [split; [tauto | unfold in_range; lia] |].
+unfold at_runtime_unsafe, nearest. rewrite Nat2Z.id, Nat.min_l by lia.
+apply (Ef _ _ K _ _ (X i L)). exact (Kf i L).
+""",
+}
+
 REDUCE_ITERATE = f"""
 intros A R k m q op op' z z' xs xs' P A1 N O Z X.
 {_STEP}

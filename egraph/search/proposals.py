@@ -80,7 +80,7 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
-from relift.rewrites.tactics.iterations import of_tables
+from relift.rewrites.tactics.iterations import of_steps, of_tables
 from relift.rewrites.tactics.sharing import inlined, storable, stored, through_zips
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
@@ -190,7 +190,7 @@ class Proposals:
 
     def _iterated(self) -> Outcome:
         """The best that is found for the programs of an iteration, each searched for itself, as one program."""
-        start = after(self.source, self.prepared(), attempt(of_tables()))
+        start = after(self.source, self.prepared(), then(attempt(of_tables()), attempt(of_steps())))
         start = with_copies_by_steps(start)
         cut = iterated(replace(self.source, body=start.result))
         if cut is None:

@@ -147,3 +147,30 @@ def test_rows_are_iterated_together() -> None:
 
     assert len(compile_program(found.term).plan.kernels) == 20
     assert found.derivation.replay(RULES)[-1] == found.derivation.result
+
+
+@rl.program
+def least_paths(first: rl.f32[4096], rows: rl.f32[6, 4096]) -> Any:
+    """The least sum down a table, where each step goes to one of three cells: Rodinia's pathfinder."""
+
+    def step(best: Any, row: Any) -> Any:
+        near = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, best))
+        least = rl.map(lambda w: rl.minimum(w[0], rl.minimum(w[1], w[2])), near)
+        return rl.map(lambda p: p[0] + p[1], rl.zip(least, row))
+
+    return rl.reduce_seq(step, first, rows)
+
+
+def test_the_steps_of_a_fold_to_an_array_are_kernels() -> None:
+    """No work-item of a GPU keeps the array, and the next element is looked up by a count of the steps."""
+    found = optimize(least_paths, {}, GPU, refused=refusal)
+
+    assert "reduce_seq_iterate" in {step.rule for step in found.derivation.steps}
+    assert found.derivation.replay(RULES)[-1] == found.derivation.result
+    rng = np.random.default_rng(1)
+    best, rows = rng.random(4096, np.float32), rng.random((6, 4096), np.float32)
+    got = rl.compile(found.term)(best, rows)
+    for row in rows:
+        around = np.pad(best, 1, "edge")
+        best = row + np.minimum(np.minimum(around[:-2], around[1:-1]), around[2:])
+    np.testing.assert_allclose(got, best, rtol=1e-6)

@@ -43,6 +43,7 @@ def wrong(tier: int) -> list[Rule]:
 
 BRANCHING = {
     "at_runtime_of_map": "a cell is looked up at an index that is a symbol",
+    "reduce_seq_iterate": "a cell is looked up at a sum of numbers",
     "select_same": "a choice by a symbol",
     "looked_up_or_computed": "a cell is looked up at an index that is a symbol",
     **dict.fromkeys(KEPT, "a choice by a symbol"),

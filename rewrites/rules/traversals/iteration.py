@@ -5,6 +5,7 @@ iterate (m + k) f        =  iterate m f . iterate k f
 iterate (m k) f          =  iterate m (iterate k f)
 iterate m (map f)        =  map (iterate m f)
 iterate n f              =  reduce_seq (\\acc x. f acc) over n elements
+reduce_seq f z xs        =  second of iterate n (\\(i, acc). (i + 1, f acc (at i xs))) (0, z)
 """
 
 from __future__ import annotations
@@ -12,9 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import A, B, k, m, n, q
-from relift.rewrites.proof_scripts import ITERATE_SIZES_ADD, ITERATE_TRANSPOSED
+from relift.rewrites.proof_scripts import (
+    ITERATE_SIZES_ADD,
+    ITERATE_TRANSPOSED,
+    REDUCE_SEQ_ITERATE,
+    REDUCE_SEQ_ITERATE_DEFINED,
+)
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
+    at_runtime_unsafe,
     iterate,
     iterate_sizes,
     map,
@@ -125,4 +132,17 @@ def iterate_sizes_add(op: Op[A], z: A, xs: A[n * (q + 1) ** (m + k)]):
     return (
         iterate_sizes(m + k, q + 1, step, xs),
         iterate_sizes(k, q + 1, step, iterate_sizes(m, q + 1, step, xs)),
+    )
+
+
+@rule(
+    source="Bird and Wadler, folds as loops with a counter; RISE oclIterate",
+    proof=REDUCE_SEQ_ITERATE,
+    defined=REDUCE_SEQ_ITERATE_DEFINED,
+)
+def reduce_seq_iterate(f: Fun[B, A, B], z: B, xs: A[n]):
+    """A fold counts its steps, and looks up the element of each."""
+    return (
+        reduce_seq(f, z, xs),
+        iterate(n, lambda s: (s[0] + 1, f(s[1], at_runtime_unsafe(s[0], xs))), (0, z))[1],
     )
