@@ -44,8 +44,8 @@ def of_tables() -> Tactic:
     return somewhere(once)
 
 
-MOST_STEPS = 1 << 14
-"""Elements of a fold at most whose steps are launches: of more, these alone take a tenth of a second."""
+MOST_STEPS = 128
+"""Elements of a fold at most whose steps are kernels: each count has a buffer, and so each step kernels, of its own to be built."""
 
 
 def of_steps() -> Tactic:
