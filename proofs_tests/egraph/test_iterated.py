@@ -149,8 +149,11 @@ def test_rows_are_iterated_together() -> None:
     assert found.derivation.replay(RULES)[-1] == found.derivation.result
 
 
+cells, steps = rl.nat("cells"), rl.nat("steps")
+
+
 @rl.program
-def least_paths(first: rl.f32[4096], rows: rl.f32[6, 4096]) -> Any:
+def least_paths(first: rl.f32[cells], rows: rl.f32[steps, cells]) -> Any:
     """The least sum down a table, where each step goes to one of three cells: Rodinia's pathfinder."""
 
     def step(best: Any, row: Any) -> Any:
@@ -163,7 +166,7 @@ def least_paths(first: rl.f32[4096], rows: rl.f32[6, 4096]) -> Any:
 
 def test_the_steps_of_a_fold_to_an_array_are_kernels() -> None:
     """No work-item of a GPU keeps the array, and the next element is looked up by a count of the steps."""
-    found = optimize(least_paths, {}, GPU, refused=refusal)
+    found = optimize(least_paths, {"cells": 4096, "steps": 6}, GPU, refused=refusal)
 
     assert "reduce_seq_iterate" in {step.rule for step in found.derivation.steps}
     assert found.derivation.replay(RULES)[-1] == found.derivation.result
