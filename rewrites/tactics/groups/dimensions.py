@@ -79,7 +79,9 @@ def items_of_columns() -> Tactic:
         if depth_of(term_at(at.term, place)) != 2:
             raise NoMatch("no maps in two dimensions")
         cells = inside("f", "f")(attempt(_cell_by_cell))
-        return then(cells, inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(at, place)
+        return then(cells, inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(
+            at, place
+        )
 
     def transposed(at: Rewriting, place: Position) -> Rewriting:
         if not isinstance(term_at(at.term, place), Transpose):

@@ -220,7 +220,9 @@ def columns_scanned(rows: int) -> Tactic:
             at = then(inside("f")(_longer(more)), outside)(at, place)
             place = (*place, "xs")
         at = _blocked_apart(apply("scan_blocked", m=rows), totals)(at, place)
-        return then(inside("f", "xss")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(at, place)
+        return then(inside("f", "xss")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(
+            at, place
+        )
 
     return topdown(one)
 
