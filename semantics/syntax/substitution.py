@@ -61,7 +61,8 @@ class Substitution:
             filled = (self._term(u, bound, done) for u in t.arguments)
             names = (x.name for x in f.parameters)
             return substitute(f.body, dict(zip(names, filled, strict=True)))
-        return rebuilt(t, (self._field(value, bound, done) for value in fields(t)))
+        # a list, not a generator: the frames of `rebuilt` would stand between this level of a term and the next
+        return rebuilt(t, [self._field(value, bound, done) for value in fields(t)])
 
     def _field(self, value: Field, bound: frozenset[str], done: _Done) -> Field:
         match value:
