@@ -272,15 +272,15 @@ class Searcher:
         widest = self.widest
         body = widest.program.body
         self._encoded = encode_rules(widest, partial=partial)
-        rules = [widest.rules[named(name)[0]] for name in self._encoded]
+        rules = (widest.rules[named(name)[0]] for name in self._encoded)
         sides = [side for rule in rules for side in (rule.left, rule.right)]
         self.arity = arity_of([body, *sides])
         self.operators, self.functions = names_of(
             [body, *(t for rule in widest.rules.values() for t in (rule.left, rule.right))]
         )
-        used, _ = names_of([body, *sides])
-        laws = {name: operator.laws for name, operator in used.items()}
-        parts = [prelude(self.arity), laws_text(laws)]
+        (used, _), (own, _) = names_of(sides), names_of([body])
+        self._own_laws = laws_text({name: own[name].laws for name in own if name not in used})
+        parts = [prelude(self.arity), laws_text({name: used[name].laws for name in used})]
         if partial:
             parts.append(self._totality(body, sides))
         parts += [r.text for r in self._encoded.values()]
@@ -324,16 +324,16 @@ class Searcher:
         if self._child is None and (kept := _kept.get()) is not None:
             self._child = kept.take(self._base)
             if self._child is not None:
-                with suppress(SearchFailed):
-                    found = self._saturated(request, progress)
-                    if found.stopped != _REASONS["memory"]:
-                        return found  # else what others left in it took the room
+                with suppress(SearchFailed):  # or of memory: what others left in it took the room
+                    if (found := self._saturated(request, progress)).stopped != _REASONS["memory"]:
+                        return found
         return self._saturated(request, progress)
 
     def _saturated(self, request: Request, progress: Progress | None) -> Saturation:
         chosen = encode_rules(request, partial=self.partial)
         stages = [(stage.name, stage.iterations) for stage in request.stages]
         parts = [
+            self._own_laws,  # told here, so that a child that knows the rules serves other programs
             *(_combined(str(i), s.rules, self._encoded) for i, s in enumerate(request.stages)),
             _combined("normal", request.normal_form, self._encoded),
             *(f"(tile {value})" for value in request.tiles),

@@ -8,6 +8,7 @@ all memory; then the parent kills this process and keeps the last complete state
 from __future__ import annotations
 
 import gc
+import math
 import os
 import pickle
 import re
@@ -24,6 +25,8 @@ from typing import Any, BinaryIO
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
 SETTLE_ROUNDS = 40
 """How often analysis, substitution and normalising rules alternate before an iteration goes on."""
+_UNSETTLED = 2
+"""So many times the budget of nodes ends an iteration before its end: a substitution on its way copies what it goes through."""
 
 
 class Graph:
@@ -210,11 +213,15 @@ def run_stages(graph: Graph, request: dict[str, Any], out: BinaryIO) -> str:
         " (run substitution) (run normal))"
     )
 
-    def settle() -> None:
+    def settle(most: float) -> bool:
+        """Whether the iteration came to its end before the graph had more than `most` nodes."""
         for _ in range(SETTLE_ROUNDS):
             if not graph.run(settle_once):
                 break
+            if graph.nodes() > most:
+                return False
         graph.run("(run-schedule (saturate (run analysis)))")
+        return True
 
     def report(stage: str, iteration: int, data: bool) -> None:
         message: dict[str, Any] = {
@@ -228,22 +235,22 @@ def run_stages(graph: Graph, request: dict[str, Any], out: BinaryIO) -> str:
         }
         send(out, message)
 
-    settle()
+    settle(math.inf)
     report("start", 0, data=True)
-    stopped = "saturated"
+    stopped, most = "saturated", request["nodes"]
     for number, (stage, iterations) in enumerate(request["stages"]):
         stopped = "iterations"
         for iteration in range(1, iterations + 1):
             before = graph.sizes()
             graph.run(f"(run-schedule (run demand_{number}) (saturate (run analysis)))")
             graph.run(f"(run-schedule (run stage_{number}))")
-            settle()
+            if not settle(_UNSETTLED * most):
+                return "nodes"  # the state before is the last complete one
             if graph.sizes() == before:
                 stopped = "saturated"
                 break
-            too_many = graph.nodes() > request["nodes"]
-            report(stage, iteration, data=graph.nodes() <= 2 * request["nodes"])
-            if too_many:
+            report(stage, iteration, data=graph.nodes() <= _UNSETTLED * most)
+            if graph.nodes() > most:
                 return "nodes"
     return stopped
 

@@ -24,6 +24,7 @@ from relift.egraph.search.starts.staged import (
     body_in_names_of,
     choices,
     in_names_of,
+    matters,
     together,
 )
 from relift.rewrites.application.matching import NoMatch, apply_rule
@@ -34,7 +35,7 @@ from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array
 
@@ -105,6 +106,36 @@ class Explanations:
         steps = self.explainer.explain(self.start.result, candidate.high)
         reached = replace(self.start, steps=(*self.start.steps, *steps), result=candidate.high)
         return lowered_as(reached, candidate)
+
+
+def best_of(
+    proposals: Sequence[Proposal],
+    refused: Callable[[Program], str | None],
+    most: int = ALTERNATIVES,
+) -> list[Proposal]:
+    """The first few that are not refused."""
+    found: list[Proposal] = []
+    seen: set[Term] = set()
+    for proposal in sorted(proposals, key=lambda each: each.rank):
+        if len(found) == most:
+            break
+        if (key := canonical(proposal.low.body)) not in seen:
+            seen.add(key)
+            if refused(proposal.low) is None:
+                found.append(proposal)
+    return found
+
+
+def alternatives(
+    parts: Sequence[Sequence[Proposal]], refused: Callable[[Program], str | None]
+) -> list[list[Proposal]]:
+    """The first few for each part of a program, and for a part that takes little of its time the first one."""
+    best = [best_of(part, refused, 1) for part in parts]
+    whole = sum(each.cost.seconds for part in best for each in part)
+    return [
+        best_of(part, refused) if one and matters(one[0].cost.seconds, whole) else one
+        for part, one in zip(parts, best, strict=True)
+    ]
 
 
 def combined(

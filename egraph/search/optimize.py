@@ -63,6 +63,14 @@ BUDGET = 120.0
 """Seconds after which a search ends in any case; the stages of every example are done before, also on a busy machine."""
 
 
+NODES = 8_000
+"""Nodes of an e-graph after which it grows no further.
+
+What is found of programs of one kernel is found in fewer; of several it has every way to fuse and to part them, takes a
+hundred megabytes and seconds for each ten thousand, and finds nothing that is near what their kernels come to.
+"""
+
+
 class NoProgram(ReliftError):
     """The search found no program that OpenCL can run."""
 
@@ -168,7 +176,7 @@ def optimize(
     *,
     sketch: Sketch | str | None = None,
     budget: float = BUDGET,
-    nodes: int = 50_000,
+    nodes: int = NODES,
     memory_mb: int = 2_000,
     top: int = 1,
     varied: bool = False,

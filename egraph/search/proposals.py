@@ -30,9 +30,10 @@ from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.derived import (
-    ALTERNATIVES,
     Explanations,
     after,
+    alternatives,
+    best_of,
     combined,
     extracted,
     joined,
@@ -61,6 +62,7 @@ from relift.egraph.search.starts.forms import (
     is_near,
     least_of,
     promising,
+    steps_of,
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.remainders import remainder_starts
@@ -220,7 +222,7 @@ class Proposals:
         self, parted: Derivation, kernels: Sequence[StagedKernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
-        ranked = [best_of(part, self.refused) for part in parts]
+        ranked = alternatives(parts, self.refused)
         low, derived = partial(lowered, kernels), partial(joined, parted, kernels)
         return combined(self.source, self.device, ranked, low, derived)
 
@@ -394,7 +396,8 @@ class Proposals:
         nests = sum(n.multiply_adds for each in kernels if (n := extent_of(each.program)))
         least = sum(least_of(kernel.program, self.device, simple) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
-        return Form(parted, values, tuple(found), least, nests)
+        steps = sum(steps_of(kernel.program.body) for kernel in kernels)
+        return Form(parted, values, tuple(found), least, nests, steps)
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
@@ -415,22 +418,6 @@ class Proposals:
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
-
-
-def best_of(
-    proposals: Sequence[Proposal], refused: Callable[[Program], str | None]
-) -> list[Proposal]:
-    """The first few that are not refused."""
-    found: list[Proposal] = []
-    seen: set[Term] = set()
-    for proposal in _ranked(proposals):
-        if len(found) == ALTERNATIVES:
-            break
-        if (key := canonical(proposal.low.body)) not in seen:
-            seen.add(key)
-            if refused(proposal.low) is None:
-                found.append(proposal)
-    return found
 
 
 def _rank(proposal: Proposal) -> tuple[float, int]:

@@ -17,14 +17,14 @@ from relift.egraph.search.starts.staged import shape_of
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart, pairs_apart
 from relift.rewrites.tactics.both_axes import along_both_axes
-from relift.rewrites.tactics.combinators import Tactic, attempt, first, skip, then
+from relift.rewrites.tactics.combinators import Tactic, attempt, everywhere, first, skip, then
 from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.iterations import of_tables
 from relift.rewrites.tactics.nests.edges import edges_apart
-from relift.rewrites.tactics.nests.normal_form import maps_together
+from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
 from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
 from relift.rewrites.tactics.sharing import (
@@ -45,9 +45,10 @@ from relift.rewrites.tactics.transpositions import (
     tables_by_rows,
 )
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Accumulating, Each, Iterate, Reduction
 from relift.semantics.syntax.binding import alpha_equal
-from relift.semantics.syntax.terms import MakeTuple, Term
-from relift.semantics.syntax.types import Array, Type
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children
+from relift.semantics.syntax.types import Array, Type, dimensions
 
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
@@ -58,8 +59,14 @@ _SCANS_ACROSS: Tactic = scans_across()
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
-_APART: Tactic = first(then(apart(), attempt(tables_by_rows())), tables_by_rows())
-"""What is computed of columns is stored by rows: to read a table by columns costs a copy, to compute it so more."""
+_APART: Tactic = then(
+    first(then(apart(), attempt(tables_by_rows())), tables_by_rows()),
+    everywhere(through_what_is_read()),
+)
+"""What is computed of columns is stored by rows: to read a table by columns costs a copy, to compute it so more.
+
+Kernels read what they need and nothing beside it, so that those of other forms are equal to them.
+"""
 _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 
@@ -115,6 +122,9 @@ _LIGHTER = 0.7
 _FEWER = 0.9
 """A form whose nests have so many times as many multiply-adds is searched beside the others."""
 
+_AGAIN = 1.5
+"""A form without stores whose folds have so many times as many steps as those of one that stores computes again what that keeps."""
+
 _AS_LITTLE = 2
 """So many forms that move no more than the best of those that store are searched beside it."""
 
@@ -125,8 +135,8 @@ class Form:
 
     `stored` are the types of what it stores, each value once.
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nests` are the multiply-adds of those
-    that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered.  `as_written` says
-    that nothing else was done than to store.
+    that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered; `steps`
+    are those of all its folds.  `as_written` says that nothing else was done than to store.
     """
 
     parted: Derivation
@@ -134,6 +144,7 @@ class Form:
     proposals: tuple[Proposal, ...]
     least: float = 0.0
     nests: int = 0
+    steps: int = 0
     as_written: bool = False
 
     @property
@@ -161,6 +172,31 @@ def least_of(
     """
     moved = (each.cost.launch + each.cost.memory for each in found.get(shape_of(kernel), ()))
     return min(least_seconds(kernel, device), *moved, math.inf)
+
+
+def steps_of(t: Term) -> int:
+    """The steps of all folds of a term, each as often as the functions around it are applied.
+
+    >>> from relift import add, f32, map, program, reduce
+    >>> from relift.egraph.search.starts.forms import steps_of
+    >>> @program
+    ... def sums(x: f32[4, 8]):
+    ...     return map(lambda row: reduce(add, 0.0, row), x)
+    >>> steps_of(sums.body)
+    32
+    """
+    times = 1
+    if isinstance(t, Each | Reduction | Accumulating):
+        times = dimensions(t.xs.type)[0][0].constant or 1
+    elif isinstance(t, Iterate):
+        times = t.m.constant or 1
+    steps = times if isinstance(t, Reduction | Accumulating) else 0
+    for _, child in children(t):
+        if isinstance(child, Lambda):
+            steps += times * steps_of(child.body)
+        else:
+            steps += steps_of(child)
+    return steps
 
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
@@ -192,7 +228,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
-    And the one whose nests compute far less than those of all these: what is equal is computed once.
+    And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
+    But none that computes far more than one that stores, and is hopeless as it is lowered.
     And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
     folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
@@ -222,16 +259,27 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         nests = [f for f in forms[1:] if f.stores and f.nest and f.least < plain]
         found += sorted(nests, key=lambda form: form.least)[:1]
     fewest = min((form.nests for form in (forms[0], *found) if form.nest), default=0)
-    halved = [f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest]
+    least_steps = min(form.steps for form in (forms[0], *found))
+    halved = [
+        f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest and f.steps <= least_steps
+    ]
     found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
         found += [form for form in storing if form not in found]
+    found = [form for form in found if not _computes_again(form, found)]
     several = isinstance(forms[0].parted.result, MakeTuple)
     if several and all(form.stores for form in found) and is_near(forms[0], forms):
         found.append(forms[0])
     return found
+
+
+def _computes_again(form: Form, found: Sequence[Form]) -> bool:
+    """Whether a form computes much more than one that stores, and is so slow that nothing else speaks for it."""
+    storing = (other.steps for other in found if other.stores and other.proposals)
+    fewest = min(storing, default=form.steps)
+    return form.steps > _AGAIN * fewest and _is_hopeless(form, _cost(form))
 
 
 def _lowered_alike(form: Form, other: Form) -> bool:

@@ -270,10 +270,14 @@ def choices(seconds: Sequence[Sequence[float]], most: int) -> Iterator[tuple[int
     yield best
     whole = sum(each[0] for each in seconds)
     for i in sorted(range(len(seconds)), key=lambda i: -seconds[i][0]):
-        if seconds[i][0] >= _MATTERS * whole:
+        if matters(seconds[i][0], whole):
             for other in range(1, min(len(seconds[i]), most)):
                 yield (*best[:i], other, *best[i + 1 :])
 
 
+def matters(seconds: float, whole: float) -> bool:
+    """Whether a kernel takes so much of a program's time that several are tried: the others are not told apart by a clock."""
+    return seconds >= _MATTERS * whole
+
+
 _MATTERS = 0.05
-"""What part of a program's time a kernel takes of which several are tried: the others are not told apart by a clock."""
