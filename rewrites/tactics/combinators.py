@@ -17,7 +17,7 @@ Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, partial, reduce
@@ -86,31 +86,33 @@ class Beginning:
         return self.tactic(at, place)
 
 
-def _may(tactic: Tactic, t: Term) -> bool:
+def at_kinds(*kinds: type[Term]) -> Callable[[Tactic], Tactic]:
+    """A tactic that raises `NoMatch` at terms of all other kinds, so that it need not be tried there."""
+    mask = reduce(or_, map(mask_of, kinds))
+    return lambda tactic: Beginning(tactic, lambda t: isinstance(t, kinds), mask, mask)
+
+
+def may_apply(tactic: Tactic, t: Term) -> bool:
     """Whether a tactic may apply to a term, as far as a look says."""
     return not isinstance(tactic, Beginning) or tactic.may(t)
 
 
-def _kinds(tactic: Tactic) -> int:
+def kinds_of(tactic: Tactic) -> int:
     """The kinds of terms that a tactic may apply to."""
     return tactic.kinds if isinstance(tactic, Beginning) else ANY
 
 
 def _acts(tactics: Sequence[Tactic]) -> int:
     """The kinds of terms of which one of several tactics may change something."""
-    found = 0
-    for each in tactics:
-        if each is not skip:
-            found |= each.acts if isinstance(each, Beginning) else ANY
-    return found
+    done = (t for t in tactics if t is not skip)
+    return reduce(or_, (t.acts if isinstance(t, Beginning) else ANY for t in done), 0)
 
 
 def _here(at: Rewriting, place: Position) -> Term | None:
     """What stands at a place, if there is one."""
-    try:
+    with suppress(KeyError):
         return term_at(at.term, place)
-    except KeyError:
-        return None
+    return None
 
 
 MOST_REPETITIONS = 1000
@@ -119,8 +121,7 @@ MOST_REPETITIONS = 1000
 MOST_PARTS = 1 << 11
 """A term of more parts is searched for no place.
 
-Ten steps of a stencil, each in the windows of the next, have 3^10; what searches of the examples come to has up to 400.
-"""
+Ten steps of a stencil, each in the windows of the next, have 3^10; what searches of the examples come to has up to 400."""
 
 
 def derive(
@@ -283,8 +284,8 @@ def then(*tactics: Tactic) -> Tactic:
 
     return Beginning(
         tactic,
-        lambda t: all(_may(each, t) for each in tactics[:1]),
-        _kinds(tactics[0]) if tactics else ANY,
+        lambda t: all(may_apply(each, t) for each in tactics[:1]),
+        kinds_of(tactics[0]) if tactics else ANY,
         _acts(tactics),
     )
 
@@ -294,12 +295,12 @@ def first(*tactics: Tactic) -> Tactic:
 
     @cache
     def of_kind(mask: int) -> list[Tactic]:  # but for the last
-        return [each for each in tactics[:-1] if _kinds(each) & mask]
+        return [each for each in tactics[:-1] if kinds_of(each) & mask]
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         here = None if _watched.get() is not None else _here(at, place)
         for each in tactics[:-1] if here is None else of_kind(mask_of(type(here))):
-            if here is not None and not _may(each, here):
+            if here is not None and not may_apply(each, here):
                 continue
             try:
                 return each(at, place)
@@ -310,9 +311,9 @@ def first(*tactics: Tactic) -> Tactic:
         return tactics[-1](at, place)
 
     def may(t: Term) -> bool:
-        return any(_may(each, t) for each in (*of_kind(mask_of(type(t))), tactics[-1]))
+        return any(may_apply(each, t) for each in (*of_kind(mask_of(type(t))), tactics[-1]))
 
-    return Beginning(tactic, may, reduce(or_, map(_kinds, tactics), 0), _acts(tactics))
+    return Beginning(tactic, may, reduce(or_, map(kinds_of, tactics), 0), _acts(tactics))
 
 
 def skip(at: Rewriting, place: Position) -> Rewriting:
@@ -365,8 +366,8 @@ def topdown(tactic: Tactic) -> Tactic:
         if parts_of(here) > MOST_PARTS:
             raise TooLarge(f"a term of more than {MOST_PARTS} parts is not searched")
         told = _watched.get() is not None  # then what each place says is kept
-        for below, t in positions(here, ANY if told else _kinds(tactic)):
-            if not (told or _may(tactic, t)):
+        for below, t in positions(here, ANY if told else kinds_of(tactic)):
+            if not (told or may_apply(tactic, t)):
                 continue
             try:
                 return tactic(at, (*place, *below))

@@ -24,6 +24,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
     everywhere,
     inside,
@@ -311,6 +312,7 @@ def through_zips() -> Tactic:
     return somewhere(_through_zip)
 
 
+@at_kinds(Map)
 def _through_zip(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
     if not isinstance(t, Map):

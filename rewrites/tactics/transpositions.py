@@ -15,6 +15,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
     first,
     inside,
@@ -66,6 +67,7 @@ def columns() -> Tactic:
     return tactic
 
 
+@at_kinds(Map, Zip)
 def _together(at: Rewriting, place: Position) -> Rewriting:
     """Maps that follow one another as one, also those that are zipped, but for what may be stored."""
     t = term_at(at.term, place)

@@ -431,11 +431,18 @@ def places_of(t: Term, u: Term) -> list[Position]:
     return [place for place, v in positions(t) if type(v) is type(u) and canonical(v) == same]
 
 
-def positions(t: Term, kinds: int = -1) -> Iterator[tuple[Position, Term]]:
-    """Every position of `t` with its subterm, outermost first; where there is something of `kinds` there or below."""
+def positions(
+    t: Term, kinds: int = -1, *, closed: type[Term] | None = None
+) -> Iterator[tuple[Position, Term]]:
+    """Every position of `t` with its subterm, outermost first; where there is something of `kinds` there or below.
+
+    None below terms of the kind `closed`.
+    """
     waiting: list[tuple[Position, Term]] = [((), t)] if kinds_in(t) & kinds else []
     while waiting:
         position, t = waiting.pop()
         yield position, t
+        if closed is not None and isinstance(t, closed):
+            continue
         below = [(place, u) for place, u, _ in inside(t) if kinds_in(u) & kinds]
         waiting += [((*position, place), u) for place, u in reversed(below)]

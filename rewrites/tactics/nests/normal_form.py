@@ -25,8 +25,11 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     first,
     inside,
+    kinds_of,
+    may_apply,
     repeat,
     then,
     topdown,
@@ -144,15 +147,11 @@ def _outside_folds(tactic: Tactic) -> Tactic:
     """At the outermost place where it applies, but for what folds go through."""
 
     def somewhere(at: Rewriting, place: Position) -> Rewriting:
-        try:
-            return tactic(at, place)
-        except NoMatch:
-            pass
-        t = term_at(at.term, place)
-        if not isinstance(t, Reduction):
-            for field, _ in children(t):
+        here = term_at(at.term, place)
+        for below, t in positions(here, kinds_of(tactic), closed=Reduction):
+            if may_apply(tactic, t):
                 with suppress(NoMatch):
-                    return somewhere(at, (*place, field))
+                    return tactic(at, (*place, *below))
         raise NoMatch("the tactic applies nowhere")
 
     return somewhere
@@ -164,6 +163,7 @@ def fuse_once() -> Tactic:
     return topdown(first(*(apply(rule) for rule in rules)))
 
 
+@at_kinds(Map)
 def _zipped_map(at: Rewriting, place: Position) -> Rewriting:
     """A map over a zip of what a map computes."""
     t = term_at(at.term, place)
