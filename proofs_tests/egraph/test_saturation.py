@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 import random
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
 
 import relift as rl
+from proofs_tests.compiler.programs import typed
 from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.encode.snapshot import UnsoundRules
 from relift.egraph.process.saturation import (
@@ -25,6 +29,7 @@ from relift.egraph.process.saturation import (
     one_child,
     saturate,
 )
+from relift.egraph.process.saturation_child import SETTLE_ROUNDS, Graph, run_stages
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
@@ -170,6 +175,67 @@ def test_a_budget_ends_the_search(budget: Budget, why: str, cases: Mapping[str, 
     assert found.seconds < budget.seconds + 5
     t = found.snapshot.sample(found.snapshot.root, random.Random(0))
     assert t.type == found.request.program.body.type
+
+
+class Growing:
+    """An e-graph that never settles, and has ten nodes more each time it is asked."""
+
+    def __init__(self) -> None:
+        self.grown = 0
+
+    def run(self, _: str) -> bool:
+        return True
+
+    def nodes(self) -> int:
+        self.grown += 10
+        return self.grown
+
+    def sizes(self) -> dict[str, int]:
+        return {"Map": self.grown}
+
+    def dump(self) -> dict[str, Any]:
+        return {}
+
+    firings: ClassVar[dict[str, int]] = {}
+    seconds: ClassVar[dict[str, float]] = {}
+
+
+def test_the_budget_of_nodes_ends_an_iteration_before_its_end() -> None:
+    """One iteration may copy what took a thousand: it is given up, and the state before it is the last."""
+    said = io.BytesIO()
+    graph = Growing()
+    most = (
+        10 * SETTLE_ROUNDS * 5 // 8
+    )  # after the start, and half of an iteration, there are twice as many
+    message = {"program": "", "stages": [("all", 1)], "nodes": most}
+    assert run_stages(cast(Graph, graph), message, said) == "nodes"
+    assert graph.grown <= 2 * most + 10
+    said.seek(0)
+    (length,) = struct.unpack("<Q", said.read(8))
+    assert pickle.loads(said.read(length))["stage"] == "start"
+    assert not said.read()
+
+
+def test_searches_of_unlike_programs_have_one_child(
+    cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of the operators of one is told with it, and not with the rules."""
+    started: list[object] = []
+    popen = subprocess.Popen
+
+    def record(*arguments: Any, **options: Any) -> Any:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", record)
+    stages = (Stage("all", ("reduce_map_fusion",), 1),)
+    with one_child():
+        for program in (
+            typed(x=rl.f32[16])(lambda x: rl.reduce(rl.add, 0.0, x)),
+            typed(x=rl.f32[16])(lambda x: rl.reduce(rl.maximum, float("-inf"), x)),
+        ):
+            saturate(Request(program, stages))
+    assert len(started) == 1
 
 
 def test_an_interrupt_ends_the_child(

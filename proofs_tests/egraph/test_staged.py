@@ -15,7 +15,8 @@ from proofs_tests.egraph.written_programs import PROGRAMS
 from relift.compiler.agreement.inputs import random_inputs, whole_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
-from relift.egraph.search.derived import after
+from relift.egraph.cost.model import Cost
+from relift.egraph.search.derived import after, alternatives
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
@@ -33,7 +34,7 @@ from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Reduce, ScanSeq, ToGlobal
+from relift.semantics.patterns import Map, Reduce, ScanSeq, ToGlobal
 from relift.semantics.syntax.binding import alpha_equal, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, MakeTuple, Term, subterms
@@ -300,6 +301,66 @@ def test_a_product_in_the_function_of_a_row_is_a_kernel() -> None:
     forms = task.forms()
     assert not forms[0].nest
     assert any(form.nest for form in promising(forms))
+
+
+def dot(u: Any, v: Any) -> Any:
+    """The product of two vectors."""
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(u, v)))
+
+
+def attention_of(n: int) -> Proposals:
+    """A search for rows that are weighted by the softmax of a product."""
+
+    def row(q: Any, K: Any, V: Any) -> Any:
+        scores = rl.map(lambda key: dot(q, key), K)
+        top = rl.reduce(rl.maximum, float("-inf"), scores)
+        powers = rl.map(lambda s: rl.exp(s - top), scores)
+        whole = rl.reduce(rl.add, 0.0, powers)
+        return rl.map(lambda column: dot(powers, column) / whole, rl.transpose(V))
+
+    tables = dict.fromkeys("QKV", f32[n, 64])
+    program = typed(**tables)(lambda Q, K, V: rl.map(lambda q: row(q, K, V), Q))
+    return Proposals(program, {}, GPU, workers=1)
+
+
+def test_what_computes_again_what_others_store_is_not_searched() -> None:
+    """Its one nest seems to have half of the work: the rest is in what that nest reads, and far more."""
+    forms = attention_of(4096).forms()
+    assert any(not form.stores and form.nest for form in forms)
+    found = promising(forms)
+    assert found
+    assert all(form.stores for form in found)
+
+
+def test_kernels_of_rows_read_nothing_beside_what_they_need() -> None:
+    """The folds of a softmax go through one table each, not through one that is zipped with it and not read."""
+    task = attention_of(1024)
+    for form in promising(task.forms()):
+        kernels = kernels_of(replace(task.source, body=form.parted.result))
+        folds = [
+            k
+            for k in kernels
+            if isinstance(k.program.body, Map) and isinstance(k.program.body.f.body, Reduce)
+        ]
+        assert [len(kernel.program.parameters) for kernel in folds] == [1, 1]
+
+
+def test_a_kernel_that_takes_little_time_is_tried_in_one_way() -> None:
+    """The compiler is not asked of what is not tried."""
+
+    def proposal(name: str, seconds: float) -> Proposal:
+        low = typed(x=f32[8])(lambda x: rl.map_glb(0)(lambda v: v * seconds, x))
+        task = Proposals(low, {}, CPU)
+        return Proposal(Cost(0.0, 0.0, 0.0, seconds, 0.0), replace(low, name=name), task.said)
+
+    asked: list[str] = []
+    parts = [
+        [proposal("long", t) for t in (1.0, 2.0)],
+        [proposal("short", t) for t in (0.01, 0.02)],
+    ]
+    found = alternatives(parts, lambda low: asked.append(low.name))
+    assert [len(part) for part in found] == [2, 1]
+    assert asked.count("short") == 1
 
 
 def test_long_folds_of_few_channels_are_kernels_of_their_own() -> None:

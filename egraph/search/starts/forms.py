@@ -45,10 +45,10 @@ from relift.rewrites.tactics.transpositions import (
     tables_by_rows,
 )
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Accumulating, Each, Iterate, Reduction
+from relift.semantics.patterns import Iterate, Reduction
 from relift.semantics.syntax.binding import alpha_equal
-from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children
-from relift.semantics.syntax.types import Array, Type, dimensions
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children
+from relift.semantics.syntax.types import Array, Type
 
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
@@ -185,12 +185,13 @@ def steps_of(t: Term) -> int:
     >>> steps_of(sums.body)
     32
     """
-    times = 1
-    if isinstance(t, Each | Reduction | Accumulating):
-        times = dimensions(t.xs.type)[0][0].constant or 1
-    elif isinstance(t, Iterate):
+    times, folds = 1, False
+    if isinstance(t, Iterate):
         times = t.m.constant or 1
-    steps = times if isinstance(t, Reduction | Accumulating) else 0
+    elif isinstance(t, Pattern):
+        folds = t.loop == "fold" or isinstance(t, Reduction)
+        times = t.solved["n"].constant or 1 if folds or t.loop == "map" else 1
+    steps = times if folds else 0
     for _, child in children(t):
         if isinstance(child, Lambda):
             steps += times * steps_of(child.body)
