@@ -6,13 +6,17 @@ Hypothesis takes long to load, so nothing else in Relift imports this module ear
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 from hypothesis.errors import Unsatisfiable
+from hypothesis.internal.cache import LRUCache
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 T = TypeVar("T")
 
@@ -72,9 +76,36 @@ def simplest(
     with tempfile.TemporaryDirectory() as folder:  # it leaves caches beside the user's files
         set_hypothesis_home_dir(folder)
         try:
-            run()
+            with _whatever_is_imported():
+                run()
         except (_Fails, OutOfTime, Unsatisfiable):
             pass
         finally:
             set_hypothesis_home_dir(before)
     return found[0] if found else None
+
+
+_WITHOUT_SOURCES: dict[str, Any] = {
+    "_get_local_constants": Constants,
+    "CONSTANTS_CACHE": LRUCache(1024),
+}
+"""What stands in Hypothesis for the numbers of imported modules: none, and which of them a strategy may draw."""
+
+
+@contextmanager
+def _whatever_is_imported() -> Generator[None]:
+    """Draw no numbers from the sources of modules, as Hypothesis else does of all that are imported and not installed.
+
+    What is drawn would depend on what a user has imported, and to read a checkout takes seconds in each process.
+    """
+    before = {name: getattr(providers, name) for name in _WITHOUT_SOURCES}
+    _put(_WITHOUT_SOURCES)
+    try:
+        yield
+    finally:
+        _put(before)
+
+
+def _put(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(providers, name, value)
