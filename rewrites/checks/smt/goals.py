@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import z3
@@ -103,6 +104,8 @@ class Solver:
     quotients: dict[Quotient, Number] = field(default_factory=dict)
     bounds: list[Fact] = field(default_factory=list)
     seen: dict[tuple[int, ...], tuple[bool, Any]] = field(default_factory=dict)
+    polynomials: dict[int, tuple[Size, Number]] = field(default_factory=dict)
+    divisions: int = 0
     inverses: dict[str, Permutation] = field(default_factory=dict)
     asked: int = 0
     spent: int = 0
@@ -184,7 +187,7 @@ class Solver:
         shown = str(z3.simplify(fact)).replace("\n", " ")
         if answer == z3.unknown:
             raise Open(f"Z3 cannot tell whether {what}: {shown}")
-        raise Open(f"not for all sizes: {what}: {shown}", self._sizes(solver))
+        raise Open(f"not for all sizes: {what}: {shown}", _sizes(solver, self.names, self._check))
 
     def inverse(self, of: Permutation) -> Callable[[Number], Number]:
         """A new function, the inverse of a permutation."""
@@ -238,18 +241,6 @@ class Solver:
         solver.add(*self.assumed, *self.bounds)
         return solver
 
-    def _sizes(self, solver: Any) -> dict[str, int]:
-        """The sizes of a counterexample, small ones where there are any."""
-        model = solver.model()
-        for largest in PREFERRED_SIZES:
-            solver.push()
-            solver.add(*(x <= largest for x in self.names.values()))
-            if self._check(solver) == z3.sat:
-                model = solver.model()
-                break
-            solver.pop()
-        return {n: model.eval(x, model_completion=True).as_long() for n, x in self.names.items()}
-
     # ---- the normal form
 
     def normal(self, fact: Fact) -> Fact:
@@ -292,6 +283,14 @@ class Solver:
 
     def polynomial(self, e: Number) -> Size:
         """A number as a polynomial over unknowns and quotients."""
+        if (known := self.polynomials.get(e.get_id())) is None:
+            before = self.divisions
+            known = self._polynomial(e), e
+            if self.divisions == before:  # else it rests on what is assumed now
+                self.polynomials[e.get_id()] = known  # and e: its number stays its own
+        return known[0]
+
+    def _polynomial(self, e: Number) -> Size:
         if z3.is_int_value(e):
             return Size.of(e.as_long())
         parts = e.children()
@@ -315,6 +314,7 @@ class Solver:
                 return x - d * self.quotient(x, d)
             case z3.Z3_OP_ITE:
                 condition, yes, no = parts
+                self.divisions += 1  # what follows from a condition is assumed, too
                 condition = self.normal(condition)
                 if z3.is_true(condition) or z3.is_false(condition):
                     return self.polynomial(yes if z3.is_true(condition) else no)
@@ -328,6 +328,7 @@ class Solver:
 
     def quotient(self, x: Size, d: Size) -> Size:
         """`x / d` in normal form; of a divisor that may not be positive nothing is known."""
+        self.divisions += 1
         if not d.terms:
             return self._raw(x, d)
         if d.constant is None and not self.holds(self.number_of(d) >= 1):
@@ -393,6 +394,19 @@ class Solver:
         return z3.simplify(total)
 
 
+def _sizes(solver: Any, names: Mapping[str, Number], check: Callable[[Any], Any]) -> dict[str, int]:
+    """The sizes of a counterexample, small ones where there are any."""
+    model = solver.model()
+    for largest in PREFERRED_SIZES:
+        solver.push()
+        solver.add(*(x <= largest for x in names.values()))
+        if check(solver) == z3.sat:
+            model = solver.model()
+            break
+        solver.pop()
+    return {n: model.eval(x, model_completion=True).as_long() for n, x in names.items()}
+
+
 def effort_of(solver: Any) -> int:
     """What Z3 has spent in this process, in its own unit."""
     statistics = solver.statistics()
@@ -400,9 +414,14 @@ def effort_of(solver: Any) -> int:
 
 
 def effort_so_far() -> int:
-    solver = z3.Solver()
-    answer_of(solver)
-    return effort_of(solver)
+    """The same, whichever solver has spent it."""
+    return effort_of(_any_solver())
+
+
+@cache
+def _any_solver() -> Any:
+    """One that is asked nothing: to make one, and to have it answer, takes as long as many a proof."""
+    return z3.Solver()
 
 
 def answer_of(solver: Any) -> Any:
