@@ -55,7 +55,7 @@ def test_run_checks_and_writes_the_result(tmp_path: Path) -> None:
 
 def test_json_is_the_only_output() -> None:
     """With --json a verb prints one JSON object."""
-    ran = relift("run", DOT, "--size", "n=256", "--random", "0", "--check", "--json")
+    ran = here("run", DOT, "--size", "n=256", "--random", "0", "--check", "--json")
     data: dict[str, Any] = json.loads(ran.stdout)
 
     assert ran.returncode == 0
@@ -77,12 +77,12 @@ def test_optimize_writes_what_explain_replays_and_run_takes(found: Found, tmp_pa
     }
 
     page = tmp_path / "page.html"
-    explained = relift("explain", str(folder / "derivation.json"), "--html", str(page))
+    explained = here("explain", str(folder / "derivation.json"), "--html", str(page))
     assert explained.returncode == 0, explained.stderr
     assert "the interpreter confirms each of the" in explained.stdout
     assert page.read_text().endswith("</html>\n")
 
-    ran = relift(
+    ran = here(
         "run",
         DOT,
         "--kernel",
@@ -122,7 +122,7 @@ def test_a_kernel_of_another_program_is_refused(found: Found, tmp_path: Path) ->
 
 def test_nothing_differs_at_size_1() -> None:
     """There are no smaller sizes to confirm at: the recorded programs are run."""
-    ran = relift("run", DOT, "--random", "0", "--size", "n=1", "--budget", "1", "--check")
+    ran = here("run", DOT, "--random", "0", "--size", "n=1", "--budget", "1", "--check")
 
     assert ran.returncode == 0, ran.stdout
     assert "DIFFERS" not in ran.stdout
@@ -130,7 +130,7 @@ def test_nothing_differs_at_size_1() -> None:
 
 def test_verify_compares_several_candidates() -> None:
     """`verify` compares the interpreter, the low-level terms and the kernels of several plans."""
-    ran = relift("verify", DOT, "--size", "n=4096", "--devices", "cpu", "--top", "2", "--json")
+    ran = here("verify", DOT, "--size", "n=4096", "--devices", "cpu", "--top", "2", "--json")
     data = json.loads(ran.stdout)
 
     assert ran.returncode == 0, ran.stderr
@@ -142,14 +142,14 @@ def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
     """The certificate is made anew from the kernel in the folder; what fails is printed with a model."""
     file = program(tmp_path, "rl.map(lambda v: v + 1.0, x)")
     folder = tmp_path / "best"
-    made = relift("optimize", file, "--size", "n=1024", "--budget", "2", "--out", str(folder))
+    made = here("optimize", file, "--size", "n=1024", "--budget", "2", "--out", str(folder))
     assert made.returncode == 0, made.stderr
     kernel = folder / "kernel.cl"
     text = kernel.read_text(encoding="utf-8")
     assert "// certificate: bounds: 2 of 2 proved" in text
 
     def verified() -> Any:
-        return relift("verify", str(folder), "--devices", "cpu")
+        return here("verify", str(folder), "--devices", "cpu")
 
     assert verified().returncode == 0
     wrong, changes = re.subn(r"\bout(\[| \+ )", lambda m: f"{m[0]}16 + ", text)
@@ -167,13 +167,13 @@ def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
 def test_a_low_level_program_is_its_own_kernel() -> None:
     """`verify` and `run` search for nothing: they take the kernel of all sizes, at the sizes given."""
     file = "examples/matmul_low_level.py"
-    ran = relift("verify", file, "--size", "n=70", "--devices", "cpu", "--json")
+    ran = here("verify", file, "--size", "n=70", "--devices", "cpu", "--json")
     assert ran.returncode == 0, ran.stderr
     (found,) = json.loads(ran.stdout)["candidates"]
     assert [c["sizes"] for c in found["certificates"]] == ["all sizes"]
     assert all(c["ok"] for c in [*found["certificates"], *found["checks"]])
     size = "m=5,k=4,n=70"
-    ran = relift("run", file, "--size", size, "--random", "0", "--check", "--json")
+    ran = here("run", file, "--size", size, "--random", "0", "--check", "--json")
     assert ran.returncode == 0, ran.stderr
     assert [c["ok"] for c in json.loads(ran.stdout)["checks"]] == [True, True]
 
@@ -232,7 +232,7 @@ def test_compile_refuses_what_is_not_low_level() -> None:
 
 def test_devices_lists_the_embedded_one() -> None:
     """`devices` shows the embedded CPU device with the numbers of the cost model."""
-    data = json.loads(relift("devices", "--json").stdout)
+    data = json.loads(here("devices", "--json").stdout)
 
     assert any(d["kind"] == "cpu" and d["compute_units"] >= 1 for d in data["devices"])
 
@@ -296,7 +296,7 @@ def test_an_ill_typed_program_names_pattern_sizes_and_line(
 def test_a_size_that_does_not_divide_is_refused(tmp_path: Path) -> None:
     """A program that splits by 4 refuses a length that 4 does not divide, naming both."""
     file = program(tmp_path, "rl.join(rl.split(4, x))", "x: rl.f32[4 * n + m]")
-    ran = relift("optimize", file, "--size", "n=4,m=4")
+    ran = here("optimize", file, "--size", "n=4,m=4")
 
     assert ran.returncode == 2
     assert "split: 4 does not divide m + 4*n" in ran.stderr
@@ -314,7 +314,7 @@ def test_a_mis_shaped_input_is_refused(tmp_path: Path) -> None:
         ("four", "doubles"): "holds float64",
     }
     for (x, y), message in cases.items():
-        ran = relift(
+        ran = here(
             "run", DOT, "--input", f"x={tmp_path}/{x}.npy", "--input", f"y={tmp_path}/{y}.npy"
         )
 
@@ -362,7 +362,7 @@ def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:
 
 def test_a_profile_of_the_rules_is_printed(found: Found) -> None:
     """Each rule of the search is either in the table with its matches or among those that never matched."""
-    ran = relift("optimize", DOT, "--size", "n=65536", "--profile")
+    ran = here("optimize", DOT, "--size", "n=65536", "--profile")
     _, search = found
     profile = search["profile"]
 
@@ -385,11 +385,11 @@ def test_a_profile_of_the_rules_is_printed(found: Found) -> None:
 def test_kernels_for_a_gpu_are_found_where_there_is_none(tmp_path: Path) -> None:
     """The search needs a description of the device only; what it finds is written, and nothing is run."""
     out = tmp_path / "kernels"
-    ran = relift("optimize", DOT, "--size", "n=65536", "--target", "gpu", "--out", str(out))
+    ran = here("optimize", DOT, "--size", "n=65536", "--target", "gpu", "--out", str(out))
 
     assert ran.returncode == 0, ran.stderr
     assert (out / "kernel.cl").exists()
-    tuned = relift("optimize", DOT, "--size", "n=65536", "--target", "gpu", "--tune")
+    tuned = here("optimize", DOT, "--size", "n=65536", "--target", "gpu", "--tune")
     assert tuned.returncode == (0 if "searching for" not in ran.stderr else 2)
 
 

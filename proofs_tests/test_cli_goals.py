@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs_tests.command_line import ROOT, relift
+from proofs_tests.command_line import ROOT, here, relift
 
 MATMUL = str(ROOT / "examples" / "matmul.py")
 DOT = str(ROOT / "examples" / "dot.py")
@@ -18,13 +18,13 @@ ITEMS = "... >= map_glb(1)[n](... >= map_glb(0)[m](... >= reduce_seq[k // t](...
 
 def test_a_sketch_decides_the_program(tmp_path: Path) -> None:
     """The best program is one that the sketch describes; its open tile is filled in; it runs."""
-    found = relift("optimize", MATMUL, *SIZES, "--sketch", ITEMS, "--out", str(tmp_path / "best"))
+    found = here("optimize", MATMUL, *SIZES, "--sketch", ITEMS, "--out", str(tmp_path / "best"))
     assert found.returncode == 0, found.stderr
     term = (tmp_path / "best" / "term.txt").read_text()
 
     assert "map_glb(1)(" in term
     assert "split(" in term
-    ran = relift(
+    ran = here(
         "run", MATMUL, "--kernel", str(tmp_path / "best"), "--random", "0", "--check", *SIZES
     )
     assert ran.returncode == 0, ran.stderr + ran.stdout
@@ -32,7 +32,7 @@ def test_a_sketch_decides_the_program(tmp_path: Path) -> None:
 
 def test_a_sketch_of_a_file() -> None:
     """A goal is named like a program, and its sizes are given like a program's."""
-    found = relift("optimize", MATMUL, *SIZES, "--sketch", GOALS + ":BASELINE", "--json")
+    found = here("optimize", MATMUL, *SIZES, "--sketch", GOALS + ":BASELINE", "--json")
 
     assert found.returncode == 0, found.stderr
     (candidate,) = json.loads(found.stdout)["candidates"]
@@ -61,7 +61,10 @@ def test_a_sketch_of_a_file() -> None:
     ],
 )
 def test_a_goal_that_cannot_be_reached_is_one_message(sketch: str, message: str) -> None:
-    """Malformed, missing, unsatisfiable, or of sizes that do not divide: one line, status 2."""
+    """Malformed, missing, unsatisfiable, or of sizes that do not divide: one line, status 2.
+
+    In a process of its own: here the place of such a mistake would be a line of the tests.
+    """
     found = relift("optimize", MATMUL, *SIZES, "--sketch", sketch)
 
     assert found.stderr.strip() == message
@@ -71,7 +74,7 @@ def test_a_goal_that_cannot_be_reached_is_one_message(sketch: str, message: str)
 def test_tuning_is_reused(tmp_path: Path) -> None:
     """The second time, the times are those of the first."""
     words = ("optimize", DOT, "--size", "n=65536", "--tune", "--times", str(tmp_path / "t.sqlite"))
-    first, second = (json.loads(relift(*words, "--json").stdout) for _ in range(2))
+    first, second = (json.loads(here(*words, "--json").stdout) for _ in range(2))
     (before,), (after,) = first["candidates"], second["candidates"]
 
     assert before["measured_seconds"] > 0
@@ -81,7 +84,7 @@ def test_tuning_is_reused(tmp_path: Path) -> None:
 
 def test_times_without_tuning_are_refused(tmp_path: Path) -> None:
     """An option that would have no effect is an error."""
-    found = relift("optimize", DOT, "--size", "n=64", "--times", str(tmp_path / "t"))
+    found = here("optimize", DOT, "--size", "n=64", "--times", str(tmp_path / "t"))
 
     assert found.stderr == (
         "relift: --times keeps the times of --tune or --times-from; give one of them\n"

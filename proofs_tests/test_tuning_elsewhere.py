@@ -110,7 +110,7 @@ def test_times_from_elsewhere_are_reused(bundle: Path) -> None:
     file.write_text(json.dumps(there))  # as if it had been another machine with the same device
     before = {c["term"]: c["measured_seconds"] for c in taken(bundle, "--top", str(COUNT))}
     words = ("--tune", "--times", str(bundle / "t.sqlite"), "--top", "64", "--json")
-    after = json.loads(relift(*SEARCH, *words).stdout)["candidates"]
+    after = json.loads(here(*SEARCH, *words).stdout)["candidates"]
     both = [
         c for c in after if c["term"] in before
     ]  # this device may have shorter vectors than that one

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relift as relift_api
-from proofs_tests.command_line import relift
+from proofs_tests.command_line import here
 from relift.compiler.agreement import functions_in_c
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
@@ -195,7 +195,7 @@ def test_verify_compares_functions_where_no_kernel_went(tmp_path: Path) -> None:
         "def jumping(x: rl.f32[4]):\n"
         "    return rl.map_glb(0)(lambda v: jump(v), x)\n"
     )
-    ran = relift("verify", str(file), "--devices", "cpu")
+    ran = here("verify", str(file), "--devices", "cpu")
 
     assert ran.returncode == 1, ran.stderr
     assert "DIFFERS with the Python of jump: jump(1" in ran.stdout
@@ -282,7 +282,7 @@ def test_a_rule_is_rejected_by_a_function_whose_c_is_another(tmp_path: Path) -> 
     """The tiers judge the Python; `check` says of a function where its C is not that."""
     file = tmp_path / "own.py"
     file.write_text(RULES)
-    ran = relift("check", "--file", str(file), "--tier", "3")
+    ran = here("check", "--file", str(file), "--tier", "3")
 
     assert ran.returncode == 1, ran.stderr
     assert "the Python of most: most(0.0) is 2.0 in C and 1.0 in Python" in ran.stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import ROOT, relift
+from proofs_tests.command_line import ROOT, here
 from relift.compiler.ahead.c_library import CLibrary, c_library
 from relift.rewrites.checks.random.draws import KINDS, Kind
 from relift.rewrites.checks.random.kernels import random_kernel
@@ -124,7 +124,7 @@ int main(void) {
 def test_a_library_is_built_from_the_command_line(tmp_path: Path) -> None:
     """From a program that says nothing of work-items, at given sizes; a second time into the same folder, too."""
     for _ in range(2):
-        done = relift("build", str(ROOT / "examples" / "dot.py"), "--size", "n=512", "--out", str(tmp_path / "lib"))  # fmt: skip
+        done = here("build", str(ROOT / "examples" / "dot.py"), "--size", "n=512", "--out", str(tmp_path / "lib"))  # fmt: skip
         assert done.returncode == 0, done.stderr
     texts = {f.name: f.read_text() for f in (tmp_path / "lib").iterdir()}
     assert set(texts) == {"dot.h", "dot.c", "test_dot.c", "CMakeLists.txt"}

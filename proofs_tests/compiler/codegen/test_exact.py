@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import command, relift
+from proofs_tests.command_line import command, here
 from relift.compiler.devices import survey as devices
 from relift.compiler.devices.naming import is_simulator
 from relift.compiler.devices.survey import ALWAYS, CONTRACTS, DEFECTS, survey
@@ -64,7 +64,7 @@ def test_exact_kernels_are_exact_to_the_bit(tmp_path: Path) -> None:
     """`a*b + c` is rounded twice, as the interpreter does; contraction is off in the kernel that is written."""
     (tmp_path / "p.py").write_text(SOURCE)
     out = tmp_path / "out"
-    done = relift(
+    done = here(
         "optimize", str(tmp_path / "p.py"), "--size", "n=1000", "--float", "exact", "--budget", "3", "--out", str(out)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ def program_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("exact") / "p.py"
     file.write_text(SOURCE)
     for policy in ("exact", "reassociate"):
-        done = relift(
+        done = here(
             "optimize", str(file), "--size", "n=64", "--float", policy, "--budget", "3",
             "--out", str(file.parent / policy),
         )  # fmt: skip
@@ -154,7 +154,7 @@ def test_what_a_search_times_is_exact_too(tmp_path: Path, monkeypatch: pytest.Mo
     contracted = "FP_CONTRACT OFF"
     words = ("optimize", "examples/saxpy.py", "--size", "n=64", "--bundle")
     for name, options in (("loose", ()), ("exact", ("--float", "exact"))):
-        assert relift(*words, str(tmp_path / name), *options).returncode == 0
+        assert here(*words, str(tmp_path / name), *options).returncode == 0
         texts = [file.read_text("utf-8") for file in (tmp_path / name).rglob("*.cl")]
         assert texts
         assert all((contracted in text) == (name == "exact") for text in texts)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import here, relift
+from proofs_tests.command_line import here
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.theorems import Verdicts, forgeries, judged, theorem_of
 from relift.rewrites.application.matching import apply_rule
@@ -385,7 +385,7 @@ def test_the_verb_writes_a_file_that_the_prover_takes(tmp_path: Path) -> None:
     """`relift prove --out` writes one file, which needs the library alone; bad input is one line."""
     file, theorem = tmp_path / "derivation.json", tmp_path / "theorem.v"
     file.write_text(write_json(chunked()))
-    ran = relift("prove", str(file), "--out", str(theorem))
+    ran = here("prove", str(file), "--out", str(theorem))
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("PROVED: source = result, 9 steps, under 2 laws")
     assert PROVER is not None
