@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from proofs_tests.sizes import ROOT, sources, tree_of
+from proofs_tests.sizes import ROOT, nodes_of, sources
 
 FILE = ROOT / "ERRORS.md"
 HEAD = """# Index of errors
@@ -36,7 +36,7 @@ def classes() -> dict[str, ErrorClass]:
     """The classes of errors by name: `ReliftError`, and all that derive from it."""
     declared: dict[str, ErrorClass] = {}
     for path in sources():
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef) and node.bases:
                 base = ast.unparse(node.bases[0])
                 summary = (ast.get_docstring(node) or "").split("\n\n")[0].replace("\n", " ")
@@ -59,11 +59,12 @@ def messages() -> Iterator[tuple[str, str, str]]:
     known = classes()
     for path in sources():
         name = path.relative_to(ROOT).as_posix()
-        for function in ast.walk(tree_of(path)):
+        for function in nodes_of(path):
             if not isinstance(function, ast.FunctionDef):
                 continue
-            texts = _assigned(function)
-            for call in ast.walk(function):
+            inside = tuple(ast.walk(function))
+            texts = _assigned(inside)
+            for call in inside:
                 if not isinstance(call, ast.Call) or not call.args:
                     continue
                 kind, text = _called(call), _text(call.args[0], texts)
@@ -80,11 +81,11 @@ def _called(call: ast.Call) -> str:
             return ""
 
 
-def _assigned(function: ast.FunctionDef) -> dict[str, ast.expr]:
-    """The texts that a function gives names to, before it raises them."""
+def _assigned(inside: Iterable[ast.AST]) -> dict[str, ast.expr]:
+    """The texts that a function gives names to, before it raises them, by the nodes in it."""
     return {
         target.id: node.value
-        for node in ast.walk(function)
+        for node in inside
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)

@@ -43,6 +43,12 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file, walked once for all tests that look at each."""
+    return tuple(ast.walk(tree_of(path)))
+
+
 def crowded() -> dict[str, int]:
     """By folder: how many modules are in it, where these are more than MOST_MODULES."""
     found: defaultdict[str, int] = defaultdict(int)

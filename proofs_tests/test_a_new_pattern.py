@@ -58,7 +58,7 @@ TESTS = [
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the parts, in which the pattern is added."""
     copy = tmp_path_factory.mktemp("checkout") / "relift"
-    skipped = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "shared", "build")
+    skipped = shutil.ignore_patterns("*.pyc.*", ".*", "*.egg-info", "shared", "build")
     shutil.copytree(ROOT, copy, symlinks=True, ignore=skipped)
     for block in WRITTEN:
         write(copy, block)

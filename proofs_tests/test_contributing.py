@@ -94,8 +94,8 @@ def run(command: str, copy: Path) -> str:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of what Relift needs to run."""
-    ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.vo*", "*.glob", ".*.aux")
+    """A copy of what Relift needs to run, with what Python has compiled of it: what is not changed stays valid."""
+    ignore = shutil.ignore_patterns("*.pyc.*", "*.egg-info", "*.vo*", "*.glob", ".*.aux")
     for part in COPIED:
         shutil.copytree(ROOT / part, tmp_path / part, symlinks=True, ignore=ignore)
     return tmp_path

@@ -6,13 +6,13 @@ Which unions are closed is read from the sources: a `TypeAlias` of classes that 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from proofs_tests.sizes import ROOT, sources, tree_of
+from proofs_tests.sizes import ROOT, nodes_of, sources, tree_of
 
 
 @cache
@@ -20,7 +20,7 @@ def _origins(file: Path) -> dict[str, str]:
     """What the names of a file stand for: a class or a union with the module that defines it."""
     module = file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
     found: dict[str, str] = {}
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("relift."):
             source = str(node.module).removeprefix("relift.")
             found |= {name.asname or name.name: f"{source}.{name.name}" for name in node.names}
@@ -44,7 +44,7 @@ def closed_unions() -> dict[str, frozenset[str]]:
     classes: set[str] = set()
     for file in sources():
         origins = _origins(file)
-        classes |= {origins[n.name] for n in ast.walk(tree_of(file)) if isinstance(n, ast.ClassDef)}
+        classes |= {origins[n.name] for n in nodes_of(file) if isinstance(n, ast.ClassDef)}
         for node in tree_of(file).body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 members = [_origin(m, origins) for m in _members(node.value)]
@@ -65,7 +65,7 @@ def enumerations() -> frozenset[str]:
     return frozenset(
         _origins(file)[node.name]
         for file in sources()
-        for node in ast.walk(tree_of(file))
+        for node in nodes_of(file)
         if isinstance(node, ast.ClassDef)
         and any(ast.unparse(base).endswith("Enum") for base in node.bases)
     )
@@ -84,9 +84,9 @@ def _members(value: ast.expr | None) -> list[str]:
             return []
 
 
-def swallowed(tree: ast.AST, closed: frozenset[str]) -> Iterator[int]:
+def swallowed(nodes: Iterable[ast.AST], closed: frozenset[str]) -> Iterator[int]:
     """The lines of wildcards in matches that otherwise name members of closed unions, as the file calls these."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Match):
             several = isinstance(node.subject, ast.Tuple)
             named = {name for case in node.cases for name in _classes(case.pattern, several)}
@@ -140,7 +140,7 @@ def _found() -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for file in sources():
         here = _called(_origins(file), closed)
-        if lines := sorted(swallowed(tree_of(file), here)):
+        if lines := sorted(swallowed(nodes_of(file), here)):
             found[file.relative_to(ROOT).as_posix()] = lines
     return found
 
@@ -162,7 +162,7 @@ def choices() -> dict[str, tuple[frozenset[str], ...]]:
                 aliases[node.target.id] = _texts(node.value)
     found: dict[str, set[frozenset[str]]] = {}
     for file in sources():
-        for declared in ast.walk(tree_of(file)):
+        for declared in nodes_of(file):
             match declared:
                 case ast.AnnAssign(ast.Name(name), annotation) | ast.arg(name, annotation):
                     said = ast.unparse(annotation) if annotation is not None else ""
@@ -183,9 +183,11 @@ def _texts(value: ast.expr | None) -> frozenset[str]:
     )
 
 
-def swallowed_texts(tree: ast.AST, known: dict[str, tuple[frozenset[str], ...]]) -> Iterator[int]:
+def swallowed_texts(
+    nodes: Iterable[ast.AST], known: dict[str, tuple[frozenset[str], ...]]
+) -> Iterator[int]:
     """The lines of wildcards in matches over what is called as a field or parameter that is a `Literal` of these words."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Match):
             continue
         subject = node.subject
@@ -213,7 +215,7 @@ def test_no_match_swallows_a_choice() -> None:
     found = {
         file.relative_to(ROOT).as_posix(): lines
         for file in sources()
-        if (lines := list(swallowed_texts(tree_of(file), choices())))
+        if (lines := list(swallowed_texts(nodes_of(file), choices())))
     }
 
     assert not found, f"name the words that are left instead of `case _`: {found}"
@@ -234,7 +236,7 @@ def test_a_swallowed_choice_is_seen(text: str, count: int) -> None:
     """Of a field as of a parameter; what may be any text is none."""
     known: dict[str, tuple[frozenset[str], ...]] = {"sight": (frozenset(("a", "b")),)}
 
-    assert len(list(swallowed_texts(ast.parse(text), known))) == count
+    assert len(list(swallowed_texts(ast.walk(ast.parse(text)), known))) == count
 
 
 def test_choices_are_read_from_their_declarations() -> None:
@@ -272,4 +274,5 @@ def test_the_unions_of_the_language_are_seen() -> None:
 )
 def test_a_wildcard_is_seen(text: str, count: int) -> None:
     """However the wildcard is written, and whatever else the subject is a tuple of."""
-    assert len(list(swallowed(ast.parse(text), frozenset(("Var", "Get", "terms.Var"))))) == count
+    members = frozenset(("Var", "Get", "terms.Var"))
+    assert len(list(swallowed(ast.walk(ast.parse(text)), members))) == count

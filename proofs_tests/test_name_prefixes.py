@@ -6,11 +6,11 @@ Where the text of another language is read or written, that language decides wha
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-from proofs_tests.sizes import ROOT, sources
+from proofs_tests.sizes import ROOT, nodes_of, sources
 
 FOREIGN = {
     "compiler/idioms/facts/llvm/reading.py": "LLVM begins definitions with @ and %, notes with !",
@@ -27,9 +27,9 @@ _ASKING = frozenset(
 _SIGNS = frozenset("?%$@#~&!^")
 
 
-def signs(tree: ast.AST) -> Iterator[int]:
+def signs(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """The lines where a name is asked for a sign: `x.startswith("?")`, `x[0] == "%"`, `"$" in x`, `x[:1] in "?%"`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(ast.Attribute(attr=asked), [first, *_]) if asked in _ASKING:
                 parts: list[ast.expr] = [*first.elts] if isinstance(first, ast.Tuple) else [first]
@@ -58,7 +58,7 @@ FILES = {file.relative_to(ROOT).as_posix(): file for file in sources()}
 
 def test_no_name_is_told_by_a_sign() -> None:
     """Of nothing that Relift makes itself the text is asked what it is."""
-    found = {name: list(signs(ast.parse(file.read_text()))) for name, file in FILES.items()}
+    found = {name: list(signs(nodes_of(file))) for name, file in FILES.items()}
     own = {name: lines for name, lines in found.items() if lines and name not in FOREIGN}
 
     assert not own, f"make it a type, as `Unknown`, `Depth` and `Counter` are: {own}"
@@ -66,7 +66,7 @@ def test_no_name_is_told_by_a_sign() -> None:
 
 def test_every_exception_is_one() -> None:
     """What asks no text of another language any more is off the list."""
-    assert not [name for name in FOREIGN if not list(signs(ast.parse((ROOT / name).read_text())))]
+    assert not [name for name in FOREIGN if not list(signs(nodes_of(ROOT / name)))]
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_every_exception_is_one() -> None:
 )
 def test_a_sign_is_seen(text: str, count: int) -> None:
     """However it is asked for; an operator that is `%` is no name."""
-    assert len(list(signs(ast.parse(text)))) == count
+    assert len(list(signs(ast.walk(ast.parse(text))))) == count
