@@ -51,6 +51,10 @@ def _no_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: the garbage collector need not go through it again and again."""
+    """What was collected stays to the end: the garbage collector need not go through it again and again.
+
+    Nor through what tests keep for those after them, as often as it does by itself.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)

@@ -65,7 +65,8 @@ def failures(found: Sequence[Certificate]) -> list[str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_every_kernel_of_the_tests_is_certified(case: Case) -> None:
     """All claims at the large size, but for cells that another turn writes; those are shown at the small sizes."""
-    for sizes in (*case.small, case.large):
+    small = case.small if case.name in NOT_COUNTED else case.small[:1]
+    for sizes in (*small, case.large):
         found = certificates(compile_program(case.make(*sizes)))
         assert all(f.claims for f in found)
         not_counted = {line.split()[0] for line in failures(found)}

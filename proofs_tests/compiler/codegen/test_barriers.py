@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -215,7 +216,7 @@ class Nests:
                 return rl.map_lcl(1)(lambda p: p[0] - p[1] * v, rl.zip(reversed_(s), tiles[-1]))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_generated_nests_mean_what_the_interpreter_says(seed: int) -> None:
     """To the bit, at sizes at which loops have no turn and at others; and the certificate proves it for all sizes."""
     kernel = compile_program(Nests(Random(seed)).program(nat("n")))
@@ -229,5 +230,6 @@ def test_generated_nests_mean_what_the_interpreter_says(seed: int) -> None:
 def test_generated_nests_reach_what_may_be_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the care for it, several of the programs race, and their certificates say so."""
     monkeypatch.setattr(Barriers, "skippable", lambda _: nullcontext())
-    kernels = [compile_program(Nests(Random(seed)).program(nat("n"))) for seed in range(12)]
-    assert sum(c.refuted for kernel in kernels for c in certificates(kernel)) >= 2
+    kernels = (compile_program(Nests(Random(seed)).program(nat("n"))) for seed in range(12))
+    racing = (kernel for kernel in kernels if any(c.refuted for c in certificates(kernel)))
+    assert len(list(islice(racing, 2))) == 2

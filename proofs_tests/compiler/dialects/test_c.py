@@ -167,6 +167,7 @@ def test_functions_of_scalars_are_computed(by: Compiler) -> None:
         if not (f.on == "floats" and not t.is_float)
         and not (f.on in ("integers", "bits") and t.is_float)
         for width in WIDTHS
+        if width < max(WIDTHS) or t in (rl.f32, rl.i64)  # wide vectors take a compiler long
     ]
     programs = [replace(p, name=f"each_{i}") for i, p in enumerate(programs)]
     for program, found, wanted in results(programs, by):

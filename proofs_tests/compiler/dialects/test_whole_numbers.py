@@ -64,8 +64,8 @@ for name in sys.argv[1:]:
     least, greatest = t.range
     edges = [least, least + 1, 0, 1, 2, 3, 5, 7, greatest // 3, greatest // 2, greatest - 1, greatest]
     x = np.array([*edges, *edges[:4]], dtype=t.dtype)
-    for width, first in itertools.product((1, 4), range(0, len(FUNCTIONS), 4)):
-        program = of_functions(FUNCTIONS[first : first + 4], t, width)
+    for width, first in itertools.product((1, 4), range(0, len(FUNCTIONS), 8)):
+        program = of_functions(FUNCTIONS[first : first + 8], t, width)
         kernel = compile_program(program, contract=False)
         assert validate(kernel.source, kernel.plan, program).verdict != "refuted", (name, width, first)
         for device in devices():

@@ -90,6 +90,7 @@ scan = program("scan", of_rows(lambda r: pat.scan_seq(rl.add, 0.0, r), 16), x=f3
 flip = program("flip", pat.transpose, x=f32[16, 32])
 twice = program("twice", each(lambda v: v * 2.0), x=f32[32])
 bins = program("bins", counted(8), x=i32[64])
+bins_of_few = program("bins_of_few", counted(4), x=i32[20])
 heat = program("heat", five, x=f32[10, 18])
 soft = program("soft", each(softmax), x=f32[4, 16])
 ell = program(
@@ -232,16 +233,16 @@ kernel void st(global const float * restrict x, global float * restrict y, const
     above = here; here = below;
   }
 }""",(16,),(8,),("above = here; here = below;","here = below; above = here;"),{"rows":"8","w":"18"}),
-ByHandKernel("histogram private bins then local", bins, """
+ByHandKernel("histogram private bins then local", bins_of_few, """
 kernel void h(global const int *x, global int *out, int n) {
-  local int all[8]; int mine[8] = {0};
-  if (get_local_id(0)<8) all[get_local_id(0)]=0;
-  for (int i=get_global_id(0); i<n; i+=get_global_size(0)) mine[x[i]&7]++;
+  local int all[4]; int mine[4] = {0};
+  if (get_local_id(0)<4) all[get_local_id(0)]=0;
+  for (int i=get_global_id(0); i<n; i+=get_global_size(0)) mine[x[i]&3]++;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int b=0;b<8;b++) if (mine[b]) atomic_add(&all[b], mine[b]);
+  for (int b=0;b<4;b++) if (mine[b]) atomic_add(&all[b], mine[b]);
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (get_local_id(0)<8) (void)atomic_add(&out[get_local_id(0)], all[get_local_id(0)]);
-}""",(32,),(16,),("if (get_local_id(0)<8) all","if (get_local_id(0)<7) all"),{"out":"out:0","n":"64"}),
+  if (get_local_id(0)<4) (void)atomic_add(&out[get_local_id(0)], all[get_local_id(0)]);
+}""",(16,),(8,),("if (get_local_id(0)<4) all","if (get_local_id(0)<3) all"),{"out":"out:0","n":"20"}),
 ByHandKernel("histogram by sub-histograms per half group", bins, """
 #define BINS 8
 kernel void h(global const uint4 *x, global uint *out) {

@@ -15,7 +15,7 @@ from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.language import programs
 from relift.testing import kernels
 
-ON_SYMBOLS, ON_DEVICE = 120, 8
+ON_SYMBOLS, ON_DEVICE = 40, 8
 """Seeds of each kind; `relift fuzz` takes more."""
 
 

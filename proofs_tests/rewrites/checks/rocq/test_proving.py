@@ -48,7 +48,7 @@ from relift.semantics.syntax.signatures import Fun
 
 WRONG_RULES = {r.name: r for rules in WRONG.values() for r in rules if isinstance(r, Rule)}
 JOIN_SPLIT = RULES["join_split"]
-SAMPLE = 4
+SAMPLE = 2
 """Rules that are proved again in every run."""
 
 

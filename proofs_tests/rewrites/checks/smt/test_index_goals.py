@@ -79,7 +79,7 @@ def assignments() -> list[dict[str, int]]:
 
 
 @given(numbers())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_normal_form_keeps_the_value(e: Any) -> None:
     normal = prover().polynomial(e)
     assume(all(not isinstance(a, Unknown) or z3.is_const(a.number) for a in normal.atoms()))
