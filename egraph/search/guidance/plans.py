@@ -474,7 +474,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     yield from (then(attempt(scans_from_neutral()), tactic) for tactic in found)
 
 
-_SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16))
+_SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16), (256, 32))
 """Work-items of a group that scans in local memory, and how many elements each of them has."""
 _ROWS_SCANNED = (32, 64, 128)
 """Rows of a chunk of columns that are scanned: the fewer, the more work-items, and what the chunks come to."""

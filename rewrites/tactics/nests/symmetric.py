@@ -188,10 +188,24 @@ def _exchanged(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
     if isinstance(t, Map) and isinstance(t.xs, Zip):
         return then(inside("xs")(apply("zip_swap")), apply("map_fusion"))(at, place)
-    if isinstance(t, Apply) and (said := _OPERATORS.get(t.function)):
-        rule = f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
+    if (rule := operator_rule(t)) is not None:
         return then(apply(rule), apply("operands_swapped"), apply(rule, "backward"))(at, place)
     return apply("operands_swapped")(at, place)
+
+
+def operator_rule(t: Term) -> str | None:
+    """The rule by which a sum or a product is what an operator gives, which has laws; None for all else.
+
+    >>> from relift import f64
+    >>> from relift.rewrites.tactics.nests.symmetric import operator_rule
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> operator_rule(parse_term("x * x", x=Input("x", f64)))
+    'product_by_operator_f64'
+    """
+    if not isinstance(t, Apply) or (said := _OPERATORS.get(t.function)) is None:
+        return None
+    return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
 
 
 _OPERATORS = {"add": "sum", "mul": "product"}
