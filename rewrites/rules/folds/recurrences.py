@@ -24,7 +24,9 @@ from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import let, map, reduce_seq, split
 from relift.semantics.syntax.signatures import Fun, Op
 
-_SOURCE = "Kogge and Stone (1973); Blelloch, prefix sums and their applications, first-order recurrences"
+_SOURCE = (
+    "Kogge and Stone (1973); Blelloch, prefix sums and their applications, first-order recurrences"
+)
 
 _SEMIRING = (
     associative("plus"), neutral("plus", "zero"), associative("times"), neutral("times", "one"),

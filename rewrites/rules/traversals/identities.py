@@ -29,6 +29,7 @@ from relift.semantics.language.vocabulary import (
     transpose,
 )
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.terms import Apply, Term
 from relift.semantics.syntax.types import f32, f64, i32, tup
 
 Computed = Among(
@@ -120,6 +121,25 @@ def computed_by_operator_f64(computed: Computed, x: f64, y: f64):
 def computed_by_operator_i32(computed: Computed, x: i32, y: i32):
     """The {computed} of two whole numbers is what the operator gives."""
     return computed(x, y)
+
+
+def operator_rule(t: Term) -> str | None:
+    """The rule by which a sum or a product is what an operator gives, which has laws; None for all else.
+
+    >>> from relift import f64
+    >>> from relift.rewrites.rules.traversals.identities import operator_rule
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> operator_rule(parse_term("x * x", x=Input("x", f64)))
+    'product_by_operator_f64'
+    """
+    if not isinstance(t, Apply) or (said := _OPERATORS.get(t.function)) is None:
+        return None
+    return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
+
+
+_OPERATORS = {"add": "sum", "mul": "product"}
+_OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 
 
 @rule(source="RISE idx-reduction-0-3, with its index")

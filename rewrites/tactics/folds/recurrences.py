@@ -10,8 +10,16 @@ Source: Blelloch, prefix sums and their applications (1990), first-order recurre
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, first, inside, then
-from relift.rewrites.tactics.nests.symmetric import operator_rule
+from relift.rewrites.rules.traversals.identities import operator_rule
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    then,
+)
 from relift.semantics.patterns import ScanSeq
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
@@ -96,8 +104,8 @@ def chunks_scanned(m: int) -> Tactic:
     ... def smoothed(x: rl.f32[64]):
     ...     return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
     >>> starts = derive(smoothed, chunks_scanned(16)).result.xss.xs.xs.xs.ys
-    >>> rl.show(starts.f.body), starts.xs.type
-    ('add(mul(x[0], acc), x[1])', (f32, f32)[4])
+    >>> print(rl.show(starts.f.body), starts.xs.type)
+    add(mul(y[0], x_), y[1]) (f32, f32)[4]
     """
     of_a_chunk = apply("scan_map_fusion", "backward", parts={"g": ("f", "x")})
     starts = then(
@@ -112,6 +120,25 @@ def chunks_scanned(m: int) -> Tactic:
         return then(affine_steps, apply("scan_split", m=m), inside(*STARTS)(starts))(at, place)
 
     return tactic
+
+
+def has_affine_steps(at: Rewriting, place: Position) -> bool:
+    """Whether the scan at a place goes in chunks as its steps are affine, by laws that are declared and granted.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import Rewriting
+    >>> from relift.rewrites.tactics.folds.recurrences import has_affine_steps
+    >>> @rl.program
+    ... def smoothed(x: rl.f32[64]):
+    ...     return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
+    >>> [has_affine_steps(Rewriting(smoothed.body, policy), ()) for policy in ("reassociate", "exact")]
+    [True, False]
+    """
+    try:
+        chunks_scanned(1)(at, place)
+    except NoMatch:
+        return False
+    return True
 
 
 STARTS: Position = ("xss", "xs", "xs", "xs", "ys")

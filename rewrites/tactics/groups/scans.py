@@ -24,7 +24,12 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.recurrences import STARTS, affine_steps, blocked, chunks_scanned
+from relift.rewrites.tactics.folds.recurrences import (
+    STARTS,
+    blocked,
+    chunks_scanned,
+    has_affine_steps,
+)
 from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.groups.cooperative import by_groups
@@ -65,14 +70,6 @@ def length_at(at: Rewriting, place: Position) -> int:
     if length is None:
         raise NoMatch("no scan of a known length stands here")
     return length
-
-
-def _has_affine_steps(at: Rewriting, place: Position) -> bool:
-    try:
-        affine_steps(at, place)
-    except NoMatch:
-        return False
-    return True
 
 
 def scanned_in_group(items: int, local_bytes: int) -> Tactic:
@@ -161,7 +158,7 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
             raise NoMatch("no scan outside all functions")
         length = length_at(at, place)
         left = length % (items * each)
-        if left and left < length and _has_affine_steps(at, place):
+        if left and left < length and has_affine_steps(at, place):
             at = _longer(items * each - left)(at, place)
             place = (*place, "xs")
         elif left and left < length:

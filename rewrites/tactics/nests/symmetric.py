@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -30,7 +31,7 @@ from relift.rewrites.tactics.transpositions import tables_by_rows
 from relift.rewrites.tactics.vectors.register_blocks import in_panels
 from relift.semantics.patterns import Map, Reduction, Zip
 from relift.semantics.syntax.binding import Position, alpha_equal, substitute, term_at
-from relift.semantics.syntax.terms import Apply, Lambda, Term, children, free_variables, subterms
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables, subterms
 
 PARTS = 2
 """Parts of the rows of such a nest, of which each is searched and launched: two save a quarter of the work, and all half of it.
@@ -193,21 +194,4 @@ def _exchanged(at: Rewriting, place: Position) -> Rewriting:
     return apply("operands_swapped")(at, place)
 
 
-def operator_rule(t: Term) -> str | None:
-    """The rule by which a sum or a product is what an operator gives, which has laws; None for all else.
-
-    >>> from relift import f64
-    >>> from relift.rewrites.tactics.nests.symmetric import operator_rule
-    >>> from relift.semantics.notation.parser import parse_term
-    >>> from relift.semantics.syntax.terms import Input
-    >>> operator_rule(parse_term("x * x", x=Input("x", f64)))
-    'product_by_operator_f64'
-    """
-    if not isinstance(t, Apply) or (said := _OPERATORS.get(t.function)) is None:
-        return None
-    return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
-
-
-_OPERATORS = {"add": "sum", "mul": "product"}
-_OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 _EXCHANGED: Tactic = _exchanged
