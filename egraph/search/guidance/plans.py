@@ -39,6 +39,7 @@ from relift.rewrites.tactics.folds.shared import (
 )
 from relift.rewrites.tactics.folds.starts import scans_from_neutral
 from relift.rewrites.tactics.groups.dimensions import (
+    columns_of_rows,
     items_of_columns,
     items_of_three,
     lines_by_groups,
@@ -317,6 +318,8 @@ def strips_for(program: Program) -> Iterator[tuple[int, int]]:
     yield from itertools.islice(found, 2)
 
 
+_ROWS_OF_ITEM = (4, 8)
+"""Rows of which a work-item has a column: so many loads are on their way, and a GPU begins so many times fewer groups."""
 _LINES = ((8, 256), (4, 256), (8, 128), (1, 256))
 """Lines of a group, and its work-items."""
 
@@ -331,6 +334,7 @@ def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[
         yield items_of_columns()
         for lines, members in _LINES:
             yield lines_by_groups(lines, members)
+        yield from (columns_of_rows(rows) for rows in _ROWS_OF_ITEM)
 
 
 def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
