@@ -175,8 +175,12 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
         return inside("xss")(_FROM_THE_END)(at, place)
 
     def what_chunks_come_to(at: Rewriting, place: Position) -> Rewriting:
-        at = inside("xs")(then(come_to, apply("store_global")))(at, place)
-        return then(attempt(first(one, *by_one_group)), apply("store_global"))(at, place)
+        at = inside("xs")(apply("store_global"))(at, place)
+        found = term_at(at.term, (*place, "xs"))
+        at = attempt(first(one, *by_one_group))(at, place)
+        for below in places_of(term_at(at.term, place), found):
+            at = inside("xs")(come_to)(at, (*place, *below))
+        return apply("store_global")(at, place)
 
     return topdown(one)
 
