@@ -83,8 +83,8 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
         scan = term_at(at.term, place)
         assert isinstance(scan, ScanSeq), "cannot happen: its length is known"
         each, rest = divmod(length, items)
-        scalars = cells(scan.type).constant or 0
-        if rest or each < 2 or 2 * 4 * scalars * (each + 1) // each > local_bytes:
+        scalars = sum(cells(t.type).constant or 0 for t in (scan, scan.xs))
+        if rest or each < 2 or 4 * scalars * (each + 1) // each > local_bytes:
             raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
         in_rows = apply("join_split", "backward", m=each)
         if is_layout(scan.xs):
