@@ -137,6 +137,23 @@ def _with_unit(unit: Any, function: Callable[[Any, Any], Any]) -> Callable[[Any,
     return lambda x, y: y if x == unit else x if y == unit else function(x, y)
 
 
+def _longer(x: str, y: str) -> str:
+    """The longer of two texts; of those of one length the greater: so two words before or after both leave the order as it is."""
+    return max(x, y, key=lambda text: (len(text), text))
+
+
+def _letter_by_letter(x: str, y: str) -> str:
+    """A letter of each in turn, and the rest of the longer one."""
+    both = "".join(p + q for p, q in zip(x, y, strict=False))
+    return both + x[len(y) :] + y[len(x) :]
+
+
+_SUMS = (
+    "x + y", "x - y", "x - y, or the other when one is 0", "2*x - y", "2*x - y, or the other when one is 0",
+    "x, or y when x is 0",
+)  # fmt: skip
+"""Sums over which products of numbers distribute, also those that do not commute, or that no brackets may be moved in."""
+
 OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
     "number": (
         Operation("x - y", lambda x, y: x - y),
@@ -181,7 +198,7 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
         *_bands(range(len(WORDS)), " of the words with numbers x and y"),
         Operation("x + y + 1", lambda x, y: x + y + 1, True, True, -1, over=("max(x, y)",)),
         Operation("x + y", lambda x, y: x + y, True, True, neutral=0, over=("max(x, y)",)),
-        Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=("x + y",)),
+        Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=_SUMS),
         Operation("x * y * y", lambda x, y: x * y * y),
         Operation("2*x + y", lambda x, y: 2 * x + y, over=("max(x, y)",)),
         Operation("2*x + 2*y", lambda x, y: 2 * x + 2 * y, commutative=True, over=("max(x, y)",)),
@@ -207,7 +224,11 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
         Operation("x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)",)),
         Operation("y", lambda x, y: y, associative=True, idempotent=True),
         *_bands(WORDS, ""),
-        Operation("xy", lambda x, y: x + y, associative=True, neutral=""),
+        Operation("xy", lambda x, y: x + y, associative=True, neutral="", over=("the longer one",)),
+        Operation(
+            "x and y letter by letter", _letter_by_letter, neutral="", over=("the longer one",)
+        ),
+        Operation("the longer one", _longer, True, True, neutral="", idempotent=True),
         Operation("max(x, y)", max, True, True, neutral="", idempotent=True),
     ),
     "truth": (
@@ -408,6 +429,8 @@ class _Drawing:
         for leaf in sorted(leaves(element)):
             over = {self.chosen[c.over][leaf].text for c in conditions if c.over in self.chosen}
             lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws) and over <= {*o.over}]
+            if "distributive" in laws:
+                lawful = [o for o in lawful if o.over]
             for product in products:
                 drawn = self.chosen.get(product)
                 options = OPERATIONS[leaf] if drawn is None else (drawn[leaf],)
