@@ -34,12 +34,12 @@ def weighted(x: rl.i32[m]):
 
 @rl.program
 def weighted_rows(x: rl.i32[n, m]):
-    return rl.map(lambda r: rl.scan_seq(lambda acc, v: v + (acc + 1) * 3, 7, r), x)
+    return rl.map(lambda r: rl.scan_seq(lambda acc, v: v + 3 * acc + 3, 7, r), x)
 
 
 @rl.program
 def weighted_columns(x: rl.i32[m, n]):
-    column = lambda c: rl.scan_seq(lambda acc, v: v + (acc + 1) * 3, 7, c)
+    column = lambda c: rl.scan_seq(lambda acc, v: v + 3 * acc + 3, 7, c)
     return rl.transpose(rl.map(column, rl.transpose(x)))
 
 
@@ -110,20 +110,20 @@ def test_what_chunks_come_to_is_found_side_by_side(
 )
 def test_other_steps_stay_in_order(step) -> None:
     @rl.program
-    def steps(x: rl.f32[64]):
+    def steps(x: rl.f32[m]):
         return rl.scan_seq(step, 0.0, x)
 
     with pytest.raises(NoMatch):
-        derive(steps, affine_steps)
+        derive(steps, affine_steps, {"m": 64})
 
 
 def test_floating_point_that_is_to_be_exact_stays_in_order() -> None:
     @rl.program
-    def averages(x: rl.f32[64]):
+    def averages(x: rl.f32[m]):
         return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
 
     with pytest.raises(NoMatch):
-        derive(averages, chunks_scanned(16), policy="exact")
+        derive(averages, chunks_scanned(16), {"m": 64}, policy="exact")
 
 
 def test_a_search_for_a_gpu_has_rows_of_averages_by_groups() -> None:

@@ -41,7 +41,7 @@ def wrong(tier: int) -> list[Rule]:
     return [r for r in WRONG[tier] if isinstance(r, Rule)]
 
 
-MULTIPLIED_OUT = {"recurrence_as_one_step", "recurrence_by_chunks"}
+MULTIPLIED_OUT = {"recurrence_as_one_step"}
 """Products of the neutral element of sums, which no sum of products is: what is equal then free symbols cannot tell."""
 BRANCHING = {
     **dict.fromkeys(MULTIPLIED_OUT, "a product of a neutral element of sums"),
@@ -144,7 +144,7 @@ WORDS = {
 OTHER_GUARDS = {
     "reduce_common_factor", "scatter_fusion", "scatter_transpose",
     "reduce_chunks_idempotent", "reduce_strided_idempotent", "reduce_concat_idempotent",
-    "operands_swapped", "factor_of_operands",
+    "operands_swapped",
 }  # fmt: skip
 """A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, chunks may begin with a
 neutral element, and a neutral element commutes with all others."""

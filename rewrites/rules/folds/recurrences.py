@@ -6,8 +6,7 @@ A step x takes acc to a(x) * acc + b(x), where * distributes over +.  Of two ste
 
 which is a step again, so that any number of them come to a pair, whatever they start from:
 
-reduce_seq step z            =  (\\(p, q). p * z + q) (fold of pairs from (1, 0))
-fold of pairs                =  fold of pairs . map (fold of pairs) . split m
+reduce_seq step z  =  (\\(p, q). p * z + q) (fold of pairs from (1, 0))
 
 Source: Kogge and Stone, A parallel algorithm for the efficient solution of a general class of recurrence equations (1973);
 Blelloch, prefix sums and their applications (1990), first-order recurrences.
@@ -19,9 +18,9 @@ from collections.abc import Callable
 from typing import Any
 
 from relift.rewrites.conditions import associative, distributive, neutral
-from relift.rewrites.notation import A, B, k, m, n
+from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import rule
-from relift.semantics.language.vocabulary import let, map, reduce_seq, split
+from relift.semantics.language.vocabulary import let, reduce_seq
 from relift.semantics.syntax.signatures import Fun, Op
 
 _SOURCE = (
@@ -39,7 +38,7 @@ def _composed(times: Any, plus: Any, a: Any, b: Any) -> Callable[[Any, Any], Any
     return lambda q, x: (times(a(x), q[0]), plus(times(a(x), q[1]), b(x)))
 
 
-# The proofs: by induction both sides are, up to R, what the pair of the steps so far makes of the start.
+# The proof: by induction the left side is, up to R, what the pair of the steps so far makes of the start.
 
 _RELATED = """
 assert (left : forall u v, R u v -> R u u) by (intros u v E; exact (per_left P _ _ E)).
@@ -63,7 +62,7 @@ assert (step : forall f g p q s, R f f -> R g g -> R p p -> R q q -> R s s ->
 """
 
 _PAIRS = """
-assert (af : forall i, i < LENGTH -> R (a (xs i)) (a (xs i)) /\\ R (b (xs i)) (b (xs i))).
+assert (af : forall i, i < n -> R (a (xs i)) (a (xs i)) /\\ R (b (xs i)) (b (xs i))).
 { intros i L. split; [exact (left _ _ (Fa _ _ (X i L))) | exact (left _ _ (Fb _ _ (X i L)))]. }
 assert (next : forall x x' u u', S x x' -> Rpair R R u u' -> Rpair R R
   (times (a x) (fst u), plus (times (a x) (snd u)) (b x)) (times' (a' x') (fst u'), plus' (times' (a' x') (snd u')) (b' x'))).
@@ -74,7 +73,7 @@ assert (next : forall x x' u u', S x x' -> Rpair R R u u' -> Rpair R R
 
 _AS_ONE_STEP = (
     "intros A R B S n times times' plus plus' one one' zero zero' a a' b b' z z' xs xs' "
-    f"P Q Ap Np At Nt Di Ti Pl I O Fa Fb Z X.\n{_RELATED}{_PAIRS.replace('LENGTH', 'n')}"
+    f"P Q Ap Np At Nt Di Ti Pl I O Fa Fb Z X.\n{_RELATED}{_PAIRS}"
     + """
 unfold reduce_seq, let_in.
 set (pair := fun k => fold (fun q x => (times (a x) (fst q), plus (times (a x) (snd q)) (b x))) (one, zero) k xs).
@@ -101,49 +100,6 @@ destruct G as [G1 G2]. apply Pl; [apply Ti; [exact G1 | exact Z] | exact G2].
 """
 )
 
-_BY_CHUNKS = (
-    "intros A R B S k m times times' plus plus' one one' zero zero' a a' b b' xs xs' "
-    f"P Q M Ap Np At Nt Di Ti Pl I O Fa Fb X.\n{_RELATED}{_PAIRS.replace('LENGTH', 'k * m')}"
-    + """
-unfold reduce_seq, map, split.
-set (f := fun (q : A * A) x => (times (a x) (fst q), plus (times (a x) (snd q)) (b x))).
-set (after := fun p q : A * A => (times (fst p) (fst q), plus (times (fst p) (snd q)) (snd p))).
-assert (one_step : forall u x, f u x = (times (a x) (fst u), plus (times (a x) (snd u)) (b x))) by reflexivity.
-assert (one_after : forall p q, after p q = (times (fst p) (fst q), plus (times (fst p) (snd q)) (snd p))) by reflexivity.
-assert (Il : R one one) by exact (left _ _ I). assert (Ol : R zero zero) by exact (left _ _ O).
-assert (PP : PER (Rpair R R)) by (apply PER_Rpair; assumption).
-assert (own : forall c l, (forall j, j < l -> R (a (c j)) (a (c j)) /\\ R (b (c j)) (b (c j))) ->
-  Rpair R R (fold f (one, zero) l c) (fold f (one, zero) l c)).
-{ intros c l C. apply fold_related; [split; assumption |]. intros j u w L [W1 W2]. destruct (C j L) as [Ca Cb].
-  unfold f. split; cbn [fst snd]; [apply Tr; assumption | apply Pr; [apply Tr; assumption | exact Cb]]. }
-assert (chunk : forall c l q, (forall j, j < l -> R (a (c j)) (a (c j)) /\\ R (b (c j)) (b (c j))) -> Rpair R R q q ->
-  Rpair R R (fold f q l c) (after (fold f (one, zero) l c) q)).
-{ intros c l q C [Q1 Q2]. induction l as [| l IH]; simpl.
-  - unfold after; split; cbn [fst snd]; apply sym; [apply Nt; exact Q1 |].
-    apply (trans _ (times one (snd q))); [apply Np; apply Tr; assumption | apply Nt; exact Q2].
-  - destruct (C l ltac:(lia)) as [Ca Cb]. destruct IH as [E1 E2]; [intros j L; apply C; lia |].
-    destruct (own c l ltac:(intros j L; apply C; lia)) as [W1 W2].
-    rewrite !one_step, !one_after in *. split; cbn [fst snd] in *.
-    + apply (trans _ (times (a (c l)) (times (fst (fold f (one, zero) l c)) (fst q)))); [apply Tr; assumption |].
-      apply At; assumption.
-    + apply (trans _ (plus (times (a (c l)) (plus (times (fst (fold f (one, zero) l c)) (snd q)) (snd (fold f (one, zero) l c))))
-        (b (c l)))); [apply Pr; [apply Tr; assumption | exact Cb] |]. apply step; assumption. }
-rewrite fold_chunks.
-assert (inside : forall i j, i < k -> j < m -> i * m + j < k * m) by (intros; nia).
-apply (per_trans PP) with (fold (fun q c => after c q) (one, zero) k (fun i => fold f (one, zero) m (fun j => xs (i * m + j)))).
-- apply fold_related; [split; assumption |]. intros i u w L W.
-  apply (per_trans PP) with (fold f w m (fun j => xs (i * m + j))).
-  + apply fold_related; [exact W |]. intros j v v' J [V1 V2]. destruct (af (i * m + j) (inside i j L J)) as [Ca Cb].
-    unfold f; split; cbn [fst snd]; [apply Tr; assumption | apply Pr; [apply Tr; assumption | exact Cb]].
-  + apply chunk; [intros j J; apply af, inside; assumption |]. exact (per_right PP _ _ W).
-- apply fold_related; [split; assumption |]. intros i u w L [W1 W2].
-  match goal with |- Rpair R R (after ?c _) (times' (fst ?d) _, _) => assert (G : Rpair R R c d) end.
-  { apply fold_related; [split; assumption |]. intros j v v' J W. apply next; [apply X, inside; assumption | exact W]. }
-  destruct G as [G1 G2]. unfold after; split; cbn [fst snd]; [apply Ti; assumption |].
-  apply Pl; [apply Ti; assumption | exact G2].
-"""
-)
-
 
 @rule(where=_SEMIRING, source=_SOURCE, proof=_AS_ONE_STEP)
 def recurrence_as_one_step(
@@ -156,18 +112,4 @@ def recurrence_as_one_step(
             lambda p: plus(times(p[0], z), p[1]),
             reduce_seq(_composed(times, plus, a, b), (one, zero), xs),
         ),
-    )
-
-
-@rule(where=_SEMIRING, source=_SOURCE, proof=_BY_CHUNKS)
-def recurrence_by_chunks(
-    times: Op[A], plus: Op[A], one: A, zero: A, a: Fun[B, A], b: Fun[B, A], xs: B[k * m]
-):  # fmt: skip
-    """What steps come to is what chunks of them come to, one after the other."""
-    composed = _composed(times, plus, a, b)
-    chunks = map(lambda c: reduce_seq(composed, (one, zero), c), split(m, xs))
-    of_pairs = _composed(times, plus, lambda p: p[0], lambda p: p[1])
-    return (
-        reduce_seq(composed, (one, zero), xs),
-        reduce_seq(of_pairs, (one, zero), chunks),
     )

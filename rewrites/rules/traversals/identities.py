@@ -5,14 +5,13 @@ slide 1 1                  =  split 1      slide n 1  =  repeat 1  (n the length
 (fst p, snd p)             =  p
 op x y                     =  op y x  (op commutative)
 op (op x y) z              =  op x (op y z)  (op associative)
-times c (plus x y)         =  plus (times c x) (times c y)  (times distributes over plus)
 x + y                      =  add x y        x * y  =  mul x y
 index 0 (x : xs)           =  x            index (i + 1) (x : xs)  =  index i xs
 """
 
 from __future__ import annotations
 
-from relift.rewrites.conditions import associative, commutative, distributive
+from relift.rewrites.conditions import associative, commutative
 from relift.rewrites.families import Among
 from relift.rewrites.notation import A, B, k, m, n, r
 from relift.rewrites.rule import rule
@@ -91,18 +90,6 @@ apply Op; [exact X | apply Op; assumption].""",
 def operands_regrouped(op: Op[A], x: A, y: A, z: A):
     """An associative operator does not care which two operands are combined first."""
     return op(op(x, y), z), op(x, op(y, z))
-
-
-@rule(
-    where=[distributive("times", "plus")],
-    source="the definition of distributivity",
-    proof="""intros A R times times' plus plus' c c' x x' y y' P Di Ti Pl C X Y.
-eapply (per_trans P); [apply Di; [exact (per_left P _ _ C) | exact (per_left P _ _ X) | exact (per_left P _ _ Y)] |].
-apply Pl; apply Ti; assumption.""",
-)
-def factor_of_operands(times: Op[A], plus: Op[A], c: A, x: A, y: A):
-    """A factor of a sum is a factor of both operands."""
-    return times(c, plus(x, y)), plus(times(c, x), times(c, y))
 
 
 @rule(source="the definition of the operator")

@@ -11,15 +11,7 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.rules.traversals.identities import operator_rule
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    attempt,
-    first,
-    inside,
-    then,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
 from relift.semantics.patterns import ScanSeq
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
@@ -36,9 +28,9 @@ def affine_steps(at: Rewriting, place: Position) -> Rewriting:
     >>> from relift.rewrites.tactics.folds.recurrences import affine_steps
     >>> @rl.program
     ... def smoothed(x: rl.f32[64]):
-    ...     return rl.scan_seq(lambda s, v: 0.5 * (v + s * 0.5) + v, 0.0, x)
+    ...     return rl.scan_seq(lambda s, v: v + 0.5 * (s * 0.25) + 1.0, 0.0, x)
     >>> rl.show(derive(smoothed, affine_steps).result.f.body)
-    'add(mul(mul(0.5, 0.5), s), add(mul(0.5, v), v))'
+    'add(mul(mul(0.5, 0.25), s), add(v, 1.0))'
     """
     t = term_at(at.term, place)
     if not isinstance(t, Accumulating):
@@ -75,10 +67,7 @@ def _multiple_and_rest(acc: Var) -> Tactic:
             return at
         if not _is_product(t):
             return at if _is_product(inner) else apply("operands_regrouped")(at, place)
-        one_factor = apply("operands_regrouped", "backward")
-        if _is_product(inner):
-            return one_factor(at, place)
-        return then(apply("factor_of_operands"), inside("left")(attempt(one_factor)))(at, place)
+        return apply("operands_regrouped", "backward")(at, place)
 
     return tactic
 
@@ -92,10 +81,10 @@ def _is_product(t: Combine) -> bool:
     return isinstance(t.operator, BinaryOperator) and bool(t.operator.laws.distributes_over)
 
 
-def chunks_scanned(m: int) -> Tactic:
+def chunks_scanned(m: int, each: int = 0) -> Tactic:
     """A scan whose steps are affine in chunks of `m`; what each comes to is a pair, and these are scanned, too.
 
-    Raises `NoMatch` for other scans.
+    That is found of what so many steps of `each` chunk come to, if they are given.  Raises `NoMatch` for other scans.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -107,9 +96,16 @@ def chunks_scanned(m: int) -> Tactic:
     >>> print(rl.show(starts.f.body), starts.xs.type)
     add(mul(y[0], x_), y[1]) (f32, f32)[4]
     """
+    as_one_step = apply("recurrence_as_one_step")
+    in_pairs = (
+        apply("reduce_seq_chunks", m=each),
+        inside("f")(as_one_step),
+        apply("reduce_map_fusion", "backward", parts={"g": ("f", "x")}),
+        inside("f")(apply("let_inline")),
+    )
     of_a_chunk = apply("scan_map_fusion", "backward", parts={"g": ("f", "x")})
     starts = then(
-        inside("f")(apply("recurrence_as_one_step")),
+        inside("f")(then(*(in_pairs if each else ()), as_one_step)),
         of_a_chunk,
         inside("f")(apply("let_inline")),
     )

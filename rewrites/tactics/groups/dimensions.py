@@ -22,8 +22,7 @@ from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduction, Transpose
-from relift.semantics.patterns.algorithmic import Each, Stepping
+from relift.semantics.patterns import Map, Transpose
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Pattern, Term, parts_of, subterms
 from relift.semantics.syntax.types import Array, dimensions, holds_array
@@ -142,10 +141,9 @@ _MOST_WRITTEN_OUT = 64
 
 
 def _goes_on(t: Term) -> bool:
-    """Whether a term is an array, or something in it is computed in a loop."""
-    return holds_array(t.type) or any(
-        isinstance(u, Reduction | Each | Stepping) for u, _ in subterms(t)
-    )
+    """Whether a term is an array, or some pattern in it computes."""
+    computes = (isinstance(u, Pattern) and not is_layout(u) for u, _ in subterms(t))
+    return holds_array(t.type) or any(computes)
 
 
 def lines_by_groups(lines: int, members: int) -> Tactic:

@@ -56,9 +56,9 @@ def _come_to(items: int, each: int) -> Tactic:
     in_rows = then(apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each)))
     by_one = then(_WORK_ITEMS, apply("store_local"))
     steps = then(
-        apply("let_inline", "backward", parts={"x": ("xs",)}),
+        apply("let_inline", "backward", parts={"x": ("xs", "xs", "xs")}),
         inside("x")(in_rows),
-        inside("f")(then(apply("recurrence_by_chunks", m=each), inside("xs")(by_one))),
+        inside("f", "xs")(by_one),
     )
     return first(_REDUCED, then(inside("f")(steps), apply("map_to_wrg", d=0)))
 
@@ -315,9 +315,10 @@ def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
     """A scan in chunks of a group each; what they come to, and who they are for, is left open."""
     chunk = items * each
     group = then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
-    blocked_apart = apply("scan_blocked_apart", m=chunk)
+    apart = inside("xss", "f")(apply("scan_start", "backward"))
+    blocked_apart = then(apply("scan_blocked", m=chunk), apart)
     fused = then(apply("map_fusion"), inside("f")(apply("map_fusion")))
-    of_steps = then(chunks_scanned(chunk), inside("xss", "f")(apply("insert_copy")))
+    of_steps = then(chunks_scanned(chunk, each), inside("xss", "f")(apply("insert_copy")))
     in_each_chunk = then(inside("xs")(blocked_apart), apply("map_join"), inside("xss")(fused))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:

@@ -379,9 +379,7 @@ BEYOND = {
     "looked_up_or_computed": "indices that are data",
     "operands_swapped": "commutativity",
     "operands_regrouped": "associativity",
-    "factor_of_operands": "distributivity",
     "recurrence_as_one_step": "distributivity, by induction",
-    "recurrence_by_chunks": "distributivity, by induction",
     **{
         one.name: "what an operator is called"
         for name, family in CHOICES.items()
