@@ -145,7 +145,7 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
     ... def sums(x: rl.f32[4096]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> steps = derive(sums, scans_in_groups(32, 16, 48 * 1024)).steps
-    >>> [step.choices["m"] for step in steps if step.rule.startswith("scan")]
+    >>> [step.choices["m"] for step in steps if step.rule == "scan_blocked"]
     [512, 16]
     """
     in_chunks = _in_chunks(items, each, local_bytes)
