@@ -202,27 +202,6 @@ intros i I j J. apply (Ef _ _ (related i j I J) _ _ (X (i * m + j) ltac:(nia))).
     + _IN_ITS_CHUNK,
 }
 
-SCAN_BLOCKED_APART = (
-    _BLOCKS_OF_A_SCAN
-    + """apply (trans _ (op (fold op z (i / m * m) xs) (fold op z (S (i mod m)) (fun j => xs (i / m * m + j))))).
-- apply (@fold_from A R op z P Op (left _ _ Z) As Ne (S (i mod m)) (fun j => xs (i / m * m + j))
-    (fold op z (i / m * m) xs)).
-  + apply fold_related; [exact (left _ _ Z) |]. intros j b c J E. apply Op; [exact E |].
-    apply (left _ (xs' j)). apply X. nia.
-  + intros j J. apply (left _ (xs' (i / m * m + j))). apply X. apply inside. exact J.
-- apply F.
-  + destruct (Nat.ltb_spec (i / m) 1) as [Small | Large].
-    * assert (E : i / m = 0) by lia. rewrite E. simpl. exact Z.
-    * replace (S (i / m - 1)) with (i / m) by lia.
-      apply (trans _ (fold op z (i / m) (fun a => fold op z m (fun j => xs (a * m + j))))).
-      { apply (@fold_blocks A R op z P Op (left _ _ Z) As Ne (i / m * m) (i / m) m xs eq_refl).
-        intros j J. apply (left _ (xs' j)). apply X. nia. }
-      apply fold_related; [exact Z |]. intros a b c La E. apply F; [exact E |].
-      apply fold_related; [exact Z |]. intros j d e J G. apply F; [exact G |]. apply X. apply below; lia.
-  + apply fold_related; [exact Z |]. intros j b c J E. apply F; [exact E |]. apply X. apply inside. exact J.
-"""
-)
-
 VECTORIZE_REDUCE_PADDED = (
     """
 intros A R e q r op op' z z' xs xs' P M As Ne Co F Z X.

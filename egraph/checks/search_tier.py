@@ -427,6 +427,7 @@ def product_over(laws: frozenset[str], plus: BinaryOperator) -> BinaryOperator:
         lambda x, y: x * y,
         associative="associative" in laws,
         commutative="commutative" in laws,
+        neutral=1 if "neutral" in laws else None,
         distributes_over=(plus,),
         name="product",
     )

@@ -660,7 +660,7 @@ def test_a_group_starts_no_more_work_items_than_it_has() -> None:
     by_groups = cost(GPU, lambda x: rl.map_wrg(0)(rl.map_lcl(0)(each), x), x=rows)
     by_items = cost(GPU, lambda x: rl.map_glb(1)(rl.map_glb(0)(each), x), x=rows)
     assert by_groups.memory == by_items.memory
-    assert by_groups.seconds < 0.8 * by_items.seconds
+    assert by_groups.seconds < 0.9 * by_items.seconds
 
 
 def test_what_a_kernel_computes_may_be_moved_by_another_beside_what_it_reads() -> None:

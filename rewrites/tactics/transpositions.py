@@ -23,11 +23,12 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.recurrences import has_affine_steps
 from relift.rewrites.tactics.sharing import apart, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, parts_of, subterms
+from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, parts_of
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
@@ -244,7 +245,7 @@ def scans_across() -> Tactic:
     >>> from relift.rewrites.tactics.transpositions import scans_across
     >>> @rl.program
     ... def averages(x: rl.f32[4, 8]):
-    ...     return rl.map(lambda r: rl.scan_seq(lambda a, v: 0.5 * a + 0.5 * v, 0.0, r), x)
+    ...     return rl.map(lambda r: rl.scan_seq(lambda a, v: rl.sqrt(a * v), 1.0, r), x)
     >>> found = derive(averages, scans_across()).result
     >>> rl.show(found.xs.xss.xs.xss.xs)
     'transpose(to_global(map(lambda x_: map(lambda x: x, x_), transpose(x))))'
@@ -252,7 +253,7 @@ def scans_across() -> Tactic:
 
     def once(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if not isinstance(t, Map) or free_variables(t) or not _scans_in_order(t.f.body):
+        if not isinstance(t, Map) or free_variables(t) or not _scans_in_order(at, (*place, "f")):
             raise NoMatch("no rows are scanned in an order that no law changes")
         if not (tables := _tables(t.xs)) or not _is_table(t.type):
             raise NoMatch("what is scanned, or what comes of it, is no table of numbers")
@@ -269,10 +270,18 @@ _CELLS_COPIED = then(apply("insert_copy"), inside("f")(apply("insert_copy")))
 _CELLS_STORED = then(_CELLS_COPIED, apply("store_global"))
 
 
-def _scans_in_order(t: Term) -> bool:
-    """Whether there are scans, none of them with an operator, which may have laws."""
-    scans = [u for u, _ in subterms(t) if isinstance(u, ScanSeq)]
-    return bool(scans) and not any(isinstance(u.f.body, Combine) for u in scans)
+def _scans_in_order(at: Rewriting, place: Position) -> bool:
+    """Whether there are scans here, none of them with an operator, which may have laws, or with steps that go in chunks."""
+    scans = [
+        (*place, *below)
+        for below, u in positions(term_at(at.term, place))
+        if isinstance(u, ScanSeq)
+    ]
+    in_chunks = (
+        isinstance(term_at(at.term, (*scan, "f")), Combine) or has_affine_steps(at, scan)
+        for scan in scans
+    )
+    return bool(scans) and not any(in_chunks)
 
 
 def _tables(t: Term) -> list[Position]:

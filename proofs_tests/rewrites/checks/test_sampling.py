@@ -13,14 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relift.rewrites.checks.random.models import (
-    LEAF_VALUES,
-    OPERATIONS,
-    Leaf,
-    Operation,
-    draw_model,
-    equal,
-)
+from relift.rewrites.checks.random.models import draw_model, equal
+from relift.rewrites.checks.random.operations import LEAF_VALUES, OPERATIONS, Leaf, Operation
 from relift.rewrites.checks.random.strategies import models, size_assignments
 from relift.rewrites.checks.random.tier import check_random, kept_definedness
 from relift.rewrites.library import RULES

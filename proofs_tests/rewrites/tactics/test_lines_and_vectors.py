@@ -19,7 +19,11 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
-from relift.rewrites.tactics.groups.dimensions import items_of_columns, lines_by_groups
+from relift.rewrites.tactics.groups.dimensions import (
+    columns_of_rows,
+    items_of_columns,
+    lines_by_groups,
+)
 
 c, n, m, k = (rl.nat(name) for name in "cnmk")
 
@@ -141,6 +145,54 @@ def test_columns_have_a_work_item_for_each_element() -> None:
     np.testing.assert_allclose(result, stretched(x), rtol=1e-6)
     with pytest.raises(NoMatch):
         derive(squares_of_planes, items_of_columns(), {"n": 4, "m": 8})
+
+
+@rl.program
+def products_of_rows(x: rl.f32[n, k], y: rl.f32[m, k]):
+    each = lambda a: rl.map(lambda b: rl.map(lambda p: p[0] * p[1], rl.zip(a, b)), y)
+    return rl.map(each, x)
+
+
+@rl.program
+def shifted_rows(x: rl.f32[n, m]):
+    """Two results of a cell, one of which the row has a part in."""
+    pairs = lambda r: rl.map(lambda v: (v + r[0], v * v), r)
+    return rl.map(pairs, x)
+
+
+@pytest.mark.parametrize("rows", [8, 10, 11])
+def test_a_work_item_has_a_column_of_several_rows(rows: int) -> None:
+    """Where there is no multiple of so many rows only the last of each work-item may be none."""
+    draw = np.random.default_rng(1)
+    x, y = draw.random((3, 5), np.float32), draw.random((rows, 5), np.float32)
+    low = replace(
+        products_of_rows.at({"n": 3, "m": rows, "k": 5}),
+        body=derive(products_of_rows, columns_of_rows(4), {"n": 3, "m": rows, "k": 5}).result,
+    )
+    source = compile_program(low).source
+    assert source.count("out[") == 4
+    assert source.count("if (") == (rows % 4 > 0)
+    np.testing.assert_array_equal(
+        computed(products_of_rows, columns_of_rows(4), x, y), x[:, None] * y
+    )
+
+
+def test_columns_of_rows_may_have_several_results() -> None:
+    x = np.random.default_rng(1).random((9, 5), np.float32)
+    sums, squares_ = computed(shifted_rows, columns_of_rows(4), x)
+    np.testing.assert_array_equal(sums, x + x[:, :1])
+    np.testing.assert_array_equal(squares_, x * x)
+
+
+@pytest.mark.parametrize(
+    ("program", "shape"), [(squares, (64,)), (squares_of_planes, (7, 8)), (stretched, (8, 8))]
+)
+def test_few_rows_and_other_elements_have_no_columns(
+    program: rl.Program, shape: tuple[int, ...]
+) -> None:
+    """One dimension, less than two times four rows, and elements that are arrays."""
+    with pytest.raises(NoMatch):
+        derive(program, columns_of_rows(4), dict(zip(program.sizes, shape, strict=True)))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_scan_that_starts_with_something_is_shared_out_too() -> None:
 
     rules = [step.rule for step in derive(balances, tactic).steps]
     assert rules[0] == "scan_start"
-    assert "scan_blocked_apart" in rules or "scan_blocked" in rules
+    assert "scan_blocked" in rules
 
 
 def test_a_program_that_has_no_room_in_an_e_graph_ends_no_search() -> None:

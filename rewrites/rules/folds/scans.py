@@ -21,7 +21,6 @@ from relift.rewrites.proof_scripts import (
     REDUCE_SCAN_FUSION_IN_ZIP,
     REDUCE_SCAN_FUSION_IN_ZIP_DEFINED,
     SCAN_BLOCKED,
-    SCAN_BLOCKED_APART,
     SCAN_SPLIT,
     SCAN_SPLIT_DEFINED,
 )
@@ -107,24 +106,6 @@ def scan_blocked(op: Op[A], z: A, xs: A[k * m]):
         join(
             map(
                 lambda p: scan_seq(lambda acc, y: op(acc, y), p[0], p[1]),
-                zip(take(k, _before(op, z, xs)), split(m, xs)),
-            )
-        ),
-    )
-
-
-@rule(
-    where=MONOID,
-    source="Blelloch, blocked scan, whose second pass adds; RISE workEfficientScan.expandBlockScan",
-    proof=SCAN_BLOCKED_APART,
-)
-def scan_blocked_apart(op: Op[A], z: A, xs: A[k * m]):
-    """Chunks are scanned on their own, and what those before reduce to is combined with each result."""
-    return (
-        scan_seq(lambda acc, y: op(acc, y), z, xs),
-        join(
-            map(
-                lambda p: map(lambda y: op(p[0], y), scan_seq(lambda acc, y: op(acc, y), z, p[1])),
                 zip(take(k, _before(op, z, xs)), split(m, xs)),
             )
         ),

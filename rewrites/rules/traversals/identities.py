@@ -4,13 +4,14 @@ map id                     =  id
 slide 1 1                  =  split 1      slide n 1  =  repeat 1  (n the length)
 (fst p, snd p)             =  p
 op x y                     =  op y x  (op commutative)
+op (op x y) z              =  op x (op y z)  (op associative)
 x + y                      =  add x y        x * y  =  mul x y
 index 0 (x : xs)           =  x            index (i + 1) (x : xs)  =  index i xs
 """
 
 from __future__ import annotations
 
-from relift.rewrites.conditions import commutative
+from relift.rewrites.conditions import associative, commutative
 from relift.rewrites.families import Among
 from relift.rewrites.notation import A, B, k, m, n, r
 from relift.rewrites.rule import rule
@@ -27,6 +28,7 @@ from relift.semantics.language.vocabulary import (
     transpose,
 )
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.terms import Apply, Term
 from relift.semantics.syntax.types import f32, f64, i32, tup
 
 Computed = Among(
@@ -78,6 +80,18 @@ def operands_swapped(op: Op[A], x: A, y: A):
     return op(x, y), op(y, x)
 
 
+@rule(
+    where=[associative("op")],
+    source="the definition of associativity",
+    proof="""intros A R op op' x x' y y' w w' P As Op X Y W.
+eapply (per_trans P); [apply (per_sym P), As; [exact (per_left P _ _ X) | exact (per_left P _ _ Y) | exact (per_left P _ _ W)] |].
+apply Op; [exact X | apply Op; assumption].""",
+)
+def operands_regrouped(op: Op[A], x: A, y: A, z: A):
+    """An associative operator does not care which two operands are combined first."""
+    return op(op(x, y), z), op(x, op(y, z))
+
+
 @rule(source="the definition of the operator")
 def computed_by_operator(computed: Computed, x: f32, y: f32):
     """The {computed} of two numbers is what the operator gives."""
@@ -94,6 +108,25 @@ def computed_by_operator_f64(computed: Computed, x: f64, y: f64):
 def computed_by_operator_i32(computed: Computed, x: i32, y: i32):
     """The {computed} of two whole numbers is what the operator gives."""
     return computed(x, y)
+
+
+def operator_rule(t: Term) -> str | None:
+    """The rule by which a sum or a product is what an operator gives, which has laws; None for all else.
+
+    >>> from relift import f64
+    >>> from relift.rewrites.rules.traversals.identities import operator_rule
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> operator_rule(parse_term("x * x", x=Input("x", f64)))
+    'product_by_operator_f64'
+    """
+    if not isinstance(t, Apply) or (said := _OPERATORS.get(t.function)) is None:
+        return None
+    return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
+
+
+_OPERATORS = {"add": "sum", "mul": "product"}
+_OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 
 
 @rule(source="RISE idx-reduction-0-3, with its index")

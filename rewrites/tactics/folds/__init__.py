@@ -9,6 +9,7 @@ beside           folds of the same elements: one map of tuples, and one loop
 remainders       a main part whose length blocks divide, and a rest
 starts           folds from any number as folds from the neutral element
 chunked_scans    chunks are scanned side by side
+recurrences      steps that are affine in what they carry: chunks of them are such steps
 bins             histograms
 places           folds that say where an element is
 one_pass         folds of whole arrays that read the same

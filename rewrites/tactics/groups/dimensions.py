@@ -14,15 +14,18 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.rows import shared_out
-from relift.rewrites.tactics.groups.tiles import cells_copied
+from relift.rewrites.tactics.groups.stencils import every
+from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
 from relift.rewrites.tactics.nests.dimensions import layout_outside
+from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Transpose
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Pattern, Term
-from relift.semantics.syntax.types import Array, dimensions
+from relift.semantics.syntax.terms import Pattern, Term, parts_of, subterms
+from relift.semantics.syntax.types import Array, dimensions, holds_array
 
 _MAPS = then(cells_copied, fuse(), attempt(repeat(topdown(layout_outside))))
 """Maps in one another, as far as they go: what each rearranges of its results is rearranged after all of them."""
@@ -89,6 +92,58 @@ def items_of_columns() -> Tactic:
         return items(at, place)
 
     return then(_MAPS, transposed)
+
+
+def columns_of_rows(down: int) -> Tactic:
+    """Two or three maps in one another: a work-item for each column of so many rows, all of which it reads at once.
+
+    The rows lie far apart, so that where `down` does not divide them only the last of each work-item may be none.  Raises `NoMatch` where an
+    element is folded, or where there are no two times as many rows.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.groups.dimensions import columns_of_rows
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def sums(x: rl.f32[8, 3], y: rl.f32[3]):
+    ...     return rl.map(lambda r: rl.map(lambda p: p[0] + p[1], rl.zip(r, y)), x)
+    >>> found = derive(sums, columns_of_rows(4))
+    >>> [step.rule for step in found.steps if step.rule.startswith("map_to")]
+    ['map_to_seq_unroll', 'map_to_glb', 'map_to_glb']
+    """
+    columns = then(apply("transpose_map_rows"), inside("f")(UNROLLED), apply("map_to_glb", d=0))
+    chunk = then(apply("transpose_transpose", "backward"), inside("xss")(columns))
+
+    def rows(at: Rewriting, place: Position) -> Rewriting:
+        place = (*place, *_outermost(term_at(at.term, place)))
+        depth = depth_of(term_at(at.term, place))
+        if not 2 <= depth <= _DIMENSIONS:
+            raise NoMatch("no maps in two or three dimensions")
+        element = term_at(at.term, (*place, *("f",) * depth))
+        if _goes_on(element) or parts_of(element) > _MOST_WRITTEN_OUT:
+            raise NoMatch("an element takes a loop, or much, or is an array")
+        inner = (*place, *("f",) * (depth - 2))
+        length = length_of(term_at(at.term, (*inner, "xs")))
+        if length < 2 * down:
+            raise NoMatch(f"there are no two times {down} rows")
+        chunks = then(
+            every(-(-length // down)),
+            inside("xss", "xss")(then(inside("f")(chunk), apply("map_to_glb", d=1))),
+        )
+        more = -length % down
+        at = (then(padded(more, 0), inside("xs")(chunks)) if more else chunks)(at, inner)
+        return apply("map_to_glb", d=2)(at, place) if depth == _DIMENSIONS else at
+
+    return then(_MAPS, rows)
+
+
+_MOST_WRITTEN_OUT = 64
+"""Parts of a function that is written out once for each row: what takes more waits for less."""
+
+
+def _goes_on(t: Term) -> bool:
+    """Whether a term is an array, or some pattern in it computes."""
+    computes = (isinstance(u, Pattern) and not is_layout(u) for u, _ in subterms(t))
+    return holds_array(t.type) or any(computes)
 
 
 def lines_by_groups(lines: int, members: int) -> Tactic:

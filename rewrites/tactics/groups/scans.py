@@ -24,6 +24,12 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.recurrences import (
+    STARTS,
+    blocked,
+    chunks_scanned,
+    has_affine_steps,
+)
 from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.groups.cooperative import by_groups
@@ -37,12 +43,24 @@ from relift.semantics.syntax.terms import Combine, free_variables
 from relift.semantics.syntax.types import cells
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
-_STARTS: Position = ("xss", "xs", "xs", "xs", "ys")
-"""From a scan in chunks to the scan of what the chunks come to."""
 _FROM_THE_END = then(apply("map_reversed"), inside("xs")(apply("map_to_wrg", d=0)))
 """Groups that begin with what was read last, which the second cache still has: 2^26 numbers take an H100 272 us instead of 279."""
+_FOLDED = attempt(apply("reduce_to_seq"))
+"""What a chunk comes to, in order: of affine steps it is a fold in order already."""
 _REDUCED = first(*(by_groups(members, 4) for members in (64, 32, 8)))
 """What the chunks come to: so many work-items reduce each together, by vectors of 16 bytes."""
+
+
+def _come_to(items: int, each: int) -> Tactic:
+    """What the chunks come to, each by a group; of affine steps by so many work-items, which have so many each."""
+    in_rows = then(apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each)))
+    by_one = then(_WORK_ITEMS, apply("store_local"))
+    steps = then(
+        apply("let_inline", "backward", parts={"x": ("xs", "xs", "xs")}),
+        inside("x")(in_rows),
+        inside("f", "xs")(by_one),
+    )
+    return first(_REDUCED, then(inside("f")(steps), apply("map_to_wrg", d=0)))
 
 
 def length_at(at: Rewriting, place: Position) -> int:
@@ -65,8 +83,8 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
         scan = term_at(at.term, place)
         assert isinstance(scan, ScanSeq), "cannot happen: its length is known"
         each, rest = divmod(length, items)
-        scalars = cells(scan.type).constant or 0
-        if rest or each < 2 or 2 * 4 * scalars * (each + 1) // each > local_bytes:
+        scalars = sum(cells(t.type).constant or 0 for t in (scan, scan.xs))
+        if rest or each < 2 or 4 * scalars * (each + 1) // each > local_bytes:
             raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
         in_rows = apply("join_split", "backward", m=each)
         if is_layout(scan.xs):
@@ -74,15 +92,15 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
         else:
             computed = then(shared_out(items), IN_ORDER)
             chunks = then(computed, in_rows, inside("xss")(apart_by_rows(each)))
-        reduced = then(inside("f")(apply("reduce_to_seq")), _WORK_ITEMS, apply("store_local"))
+        reduced = then(inside("f")(_FOLDED), _WORK_ITEMS, apply("store_local"))
         own = then(_WORK_ITEMS, apart_by_rows(each))
         return then(
             apply("let_inline", "backward", parts={"x": ("xs",)}),
             inside("x")(chunks),
             inside("f")(
                 then(
-                    apply("scan_blocked", m=each),
-                    inside(*_STARTS)(then(inside("xs")(reduced), _BY_ONE)),
+                    blocked(each),
+                    inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)),
                     inside("xss")(own),
                 )
             ),
@@ -106,7 +124,8 @@ _BY_ONE_OF_ALL = then(_by_one(_WORK_ITEMS, ("xs",)), _by_one(_ONE_GROUP, ("xss",
 
 def _by_one_group(items: int, local_bytes: int) -> Tactic:
     """A scan by one group of so many work-items, combined with what it starts from as its results are written."""
-    scanned = inside("xss", "f")(then(apply("scan_start", "backward"), _mapped(items, local_bytes)))
+    start = first(apply("scan_start", "backward"), apply("insert_copy"))
+    scanned = inside("xss", "f")(then(start, _mapped(items, local_bytes)))
     return then(_by_one(_ONE_GROUP, ("xs",)), scanned)
 
 
@@ -126,18 +145,23 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
     ... def sums(x: rl.f32[4096]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> steps = derive(sums, scans_in_groups(32, 16, 48 * 1024)).steps
-    >>> [step.choices["m"] for step in steps if step.rule.startswith("scan")]
+    >>> [step.choices["m"] for step in steps if step.rule == "scan_blocked"]
     [512, 16]
     """
     in_chunks = _in_chunks(items, each, local_bytes)
     by_one_group = [_by_one_group(few, local_bytes) for few in (items, *_FEW)]
     rest = first(*by_one_group, _BY_ONE_OF_ALL)
+    come_to = _come_to(items, each)
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         if free_variables(term_at(at.term, place)):
             raise NoMatch("no scan outside all functions")
         length = length_at(at, place)
-        if (left := length % (items * each)) and left < length:
+        left = length % (items * each)
+        if left and left < length and has_affine_steps(at, place):
+            at = _longer(items * each - left)(at, place)
+            place = (*place, "xs")
+        elif left and left < length:
             at = scan_here_with_rest(items * each, length - left)(at, place)
             after: Position = (*place, "ys", "init")
             apart = ("right",) if isinstance(term_at(at.term, after), Combine) else ()
@@ -147,12 +171,16 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
                 at = what_chunks_come_to(at, (*place, "ys", *below))
             place = (*place, "xs")
         at = in_chunks(at, place)
-        at = what_chunks_come_to(at, (*place, *_STARTS))
+        at = what_chunks_come_to(at, (*place, *STARTS))
         return inside("xss")(_FROM_THE_END)(at, place)
 
     def what_chunks_come_to(at: Rewriting, place: Position) -> Rewriting:
-        at = inside("xs")(then(_REDUCED, apply("store_global")))(at, place)
-        return then(attempt(first(one, *by_one_group)), apply("store_global"))(at, place)
+        at = inside("xs")(apply("store_global"))(at, place)
+        found = term_at(at.term, (*place, "xs"))
+        at = attempt(first(one, *by_one_group))(at, place)
+        for below in places_of(term_at(at.term, place), found):
+            at = inside("xs")(come_to)(at, (*place, *below))
+        return apply("store_global")(at, place)
 
     return topdown(one)
 
@@ -171,7 +199,8 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     """
     by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
     in_chunks = _in_chunks(items, each, local_bytes)
-    totals = then(inside("f")(_REDUCED), apply("map_to_wrg", d=1), apply("store_global"))
+    come_to = inside("f")(_come_to(items, each))
+    totals = then(come_to, apply("map_to_wrg", d=1), apply("store_global"))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
@@ -204,7 +233,7 @@ def columns_scanned(rows: int) -> Tactic:
     >>> [step.rule for step in derive(sums, columns_scanned(16)).steps][:3]
     ['scan_blocked', 'map_fission_with_zip', 'map_fusion']
     """
-    reduced = then(inside("f")(apply("reduce_to_seq")), apply("map_to_glb", d=1))
+    reduced = then(inside("f")(_FOLDED), apply("map_to_glb", d=1))
     totals = then(inside("f")(reduced), apply("map_to_glb", d=0), apply("store_global"))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
@@ -219,7 +248,7 @@ def columns_scanned(rows: int) -> Tactic:
             outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
             at = then(inside("f")(_longer(more)), outside)(at, place)
             place = (*place, "xs")
-        at = _blocked_apart(apply("scan_blocked", m=rows), totals)(at, place)
+        at = _blocked_apart(blocked(rows), totals)(at, place)
         return then(inside("f", "xss")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(
             at, place
         )
@@ -232,7 +261,7 @@ def _blocked_apart(in_chunks: Tactic, totals: Tactic) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = inside("f")(in_chunks)(at, place)
-        at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
+        at = apply("map_fission_with_zip", parts={"g": ("f", *STARTS)})(at, place)
         starts = (*place, "xs", "ys")
         at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, starts)
         at = inside("xs")(totals)(at, starts)
@@ -286,15 +315,17 @@ def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
     """A scan in chunks of a group each; what they come to, and who they are for, is left open."""
     chunk = items * each
     group = then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
-    blocked = apply("scan_blocked_apart", m=chunk)
+    apart = inside("xss", "f")(apply("scan_start", "backward"))
+    blocked_apart = then(apply("scan_blocked", m=chunk), apart)
     fused = then(apply("map_fusion"), inside("f")(apply("map_fusion")))
-    in_each_chunk = then(inside("xs")(blocked), apply("map_join"), inside("xss")(fused))
+    of_steps = then(chunks_scanned(chunk, each), inside("xss", "f")(apply("insert_copy")))
+    in_each_chunk = then(inside("xs")(blocked_apart), apply("map_join"), inside("xss")(fused))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         length = length_at(at, place)
         if length % chunk or length <= chunk:
             raise NoMatch(f"chunks of {chunk} elements do not divide {length}")
-        at = first(then(start_apart, in_each_chunk), blocked)(at, place)
+        at = first(then(start_apart, in_each_chunk), blocked_apart, of_steps)(at, place)
         return inside("xss", "f")(group)(at, place)
 
     return tactic

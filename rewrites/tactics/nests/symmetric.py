@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -30,7 +31,7 @@ from relift.rewrites.tactics.transpositions import tables_by_rows
 from relift.rewrites.tactics.vectors.register_blocks import in_panels
 from relift.semantics.patterns import Map, Reduction, Zip
 from relift.semantics.syntax.binding import Position, alpha_equal, substitute, term_at
-from relift.semantics.syntax.terms import Apply, Lambda, Term, children, free_variables, subterms
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables, subterms
 
 PARTS = 2
 """Parts of the rows of such a nest, of which each is searched and launched: two save a quarter of the work, and all half of it.
@@ -188,12 +189,9 @@ def _exchanged(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
     if isinstance(t, Map) and isinstance(t.xs, Zip):
         return then(inside("xs")(apply("zip_swap")), apply("map_fusion"))(at, place)
-    if isinstance(t, Apply) and (said := _OPERATORS.get(t.function)):
-        rule = f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
+    if (rule := operator_rule(t)) is not None:
         return then(apply(rule), apply("operands_swapped"), apply(rule, "backward"))(at, place)
     return apply("operands_swapped")(at, place)
 
 
-_OPERATORS = {"add": "sum", "mul": "product"}
-_OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 _EXCHANGED: Tactic = _exchanged

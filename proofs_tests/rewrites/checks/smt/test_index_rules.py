@@ -16,7 +16,7 @@ from relift.rewrites.checks.free.algebra import Algebra, FreeOperator, Symbol
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard
 from relift.rewrites.checks.laws import check_laws
-from relift.rewrites.checks.random.models import LEAF_VALUES, OPERATIONS, Leaf, Operation
+from relift.rewrites.checks.random.operations import LEAF_VALUES, OPERATIONS, Leaf, Operation
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.smt.tables import all_tables
 from relift.rewrites.checks.tiers import check_rule

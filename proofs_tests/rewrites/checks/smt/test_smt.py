@@ -378,6 +378,8 @@ BEYOND = {
     "select_same": "a choice between equal values",
     "looked_up_or_computed": "indices that are data",
     "operands_swapped": "commutativity",
+    "operands_regrouped": "associativity",
+    "recurrence_as_one_step": "distributivity, by induction",
     **{
         one.name: "what an operator is called"
         for name, family in CHOICES.items()

@@ -1,0 +1,142 @@
+"""Scans with affine steps in chunks: derived by proved rules, computed by groups of a GPU, and as the interpreter has them."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.program import compile_program
+from relift.device import GPU
+from relift.egraph.cost.model import estimate, least_seconds
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.folds.recurrences import affine_steps, chunks_scanned
+from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
+from relift.rewrites.tactics.transpositions import scans_across
+from relift.semantics.language.programs import Program
+
+n, m = rl.nat("n"), rl.nat("m")
+ROOM = 48 * 1024
+
+
+@rl.program
+def weighted(x: rl.i32[m]):
+    return rl.scan_seq(lambda acc, v: 2 * acc + v, 7, x)
+
+
+@rl.program
+def weighted_rows(x: rl.i32[n, m]):
+    return rl.map(lambda r: rl.scan_seq(lambda acc, v: v + 3 * acc + 3, 7, r), x)
+
+
+@rl.program
+def weighted_columns(x: rl.i32[m, n]):
+    column = lambda c: rl.scan_seq(lambda acc, v: v + 3 * acc + 3, 7, c)
+    return rl.transpose(rl.map(column, rl.transpose(x)))
+
+
+@rl.program
+def gated(g: rl.i32[n, m], x: rl.i32[n, m]):
+    step = lambda acc, p: p[0] * acc + (1 - p[0]) * p[1]
+    return rl.map(lambda r: rl.scan_seq(step, 7, rl.zip(r[0], r[1])), rl.zip(g, x))
+
+
+def steps_in_order(factors: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """What the steps along the last dimension come to, from 7 on; whole numbers wrap."""
+    found, acc = np.empty_like(added), np.full(added.shape[:-1], 7, np.int32)
+    for i in range(added.shape[-1]):
+        acc = factors[..., i] * acc + added[..., i]
+        found[..., i] = acc
+    return found
+
+
+def wanted(program: Program, *given: np.ndarray) -> np.ndarray:
+    x = given[-1]
+    if program is gated:
+        return steps_in_order(given[0], (1 - given[0]) * x)
+    if program is weighted:
+        return steps_in_order(np.full_like(x, 2), x)
+    if program is weighted_columns:
+        return steps_in_order(np.full_like(x.T, 3), x.T + 3).T
+    return steps_in_order(np.full_like(x, 3), x + 3)
+
+
+@pytest.mark.parametrize(
+    ("program", "tactic", "sizes", "kernels"),
+    [
+        (weighted, scans_in_groups(8, 4, ROOM), {"m": 4096}, 5),
+        (weighted, scans_in_groups(8, 4, ROOM), {"m": 2048 + 32 + 7}, 5),
+        (weighted_rows, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
+        (weighted_rows, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
+        (weighted_columns, columns_scanned(16), {"m": 67, "n": 3}, 3),
+        (gated, rows_scanned(8, 4, ROOM), {"n": 3, "m": 32}, 1),
+        (gated, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
+    ],
+    ids=[
+        "an array", "an array of no whole chunks", "rows of no whole chunks", "rows in chunks",
+        "columns in chunks", "steps of pairs", "steps of pairs in chunks",
+    ],
+)  # fmt: skip
+def test_what_chunks_come_to_is_found_side_by_side(
+    program: Program, tactic: Tactic, sizes: dict[str, int], kernels: int
+) -> None:
+    found = derive(program, tactic, sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    compiled = compile_program(replace(program.at(sizes), body=found.result))
+    assert compiled.source.count("kernel void") == kernels
+    draw = np.random.default_rng(0)
+    given = [draw.integers(-9, 9, tuple(sizes.values())).astype(np.int32) for _ in range(2)]
+    given = given[: len(program.parameters)]
+    np.testing.assert_array_equal(compiled(*given), wanted(program, *given))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda s, v: rl.sqrt(s) * 0.5 + v,
+        lambda s, v: s * s + v,
+        lambda s, v: 0.5 * s + s * v,
+        lambda s, v: rl.maximum(0.5 * s, v),
+    ],
+    ids=["of a root", "of a square", "of two multiples", "of a maximum"],
+)
+def test_other_steps_stay_in_order(step) -> None:
+    @rl.program
+    def steps(x: rl.f32[m]):
+        return rl.scan_seq(step, 0.0, x)
+
+    with pytest.raises(NoMatch):
+        derive(steps, affine_steps, {"m": 64})
+
+
+def test_floating_point_that_is_to_be_exact_stays_in_order() -> None:
+    @rl.program
+    def averages(x: rl.f32[m]):
+        return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
+
+    with pytest.raises(NoMatch):
+        derive(averages, chunks_scanned(16), {"m": 64}, policy="exact")
+
+
+def test_a_search_for_a_gpu_has_rows_of_averages_by_groups() -> None:
+    """Rows are neither copied by columns nor gone along by a work-item each: they are read and written once."""
+
+    @rl.program
+    def averages(x: rl.f32[n, m]):
+        return rl.map(lambda r: rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, r), x)
+
+    sizes = {"n": 4001, "m": 5003}
+    with pytest.raises(NoMatch):
+        derive(averages, scans_across(), sizes)
+    program = averages.at(sizes)
+    tactic = rows_scanned(256, 32, GPU.local_memory_bytes)
+    (proposal, *_) = Proposals(averages, sizes, GPU).derived(tactic)
+    assert estimate(proposal.low, GPU).seconds < 1.5 * least_seconds(program, GPU)

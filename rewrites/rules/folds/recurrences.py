@@ -1,0 +1,115 @@
+"""Recurrences whose steps are affine in what they carry: a chunk of them is one such step.
+
+A step x takes acc to a(x) * acc + b(x), where * distributes over +.  Of two steps the one after the other comes to
+
+    a2 * (a1 * acc + b1) + b2  =  (a2 * a1) * acc + (a2 * b1 + b2)
+
+which is a step again, so that any number of them come to a pair, whatever they start from:
+
+reduce_seq step z  =  (\\(p, q). p * z + q) (fold of pairs from (1, 0))
+
+Source: Kogge and Stone, A parallel algorithm for the efficient solution of a general class of recurrence equations (1973);
+Blelloch, prefix sums and their applications (1990), first-order recurrences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relift.rewrites.conditions import associative, distributive, neutral
+from relift.rewrites.notation import A, B, n
+from relift.rewrites.rule import rule
+from relift.semantics.language.vocabulary import let, reduce_seq
+from relift.semantics.syntax.signatures import Fun, Op
+
+_SOURCE = (
+    "Kogge and Stone (1973); Blelloch, prefix sums and their applications, first-order recurrences"
+)
+
+_SEMIRING = (
+    associative("plus"), neutral("plus", "zero"), associative("times"), neutral("times", "one"),
+    distributive("times", "plus"),
+)  # fmt: skip
+
+
+def _composed(times: Any, plus: Any, a: Any, b: Any) -> Callable[[Any, Any], Any]:
+    """What a pair for some steps, and one more step, come to."""
+    return lambda q, x: (times(a(x), q[0]), plus(times(a(x), q[1]), b(x)))
+
+
+# The proof: by induction the left side is, up to R, what the pair of the steps so far makes of the start.
+
+_RELATED = """
+assert (left : forall u v, R u v -> R u u) by (intros u v E; exact (per_left P _ _ E)).
+assert (right : forall u v, R u v -> R v v) by (intros u v E; exact (per_right P _ _ E)).
+assert (sym : forall u v, R u v -> R v u) by (intros u v; apply (per_sym P)).
+assert (trans : forall u v w, R u v -> R v w -> R u w) by (intros u v w; apply (per_trans P)).
+assert (Tr : Rfun R (Rfun R R) times times) by (intros u v E c d W; apply (trans _ (times' v d));
+  [apply Ti; assumption | apply sym; apply Ti; [exact (right _ _ E) | exact (right _ _ W)]]).
+assert (Pr : Rfun R (Rfun R R) plus plus) by (intros u v E c d W; apply (trans _ (plus' v d));
+  [apply Pl; assumption | apply sym; apply Pl; [exact (right _ _ E) | exact (right _ _ W)]]).
+assert (step : forall f g p q s, R f f -> R g g -> R p p -> R q q -> R s s ->
+  R (plus (times f (plus (times p s) q)) g) (plus (times (times f p) s) (plus (times f q) g))).
+{ intros f g p q s Hf Hg Hp Hq Hs.
+  assert (R (times p s) (times p s)) by (apply Tr; assumption).
+  assert (R (times f q) (times f q)) by (apply Tr; assumption).
+  apply (trans _ (plus (plus (times f (times p s)) (times f q)) g)).
+  - apply Pr; [| exact Hg]. apply Di; assumption.
+  - apply (trans _ (plus (times f (times p s)) (plus (times f q) g))).
+    + apply sym. apply Ap; [apply Tr; assumption | assumption | assumption].
+    + apply Pr; [apply At; assumption | apply Pr; assumption]. }
+"""
+
+_PAIRS = """
+assert (af : forall i, i < n -> R (a (xs i)) (a (xs i)) /\\ R (b (xs i)) (b (xs i))).
+{ intros i L. split; [exact (left _ _ (Fa _ _ (X i L))) | exact (left _ _ (Fb _ _ (X i L)))]. }
+assert (next : forall x x' u u', S x x' -> Rpair R R u u' -> Rpair R R
+  (times (a x) (fst u), plus (times (a x) (snd u)) (b x)) (times' (a' x') (fst u'), plus' (times' (a' x') (snd u')) (b' x'))).
+{ intros x x' u u' E [E1 E2]. split; cbn [fst snd]; [apply Ti; [apply Fa, E | exact E1] |].
+  apply Pl; [apply Ti; [apply Fa, E | exact E2] | apply Fb, E]. }
+"""
+"""What a step adds to related pairs is related."""
+
+_AS_ONE_STEP = (
+    "intros A R B S n times times' plus plus' one one' zero zero' a a' b b' z z' xs xs' "
+    f"P Q Ap Np At Nt Di Ti Pl I O Fa Fb Z X.\n{_RELATED}{_PAIRS}"
+    + """
+unfold reduce_seq, let_in.
+set (pair := fun k => fold (fun q x => (times (a x) (fst q), plus (times (a x) (snd q)) (b x))) (one, zero) k xs).
+assert (H : forall k, k <= n -> R (fst (pair k)) (fst (pair k)) /\\ R (snd (pair k)) (snd (pair k)) /\\
+  R (fold (fun acc x => plus (times (a x) acc) (b x)) z k xs) (plus (times (fst (pair k)) z) (snd (pair k)))).
+{ assert (Zl : R z z) by exact (left _ _ Z). assert (Il : R one one) by exact (left _ _ I).
+  assert (Ol : R zero zero) by exact (left _ _ O).
+  assert (more : forall k, pair (Datatypes.S k) = (times (a (xs k)) (fst (pair k)),
+    plus (times (a (xs k)) (snd (pair k))) (b (xs k)))) by reflexivity.
+  induction k as [| k IH]; intros L.
+  - change (pair 0) with (one, zero). cbn [fold fst snd]. split; [exact Il | split; [exact Ol |]]. apply sym. apply (trans _ (times one z)).
+    + apply Np. apply Tr; assumption.
+    + apply Nt. exact Zl.
+  - rewrite more. cbn [fold fst snd]. destruct (IH ltac:(lia)) as [H1 [H2 H3]]. destruct (af k ltac:(lia)) as [Ha Hb].
+    split; [apply Tr; assumption | split; [apply Pr; [apply Tr; assumption | exact Hb] |]].
+    apply (trans _ (plus (times (a (xs k)) (plus (times (fst (pair k)) z) (snd (pair k)))) (b (xs k)))).
+    + apply Pr; [apply Tr; assumption | exact Hb].
+    + apply step; assumption. }
+destruct (H n (le_n n)) as [_ [_ E]].
+apply (trans _ _ _ E).
+match goal with |- R _ (plus' (times' (fst ?f) _) _) => assert (G : Rpair R R (pair n) f) end.
+{ apply fold_related; [split; assumption |]. intros i u u' L W. apply next; [exact (X i L) | exact W]. }
+destruct G as [G1 G2]. apply Pl; [apply Ti; [exact G1 | exact Z] | exact G2].
+"""
+)
+
+
+@rule(where=_SEMIRING, source=_SOURCE, proof=_AS_ONE_STEP)
+def recurrence_as_one_step(
+    times: Op[A], plus: Op[A], one: A, zero: A, a: Fun[B, A], b: Fun[B, A], z: A, xs: B[n]
+):  # fmt: skip
+    """Affine steps come to an affine step, whatever they start from."""
+    return (
+        reduce_seq(lambda acc, x: plus(times(a(x), acc), b(x)), z, xs),
+        let(
+            lambda p: plus(times(p[0], z), p[1]),
+            reduce_seq(_composed(times, plus, a, b), (one, zero), xs),
+        ),
+    )

@@ -1,0 +1,146 @@
+"""Tactics for recurrences whose steps are affine in what they carry, such as `0.9 * s + 0.1 * v`: chunks go side by side.
+
+    affine_steps     steps as `plus (times (a x) acc) (b x)`, by the laws of both operators
+    chunks_scanned   a scan in chunks: what the steps of a chunk come to is a pair, which takes its start to that of the next
+
+What a chunk comes to is found without what it starts from, as for a monoid; a pair takes twice the operations.
+Source: Blelloch, prefix sums and their applications (1990), first-order recurrences.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.rules.traversals.identities import operator_rule
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
+from relift.semantics.patterns import ScanSeq
+from relift.semantics.patterns.sequential import Accumulating
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import BinaryOperator, Combine, Term, Var, free_variables
+
+
+def affine_steps(at: Rewriting, place: Position) -> Rewriting:
+    """The steps of a fold or a scan as a sum of a multiple of what they carry, and of what does not depend on it.
+
+    Raises `NoMatch` where they are no such sum.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import affine_steps
+    >>> @rl.program
+    ... def smoothed(x: rl.f32[64]):
+    ...     return rl.scan_seq(lambda s, v: v + 0.5 * (s * 0.25) + 1.0, 0.0, x)
+    >>> rl.show(derive(smoothed, affine_steps).result.f.body)
+    'add(mul(mul(0.5, 0.25), s), add(v, 1.0))'
+    """
+    t = term_at(at.term, place)
+    if not isinstance(t, Accumulating):
+        raise NoMatch("no fold or scan stands here")
+    acc, _ = t.f.parameters
+    at = _multiple_and_rest(acc)(at, (*place, "f"))
+    step = term_at(at.term, (*place, "f"))
+    if not isinstance(step, Combine) or not isinstance(step.left, Combine):
+        raise NoMatch("a step adds nothing to a multiple of what it carries")
+    return at
+
+
+def _multiple_and_rest(acc: Var) -> Tactic:
+    """A term as a variable, as a multiple of it, or as a sum of either and of what it is not in; raises `NoMatch`.
+
+    Of a sum the variable stands on the left, of a product on the right, as in `recurrence_as_one_step`.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if t == acc:
+            return at
+        if (rule := operator_rule(t)) is not None:
+            at = apply(rule)(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Combine) or _is_in(acc, t.left) == _is_in(acc, t.right):
+            raise NoMatch(f"{acc.name} is not added or multiplied once")
+        side = "right" if _is_product(t) else "left"
+        if not _is_in(acc, term_at(t, (side,))):
+            at = apply("operands_swapped")(at, place)
+        at = tactic(at, (*place, side))
+        inner = term_at(at.term, (*place, side))
+        if not isinstance(inner, Combine):
+            return at
+        if not _is_product(t):
+            return at if _is_product(inner) else apply("operands_regrouped")(at, place)
+        return apply("operands_regrouped", "backward")(at, place)
+
+    return tactic
+
+
+def _is_in(x: Var, t: Term) -> bool:
+    return x.name in free_variables(t)
+
+
+def _is_product(t: Combine) -> bool:
+    """Whether an operator distributes over another."""
+    return isinstance(t.operator, BinaryOperator) and bool(t.operator.laws.distributes_over)
+
+
+def chunks_scanned(m: int, each: int = 0) -> Tactic:
+    """A scan whose steps are affine in chunks of `m`; what each comes to is a pair, and these are scanned, too.
+
+    That is found of what so many steps of `each` chunk come to, if they are given.  Raises `NoMatch` for other scans.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import chunks_scanned
+    >>> @rl.program
+    ... def smoothed(x: rl.f32[64]):
+    ...     return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
+    >>> starts = derive(smoothed, chunks_scanned(16)).result.xss.xs.xs.xs.ys
+    >>> print(rl.show(starts.f.body), starts.xs.type)
+    add(mul(y[0], x_), y[1]) (f32, f32)[4]
+    """
+    as_one_step = apply("recurrence_as_one_step")
+    in_pairs = (
+        apply("reduce_seq_chunks", m=each),
+        inside("f")(as_one_step),
+        apply("reduce_map_fusion", "backward", parts={"g": ("f", "x")}),
+        inside("f")(apply("let_inline")),
+    )
+    of_a_chunk = apply("scan_map_fusion", "backward", parts={"g": ("f", "x")})
+    starts = then(
+        inside("f")(then(*(in_pairs if each else ()), as_one_step)),
+        of_a_chunk,
+        inside("f")(apply("let_inline")),
+    )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), ScanSeq):
+            raise NoMatch("no scan stands here")
+        return then(affine_steps, apply("scan_split", m=m), inside(*STARTS)(starts))(at, place)
+
+    return tactic
+
+
+def has_affine_steps(at: Rewriting, place: Position) -> bool:
+    """Whether the scan at a place goes in chunks as its steps are affine, by laws that are declared and granted.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import Rewriting
+    >>> from relift.rewrites.tactics.folds.recurrences import has_affine_steps
+    >>> @rl.program
+    ... def smoothed(x: rl.f32[64]):
+    ...     return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
+    >>> [has_affine_steps(Rewriting(smoothed.body, policy), ()) for policy in ("reassociate", "exact")]
+    [True, False]
+    """
+    try:
+        chunks_scanned(1)(at, place)
+    except NoMatch:
+        return False
+    return True
+
+
+STARTS: Position = ("xss", "xs", "xs", "xs", "ys")
+"""From a scan in chunks to the scan of what the chunks come to."""
+
+
+def blocked(m: int) -> Tactic:
+    """A scan in chunks of `m`, each from what those before it come to: of an operator with laws, or with affine steps."""
+    return first(apply("scan_blocked", m=m), chunks_scanned(m))
