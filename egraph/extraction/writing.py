@@ -21,6 +21,9 @@ from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.terms import MakeTuple, Var
 from relift.semantics.syntax.types import cells, dimensions, holds_array
 
+_IN_ORDER = (Place.HOST, Place.ITEM, Place.PRIVATE)
+"""Where one work-item writes one element after the other, at places that are computed: no registers."""
+
 
 class Writes:
     """The options of what is written."""
@@ -50,10 +53,10 @@ class Writes:
             yield from self._write_parts(node, place)
         elif pattern is patterns.Iterate:
             yield from self._write_iteration(node, state)
-        elif pattern is patterns.ScanSeq and place in (Place.HOST, Place.ITEM):
+        elif pattern is patterns.ScanSeq and place in _IN_ORDER:
             yield from self._scan(node, state)
         elif pattern is not None and issubclass(pattern, patterns.InOrder):
-            if place in (Place.HOST, Place.ITEM):
+            if place in _IN_ORDER:
                 yield from self.in_order(node, place)
         elif pattern is patterns.Let:
             f, x = node.children
