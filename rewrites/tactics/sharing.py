@@ -35,16 +35,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import (
-    Iterate,
-    Let,
-    Map,
-    Reduction,
-    Slide,
-    Stepping,
-    ToGlobal,
-    Zip,
-)
+from relift.semantics.patterns import Iterate, Let, Map, Reduction, Slide, Stepping, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
