@@ -179,6 +179,14 @@ def test_the_steps_of_a_fold_to_an_array_are_kernels() -> None:
     np.testing.assert_allclose(got, best, rtol=1e-6)
 
 
+def test_steps_that_are_counted_take_turns_with_the_same_kernels() -> None:
+    """However many steps a fold has, a count that begins with a number has two buffers, as what is folded has."""
+    sizes = [{"cells": 10_000, "steps": steps} for steps in (8, 200)]
+    found = [optimize(least_paths, each, CPU, refused=refusal) for each in sizes]
+    few, many = (compile_program(each.term).source.count("kernel void") for each in found)
+    assert few == many
+
+
 @rl.program
 def running_sums(first: rl.f32[cells], rows: rl.f32[steps, cells]) -> Any:
     """Each step sums up what the one before it left and a row."""
