@@ -24,6 +24,7 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.multidimensional import map_nd, slide_nd
 from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import concat, drop, map_glb, take
+from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.types import f32
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -100,8 +101,11 @@ def test_parts_of_a_result_cost_what_the_whole_costs(cut: int) -> None:
     )
 
 
+images, height, width = nat("images"), nat("height"), nat("width")
+
+
 @program
-def twice_blurred(x: f32[3, 104, 103]):
+def twice_blurred(x: f32[images, height + 4, width + 4]):
     """Each image of a batch, blurred twice."""
 
     def blurred(image):
@@ -112,7 +116,8 @@ def twice_blurred(x: f32[3, 104, 103]):
 
 def test_what_windows_read_of_each_of_a_batch_is_stored() -> None:
     """A table that is computed of each image has windows again: it is an array of its own, for all of them."""
-    found = optimize(twice_blurred, {}, CPU, refused=refusal)
+    sizes = {"images": 3, "height": 100, "width": 99}
+    found = optimize(twice_blurred, sizes, CPU, refused=refusal)
 
     (x,) = random_inputs(found.term, 1)
     expected = x
