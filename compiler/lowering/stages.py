@@ -145,20 +145,20 @@ class _Stages:
             return self.stored(self.result(t.xs))
         return map_children(t, self.lift, lambda f: Lambda(f.parameters, self.lift(f.body)))
 
-    def stored(self, body: Term, into: str = "") -> Term:
-        """The buffer of what a kernel of its own computes, one of this name where it is given."""
+    def stored(self, body: Term, into: str = "", *, changes: bool = False) -> Term:
+        """The buffer of what a kernel of its own computes, one of this name where it is given; `changes`: by its step."""
         key = canonical(body)
         if not into and key in self.found:
             return self.found[key]
-        buffer = Input(into, body.type) if into else self._buffer(body)
+        buffer = Input(into, body.type) if into else self._buffer(body, changes=changes)
         self.stages.append(Stage(buffer.name, body))
         if buffer.name not in self.taken:  # by a parameter, which is read then
             self.found[key] = buffer
         return buffer
 
-    def _buffer(self, body: Term) -> Input:
+    def _buffer(self, body: Term, *, changes: bool) -> Input:
         """A buffer for what one kernel computes: one of those that take turns, where it is another one in another step."""
-        if not _inputs(body) & self.changing:
+        if not changes and not _inputs(body) & self.changing:
             return Input(next(self.names), body.type)
         turns = self.turns.setdefault(body.type, [])
         buffer = next((each for each in turns if each.name not in self.live), None)
@@ -201,6 +201,7 @@ class _Stages:
     def _step(self, t: Iterate, state: Sequence[Term], *, written: bool) -> tuple[Term, ...]:
         """The kernels of one step, and where what they compute lies."""
         (x,) = t.f.parameters
+        changing = [x.name in free_variables(part) for part in _parts(t.f.body)]
         parts = _parts(substitute(t.f.body, {x.name: _whole(state, x.type)}))
         places = [f"{OUT}_{i}" for i in range(len(parts))] if len(parts) > 1 else [OUT]
         after: dict[int, Term] = {}
@@ -208,7 +209,9 @@ class _Stages:
         for i in sorted(range(len(parts)), key=lambda i: parts_of(parts[i])):
             body = self.result(parts[i])
             kept = isinstance(body, Input | Literal) and not written
-            after[i] = body if kept else self.stored(body, places[i] if written else "")
+            into = places[i] if written else ""
+            # a count that begins with a number is read off no buffer, and takes turns all the same
+            after[i] = body if kept else self.stored(body, into, changes=changing[i])
         return tuple(after[i] for i in range(len(parts)))
 
 

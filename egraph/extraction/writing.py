@@ -17,9 +17,11 @@ from relift.egraph.extraction.nodes import (
 )
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.semantics import patterns
-from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.terms import MakeTuple, Var
 from relift.semantics.syntax.types import cells, dimensions, holds_array
+
+_IN_ORDER = (Place.HOST, Place.ITEM, Place.PRIVATE)
+"""Where one work-item writes one element after the other, at places that are computed: no registers."""
 
 
 class Writes:
@@ -50,10 +52,10 @@ class Writes:
             yield from self._write_parts(node, place)
         elif pattern is patterns.Iterate:
             yield from self._write_iteration(node, state)
-        elif pattern is patterns.ScanSeq and place in (Place.HOST, Place.ITEM):
+        elif pattern is patterns.ScanSeq and place in _IN_ORDER:
             yield from self._scan(node, state)
         elif pattern is not None and issubclass(pattern, patterns.InOrder):
-            if place in (Place.HOST, Place.ITEM):
+            if place in _IN_ORDER:
                 yield from self.in_order(node, place)
         elif pattern is patterns.Let:
             f, x = node.children
@@ -172,29 +174,31 @@ class Writes:
         if not holds_array(t) or size > ACCUMULATOR_CELLS:
             return
         if place in (Place.REGISTERS, Place.PRIVATE):
-            own, start = place, State(init, Want.VIEW, place)
-            lowerings: tuple[Lowering, ...] = ()
-            copied: Position = ()
+            owns: tuple[Place, ...] = (place,)
         elif place is Place.ITEM:
-            own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
-            start = State(init, Want.START, own)
-            loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
-            copies = [("f",) * d for d in range(len(dimensions(t)[0]) if result else 0)]
-            lowerings = tuple(
-                Lowering(rule, inside=inside) for rule in ("insert_copy", loop) for inside in copies
-            )
-            copied = ("xs",) if copies else ()
+            owns = (Place.PRIVATE,) if size > REGISTER_CELLS else (Place.REGISTERS, Place.PRIVATE)
         else:
             return
-        option = answer(
-            node,
-            (State(function, Want.WRITE, own), start, *rest),
-            0.5 * n + (size if copied else 0.0),
-            trips=(n, 1.0, *(1.0 for _ in rest)),
-            label=("accumulate", n, str(t)),
-            lowerings=lowerings,
-        )
-        yield replace(option, moved=copied)
+        for own in owns:
+            start = State(init, Want.VIEW if place is own else Want.START, own)
+            lowerings: tuple[Lowering, ...] = ()
+            if place is not own and result:
+                loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
+                copies = [("f",) * d for d in range(len(dimensions(t)[0]))]
+                lowerings = tuple(
+                    Lowering(rule, inside=inside)
+                    for rule in ("insert_copy", loop)
+                    for inside in copies
+                )
+            option = answer(
+                node,
+                (State(function, Want.WRITE, own), start, *rest),
+                0.5 * n + (size if lowerings else 0.0),
+                trips=(n, 1.0, *(1.0 for _ in rest)),
+                label=("accumulate", n, str(t)),
+                lowerings=lowerings,
+            )
+            yield replace(option, moved=("xs",) if lowerings else ())
 
     def _write_map(self, node: ENode, place: Place) -> Iterator[Option]:
         f, xs = node.children

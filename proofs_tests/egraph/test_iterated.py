@@ -11,7 +11,7 @@ import pytest
 
 import relift as rl
 from relift.compiler.program import compile_program, is_parallel, refusal
-from relift.device import GPU
+from relift.device import CPU, GPU
 from relift.egraph.search.derived import with_copies_by_steps
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
@@ -177,3 +177,34 @@ def test_the_steps_of_a_fold_to_an_array_are_kernels() -> None:
         around = np.pad(best, 1, "edge")
         best = row + np.minimum(np.minimum(around[:-2], around[1:-1]), around[2:])
     np.testing.assert_allclose(got, best, rtol=1e-6)
+
+
+def test_steps_that_are_counted_take_turns_with_the_same_kernels() -> None:
+    """However many steps a fold has, a count that begins with a number has two buffers, as what is folded has."""
+    sizes = [{"cells": 10_000, "steps": steps} for steps in (8, 200)]
+    found = [optimize(least_paths, each, CPU, refused=refusal) for each in sizes]
+    few, many = (compile_program(each.term).source.count("kernel void") for each in found)
+    assert few == many
+
+
+@rl.program
+def running_sums(first: rl.f32[cells], rows: rl.f32[steps, cells]) -> Any:
+    """Each step sums up what the one before it left and a row."""
+
+    def step(sums: Any, row: Any) -> Any:
+        return rl.scan_seq(rl.add, 0.0, rl.map(lambda p: 0.001 * p[0] + p[1], rl.zip(sums, row)))
+
+    return rl.reduce_seq(step, first, rows)
+
+
+@pytest.mark.parametrize("width", [5, 150])
+def test_a_step_that_scans_is_one_of_a_work_item(width: int) -> None:
+    """More steps than are launched: the array is kept by a work-item, in an order that registers do not have."""
+    found = optimize(running_sums, {"cells": width, "steps": 200}, CPU, refused=refusal)
+
+    rng = np.random.default_rng(1)
+    sums, rows = rng.random(width, np.float32), rng.random((200, width), np.float32)
+    got = rl.compile(found.term)(sums, rows)
+    for row in rows:
+        sums = np.cumsum(np.float32(0.001) * sums + row)
+    np.testing.assert_allclose(got, sums, rtol=1e-4)

@@ -26,8 +26,9 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import apply, derive, then
 from relift.rewrites.tactics.groups.stencils import stencil_in_groups
+from relift.rewrites.tactics.nests.padding import copied_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
@@ -252,3 +253,16 @@ def test_what_is_only_rearranged_afterwards_has_the_same_plans() -> None:
         return min((each.cost.seconds for each in found), default=1.0)
 
     assert least(apart) < 1.01 * least(pairs) < 1e-4
+
+
+def test_a_table_of_four_dimensions_is_copied_out() -> None:
+    """A nest that is padded may be one of many: work-items are of three dimensions, and each goes through what is left."""
+
+    def doubled(x: Any) -> Any:
+        lines = rl.map_seq(rl.map_seq(rl.map_seq(lambda v: v + v)))
+        return rl.map_glb(0)(lines, x)
+
+    program = typed(x=f32[2, 3, 5, 7])(doubled)
+    copied = derive(program, then(apply("store_global"), copied_out))
+    (x,) = random_inputs(program, 1)
+    np.testing.assert_array_equal(compile_program(replace(program, body=copied.result))(x), x + x)

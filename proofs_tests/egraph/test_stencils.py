@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from relift.compiler.agreement.inputs import random_inputs
-from relift.compiler.program import compile_program
+from relift.compiler.program import compile_program, refusal
 from relift.device import CPU
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.optimize import FoundProgram, Optimized, optimize
@@ -20,8 +20,11 @@ from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.multidimensional import map_nd, slide_nd
 from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import concat, drop, map_glb, take
+from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.types import f32
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -96,3 +99,29 @@ def test_parts_of_a_result_cost_what_the_whole_costs(cut: int) -> None:
     assert estimate(parts, device).compute == pytest.approx(
         estimate(whole, device).compute, rel=0.3
     )
+
+
+images, height, width = nat("images"), nat("height"), nat("width")
+
+
+@program
+def twice_blurred(x: f32[images, height + 4, width + 4]):
+    """Each image of a batch, blurred twice."""
+
+    def blurred(image):
+        return map_nd(2, lambda w: w[1][1] + w[0][1] + w[1][2], slide_nd((3, 3), (1, 1), image))
+
+    return rl.map(lambda image: blurred(blurred(image)), x)
+
+
+def test_what_windows_read_of_each_of_a_batch_is_stored() -> None:
+    """A table that is computed of each image has windows again: it is an array of its own, for all of them."""
+    sizes = {"images": 3, "height": 100, "width": 99}
+    found = optimize(twice_blurred, sizes, CPU, refused=refusal)
+
+    (x,) = random_inputs(found.term, 1)
+    expected = x
+    for _ in range(2):
+        rows, columns = expected[:, 1:-1, 1:-1] + expected[:, :-2, 1:-1], expected[:, 1:-1, 2:]
+        expected = rows + columns
+    np.testing.assert_allclose(compile_program(found.term)(x), expected, rtol=1e-5)

@@ -495,6 +495,6 @@ def reduce_with_reorder(stride: int) -> Tactic:
 
 
 def fuse() -> Tactic:
-    """Maps are fused, and reductions made sequential and fused with the maps before them."""
-    rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion")
+    """Maps are fused, and reductions made sequential and fused, as scans are, with the maps before them."""
+    rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion", "scan_map_fusion")
     return repeat(topdown(first(*(apply(rule) for rule in rules))))

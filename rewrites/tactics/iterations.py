@@ -44,8 +44,8 @@ def of_tables() -> Tactic:
     return somewhere(once)
 
 
-MOST_STEPS = 128
-"""Elements of a fold at most whose steps are kernels: each count has a buffer, and so each step kernels, of its own to be built."""
+MOST_STEPS = 1 << 12
+"""Elements of a fold at most whose steps are kernels: each is a launch of its own, which is listed."""
 
 
 def of_steps() -> Tactic:

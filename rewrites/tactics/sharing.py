@@ -35,7 +35,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Iterate, Let, Map, Reduction, Stepping, ToGlobal, Zip
+from relift.semantics.patterns import Iterate, Let, Map, Reduction, Slide, Stepping, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -286,12 +286,18 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
         if is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if has_fold(u)
-        or ((not inner or (rows and isinstance(u.type, Array))) and len(places_of(body, u)) > 1)
+        or ((not inner or (rows and isinstance(u.type, Array))) and _is_read_again(body, below, u))
     ]
     if not found:
         raise NoMatch("no part of a function that is computed by a fold, or read again")
     _, below = min(found)
     return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+
+
+def _is_read_again(body: Term, place: Position, u: Term) -> bool:
+    """Whether a value stands in two places, or in one of which windows read each element again."""
+    above = (term_at(body, place[:i]) for i in range(len(place)))
+    return any(isinstance(t, Slide) for t in above) or len(places_of(body, u)) > 1
 
 
 def through_zips() -> Tactic:

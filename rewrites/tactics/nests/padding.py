@@ -24,6 +24,7 @@ _TAKEN: Position = ("xs",)
 """From what was padded to the nest, once for each of its dimensions."""
 
 _MOST_DIMENSIONS = 3
+"""Of work-items."""
 
 
 def in_whole_blocks(nest: Nest, rows: int, columns: int, tactic: Tactic) -> Tactic:
@@ -124,11 +125,13 @@ def lengthened(more: int, lanes: int = 1) -> Tactic:
 
 
 def copied_out(at: Rewriting, place: Position) -> Rewriting:
-    """What is stored and only rearranged, copied by a kernel of its own."""
+    """What is stored and only rearranged, copied by a kernel of its own: a work-item for each of the outer dimensions."""
     depth = len(dimensions(term_at(at.term, place).type)[0])
-    if depth > _MOST_DIMENSIONS:
-        raise NoMatch(f"a kernel copies arrays of up to {_MOST_DIMENSIONS} dimensions")
-    for d in reversed(range(depth)):
+    shared = min(depth, _MOST_DIMENSIONS)
+    for d in reversed(range(shared)):
         at = then(apply("insert_copy"), apply("map_to_glb", d=d))(at, place)
+        place = (*place, "f")
+    for _ in range(shared, depth):
+        at = then(apply("insert_copy"), apply("map_to_seq"))(at, place)
         place = (*place, "f")
     return at
