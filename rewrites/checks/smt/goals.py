@@ -410,7 +410,9 @@ def _sizes(solver: Any, names: Mapping[str, Number], check: Callable[[Any], Any]
 def effort_of(solver: Any) -> int:
     """What Z3 has spent in this process, in its own unit."""
     statistics = solver.statistics()
-    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics else 0
+    # `in` would go through pairs of names and values; a solver that was asked nothing yet has none
+    said = "rlimit count" in statistics.keys()  # noqa: SIM118
+    return int(statistics.get_key_value("rlimit count")) if said else 0
 
 
 def effort_so_far() -> int:

@@ -10,7 +10,10 @@ import z3
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from relift.rewrites.checks.smt import goals
 from relift.rewrites.checks.smt.goals import PREFERRED_SIZES, Open, Quotient, Solver, Unknown
+from relift.rewrites.checks.smt.tier import check_index
+from relift.rewrites.library import RULES
 from relift.semantics.syntax.sizes import Size, nat
 
 n, m = nat("n"), nat("m")
@@ -162,3 +165,12 @@ def test_what_is_shown_anywhere_needs_no_scope() -> None:
     with pytest.raises(Open), goals.anywhere():
         goals.show(i >= 0, "a bound")
     goals.show(i >= 0, "a bound")
+
+
+def test_what_is_spent_on_a_rule_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond it nothing more is shown, and that is no verdict on the rule."""
+    rule = RULES["slide_tiling"]
+    assert check_index(rule).status == "proved"
+
+    monkeypatch.setattr(goals, "RULE_EFFORT", 1)
+    assert check_index(rule).status == "unfinished"
