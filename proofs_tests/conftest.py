@@ -51,10 +51,6 @@ def _no_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: the garbage collector need not go through it again and again.
-
-    Nor through what tests keep for those after them, as often as it does by itself.
-    """
+    """What was collected stays to the end: the garbage collector need not go through it again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
