@@ -2,7 +2,7 @@
 
 `python -m proofs_tests [PYTEST ARGUMENT...]` runs them all whatever fails, and exits with 1 if
 any did. Without arguments the tests run on all cores, and those of kernels on a second OpenCL implementation
-before. pytest comes last, so that its closing line is the last one printed.
+before, while the type checkers work. pytest comes last, so that its closing line is the last one printed.
 """
 
 import os
@@ -10,13 +10,13 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
-CHECKS = (
+CHECKS: tuple[tuple[str, ...], ...] = (
     ("ruff", "check"),
     ("ruff", "format", "--check"),
     ("mypy",),
@@ -24,6 +24,7 @@ CHECKS = (
     ("lint-imports", "--no-logo"),
 )
 
+Call = Future[subprocess.CompletedProcess[str]]
 
 KERNELS = tuple(
     f"proofs_tests/compiler/{name}"
@@ -117,23 +118,26 @@ def passes(tool: str, *arguments: str, variables: Mapping[str, str] | None = Non
     return done.returncode == 0
 
 
-def failing() -> list[tuple[str, ...]]:
-    """The linters and type checkers that fail.  They run side by side; what each says is printed in one piece."""
-    with ThreadPoolExecutor() as pool:
-        calls = [pool.submit(call, *check, output=subprocess.PIPE) for check in CHECKS]
-        for check, done in zip(CHECKS, calls, strict=True):
-            told = done.result()
-            print(f"== {' '.join(check)}", told.stdout, told.stderr or "", sep="\n", flush=True)
-    return [check for check, done in zip(CHECKS, calls, strict=True) if done.result().returncode]
+def failing(
+    calls: Mapping[tuple[str, ...], Call],
+) -> list[tuple[str, ...]]:
+    """The linters and type checkers that fail.  What each says is printed in one piece."""
+    for check, done in calls.items():
+        told = done.result()
+        print(f"== {' '.join(check)}", told.stdout, told.stderr or "", sep="\n", flush=True)
+    return [check for check, done in calls.items() if done.result().returncode]
 
 
 def main() -> int:
     """Run every check, then pytest, and report all failures."""
-    failed = failing()
+    with ThreadPoolExecutor() as pool:
+        calls = {check: pool.submit(call, *check, output=subprocess.PIPE) for check in CHECKS}
+        # the slowest of the checks keeps one core busy for longer than all others take
+        elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere()
+        failed = failing(calls)
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
-    elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere()
     tests_pass = passes("pytest", *(sys.argv[1:] or (*WORKERS, "--dist", "worksteal")))
     return 0 if tests_pass and elsewhere and not failed else 1
 
