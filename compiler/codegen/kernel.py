@@ -12,6 +12,7 @@ from relift.compiler.codegen.generate import Generator
 from relift.compiler.codegen.interface import Interface, interface
 from relift.compiler.codegen.passes.alike_reads import alike_reads
 from relift.compiler.codegen.passes.conditional_barriers import close_conditional_barriers
+from relift.compiler.codegen.passes.gathered_once import gathered_once
 from relift.compiler.codegen.passes.local_memory import share_places
 from relift.compiler.codegen.passes.registers import named_registers
 from relift.compiler.codegen.passes.shared_indices import share_indices
@@ -95,7 +96,9 @@ def kernel_of(
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
     )
-    body = alike_reads(named_registers(body, inside.fresh))
+    read_only = frozenset(a.name for a in given.arguments if a.type.pointer and a.type.constant)
+    body = gathered_once(named_registers(body, inside.fresh), read_only, inside.fresh)
+    body = alike_reads(body)
     body = close_conditional_barriers(body)
     size = replace(addressing.number, constant=True)
     sizes = [Argument(size, n) for n in sorted(open_ & mentioned(body))]

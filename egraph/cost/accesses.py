@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.beyond import read_again, second_keeps
+from relift.egraph.cost.beyond import read_of
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
@@ -452,13 +452,12 @@ def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:
 
 
 def _from_beyond(meter: Meter, memory: Memory, offset: Index) -> None:
-    """Count the bytes of a memory that cores of a CPU read again from beyond their second cache, once where accesses move alike."""
-    keeps = second_keeps(meter.device)
-    if meter.on_gpu or not memory.space.of_device or bytes_of(memory) <= keeps:
+    """Keep how a memory is read by cores of a CPU, which may read it again: once where accesses move alike."""
+    if meter.on_gpu or not memory.space.of_device:
         return
-    if moving := moving_with(meter.scope.around, offset):
-        alike = memory.name, tuple((m.around.turns, m.stride) for m in moving)
-        meter.counted.beyond[alike] = read_again(moving, memory.scalar.bytes, keeps)
+    read = read_of(meter.scope.around, offset, bytes_of(memory), memory.scalar.bytes)
+    alike = memory.name, tuple((m.around.turns, m.stride) for m in read.moving)
+    meter.counted.beyond.setdefault(alike, read)
 
 
 def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:

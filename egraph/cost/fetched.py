@@ -131,12 +131,14 @@ def overlap(apart: int, moving: Sequence[Moving], run: float) -> float:
     return part * max(0.0, 1.0 - left / run)
 
 
-def footprint(moving: Sequence[Moving], cell_bytes: int) -> tuple[float, float]:
-    """The bytes of the sectors in which an access reads, and how many cells of them lie side by side."""
+def footprint(
+    moving: Sequence[Moving], cell_bytes: int, least: int = SECTOR_BYTES
+) -> tuple[float, float]:
+    """The bytes of the sectors, or lines, in which an access reads, and how many cells of them lie side by side."""
     run, runs = 1.0, 1.0
     for stride, turns in sorted((abs(m.stride), m.around.turns) for m in moving if m.stride):
         if stride <= run:
             run += stride * (turns - 1)
         else:
             runs *= turns
-    return max(run * cell_bytes, SECTOR_BYTES) * runs, run
+    return max(run * cell_bytes, least) * runs, run

@@ -6,14 +6,24 @@ import math
 from dataclasses import dataclass, field
 
 from relift.device import DeviceDescription
+from relift.egraph.cost.beyond import Read, read_again
 from relift.egraph.cost.fetched import GROUP, Begun
-from relift.egraph.cost.walked import FROM_SECOND, NOT_AHEAD, PASSED_BY, SIDE_BY_SIDE, Passed
+from relift.egraph.cost.walked import (
+    FROM_SECOND,
+    LINE_BYTES,
+    NOT_AHEAD,
+    PASSED_BY,
+    SIDE_BY_SIDE,
+    Passed,
+)
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
 
 _WORK_ITEM = 2.0  # cycles of a CPU
 PACKED = 0.7  # how much of its lanes a driver uses that packs work-items, or turns of a loop
+_WAITED = 2.5 / LINE_BYTES
+"""Cycles for each byte: the folds of 8192 steps of `beyond.py` take 1.9 ms longer for 250 MB, which their cores compute with as they come."""
 _OF_PACKED = 1.2
 """Cycles of a CPU that each work-item takes, beside memory, where a driver packs those of any kernel.
 
@@ -89,8 +99,8 @@ class Kernel:
 
     `started` are the work-items of which each may do what several are for, in turn, and `group` how many a group has, if it says so.
     `streamed` are the cycles in which a CPU's cores get parts of rows from memory, or rows again from the second cache;
-    `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory, `beyond` the bytes of each
-    memory that they read again when the second cache has them no more, by how an access moves.
+    `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory, `beyond` how they read
+    each memory, which they may again when the second cache has it no more, by how an access moves.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays that one has at a time, `live` those that it has where it is, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
     dimension, which a kernel in parts asks for their number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
@@ -110,7 +120,7 @@ class Kernel:
     streamed: float = 0.0
     passed: dict[str, Passed] = field(default_factory=dict)
     rows: dict[str, list[int]] = field(default_factory=dict)
-    beyond: dict[tuple[str, tuple[tuple[float, int], ...]], float] = field(default_factory=dict)
+    beyond: dict[tuple[str, tuple[tuple[float, int], ...]], Read] = field(default_factory=dict)
     waits: float = 0.0
     waited: float = 0.0
     registers: float = 0.0
@@ -159,7 +169,7 @@ class Kernel:
         moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
         moved -= SIDE_BY_SIDE * sum(each.side_by_side(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
-        beyond = sum(self.beyond.values())
+        beyond = read_again(self.beyond.values(), device)
         again = max(0.0, again - beyond)
         beside = min(again, self.bytes)
         by = sum(each.passed_by(size, device.nearest_bytes) for size, each in walked)
@@ -167,6 +177,11 @@ class Kernel:
         if device.packs == "loops" and self._is_packed(device):
             cycles += _OF_PACKED * self.items
         return moved / (device.bandwidth_gbs * 1e9) + cycles / cores / (device.core_ghz * 1e9)
+
+    def seconds_of_waiting(self, device: DeviceDescription) -> float:
+        """What cores of a CPU wait, while they compute, for what they read again from beyond their second cache."""
+        cycles = _WAITED * read_again(self.beyond.values(), device)
+        return cycles / min(device.compute_units, self.items) / (device.core_ghz * 1e9)
 
     def seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.

@@ -94,4 +94,6 @@ def _together(kernel: Kernel, device: DeviceDescription) -> float:
             + _STARTED * kernel.started / kernel.filled
             + _IN_TURN * in_turn
         )
-    return max(times) + _SEEN * min(times)
+    computed, moved = times
+    waited = kernel.seconds_of_waiting(device)
+    return max(computed + waited, moved) + _SEEN * min(times)

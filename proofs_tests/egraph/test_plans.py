@@ -15,9 +15,9 @@ from proofs_tests.compiler.programs import typed
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.guidance.block_plans import blocks_of, register_blocks
 from relift.egraph.search.guidance.by_shape import planned
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions
-from relift.egraph.search.guidance.plans import blocks_of, register_blocks
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
@@ -54,6 +54,16 @@ def product() -> Optimized:
 
 def patterns_of(program: Program) -> set[type]:
     return {type(t) for t, _ in subterms(program.body)}
+
+
+def test_folds_whose_blocks_leave_the_second_cache_are_made_of_parts() -> None:
+    """A block that reads more than a quarter of what its core's second cache holds has none of it there for the next."""
+    deep = {"n": 64, "m": 64, "k": 8192}
+    device = replace(CPU, second_bytes=1 << 20)
+    (found,) = optimize(example("matmul"), deep, device, refused=refusal).candidates
+    assert "partial_reduce_chunks" in {step.rule for step in found.derivation.steps}
+    (found,) = optimize(example("matmul"), {**deep, "k": 512}, device, refused=refusal).candidates
+    assert "partial_reduce_chunks" not in {step.rule for step in found.derivation.steps}
 
 
 def test_pixels_that_are_made_rows_at_the_end_have_lanes() -> None:

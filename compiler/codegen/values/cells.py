@@ -289,18 +289,33 @@ class Addressing:
         ['if (4*i < 20) {', '  *(global float4*)(out + 4*i) = v;', '}']
         >>> shown(18)[:3]
         ['if (4*i < 18) {', '  *(global float2*)(out + 4*i) = v.lo;', '}']
-        >>> shown(17)[:3]
-        ['if (4*i < 17) {', '  out[4*i] = v.s0;', '}']
+        >>> shown(17)[:6]
+        ['if (4*i < 14) {', '  *(global float4*)(out + 4*i) = v;', '}', 'if (4*i >= 14) {', '  if (4*i < 17) {', '    out[4*i] = v.s0;']
         """
         whole = _in_whole_vectors(leaf, lane)
         if not isinstance(whole, Guarded):
             return self.store(whole, value, lane)
         if lane is not None and _decided_by(whole, lane):
-            return self._each_lane(whole, value, lane)
+            return self._at_the_end(whole, value, lane)
         kept = self.store(whole.inside, value, lane)
         dropped = self.store(whole.outside, value, lane)
         assert not dropped, "cannot happen: what is beyond has a place"
         return [tree.Guard(self.condition(whole.condition), tuple(kept))] if kept else []
+
+    def _at_the_end(self, leaf: Guarded, value: CExpression, lane: Lane) -> list[tree.Statement]:
+        """A vector as one where all of it is inside, and lane by lane where its end is not."""
+        lanes = self._each_lane(leaf, value, lane)
+        inside, index = leaf.inside, leaf.condition.index
+        linear = linear_in(index, lane.index)
+        vectors = isinstance(inside, Cell) and _contiguous(inside, lane) is not None
+        if linear is None or linear[0] != 1 or not vectors or _halves(leaf, lane):
+            return lanes
+        last = self.condition(Condition(linear[1], leaf.condition.extent - (lane.width - 1)))
+        if not (isinstance(last, tree.Binary) and last.operator == "<"):
+            return lanes
+        beyond = tree.Binary(">=", last.left, last.right)
+        vector = self.store(inside, value, lane)
+        return [tree.Guard(last, tuple(vector)), tree.Guard(beyond, tuple(lanes))]
 
     def _each_lane(self, leaf: Leaf, value: CExpression, lane: Lane) -> list[tree.Statement]:
         """The lanes of a value, each written by itself, or its halves where these are whole vectors."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from relift.device import DeviceDescription
+from relift.egraph.search.guidance.block_plans import register_blocks
 from relift.egraph.search.guidance.fold_plans import (
     cooperative_reductions,
     folded_by_groups,
@@ -21,7 +22,6 @@ from relift.egraph.search.guidance.plans import (
     folded_rows,
     lanes,
     looked_up,
-    register_blocks,
     several_dimensions,
     shared_folds,
     shared_rows,

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
+from relift.egraph.search.guidance.block_plans import LINE, ROWS
 from relift.egraph.search.guidance.fold_plans import KEPT_MEMBERS, ROW_MEMBERS, WIDTH
-from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then
 from relift.rewrites.tactics.folds.by_rows import columns_by_rows
@@ -68,8 +68,8 @@ from relift.rewrites.tactics.vectors.lanes import (
     scans_in_lanes,
     tiles_in_lanes,
 )
-from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
-from relift.rewrites.tactics.vectors.strips import folds_in_strips, strips_in_lanes
+from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
+from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
@@ -87,107 +87,6 @@ class TiledSketch:
     choices: tuple[Mapping[str, int], ...]
 
 
-def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that compute a nest block by block; none for other programs.
-
-    A GPU has `nest_tiles` instead: its work-items share what they read.  The second operand is copied in the
-    order in which the blocks read it, or read where it is.
-
-    >>> from relift.egraph.search.guidance.plans import blocks_of, register_blocks
-    >>> from relift.rewrites.loading import load_program
-    >>> from relift.device import CPU
-    >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
-    >>> blocks_of(64, 64, CPU)[0]
-    Block(rows=4, vectors=4, lanes=16, packed=True)
-    >>> len(list(register_blocks(product, CPU)))
-    16
-    """
-    nest = extent_of(program) if device.kind == "cpu" else None
-    if nest is not None:
-        for block in blocks_of(nest.rows, nest.columns, device)[:_BLOCKS]:
-            yield blocks_of_pairs(block)
-            yield blocks_of_pairs(replace(block, packed=False))
-        if padding_blocks(nest.rows, nest.columns, device):
-            yield from (folds_in_strips(device.vector_width, down) for down in _ROWS)
-        if nest.batches == 1:
-            for block in padding_blocks(nest.rows, nest.columns, device)[:_BLOCKS]:
-                yield blocks_of_pairs(block)
-
-
-_BLOCKS = 8
-"""How many blocks are tried, those first that take the fewest instructions for a product."""
-
-
-def blocks_of(rows: int, columns: int, device: DeviceDescription) -> list[Block]:
-    """The blocks that divide a result and that the registers of a CPU hold, the best first.
-
-    >>> from relift.device import CPU
-    >>> from relift.egraph.search.guidance.plans import blocks_of
-    >>> blocks_of(1000, 999, CPU)
-    []
-    """
-    lanes = [w for w in (16, 8, 4, 2) if w <= device.vector_width and columns % w == 0]
-    blocks = _fitting(lanes[:1], device)
-    dividing = (b for b in blocks if rows % b.rows == columns % b.columns == 0)
-    return sorted(dividing, key=lambda b: (_instructions(b), b.rows))
-
-
-def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[Block]:
-    """The blocks by which a result is padded, the best first; none where those that divide it do as well.
-
-    >>> from relift.device import CPU
-    >>> from relift.egraph.search.guidance.plans import padding_blocks
-    >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(1024, 1024, CPU)
-    (Block(rows=8, vectors=3, lanes=16, packed=True), [])
-    """
-
-    def price(b: Block) -> float:
-        whole = -(-rows // b.rows) * b.rows * -(-columns // b.columns) * b.columns
-        return _instructions(b) * whole / (rows * columns)
-
-    blocks = _fitting([device.vector_width], device)
-    inside = (b for b in blocks if b.rows <= rows and b.columns <= columns)
-    found = sorted(inside, key=lambda b: (price(b), b.rows))
-    dividing = blocks_of(rows, columns, device)[:1]
-    enough = dividing and found and _instructions(dividing[0]) <= _PADDING_PAYS * price(found[0])
-    return [] if enough else found
-
-
-_PADDING_PAYS = 1.2
-"""A result is padded where its blocks then take so many times fewer instructions: it is written twice."""
-
-
-def _fitting(lanes: Sequence[int], device: DeviceDescription) -> list[Block]:
-    """The blocks that registers hold."""
-    sides = itertools.product(lanes, range(1, device.vector_registers), range(1, 9))
-    blocks = (Block(rows, vectors, width) for width, rows, vectors in sides)
-    room = device.vector_registers - device.vector_registers // _ONE_SPARE_OF
-    return [b for b in blocks if b.registers <= room]
-
-
-_ONE_SPARE_OF = 16
-"""Of so many registers a driver's compiler needs one for itself.
-
-Blocks of 9 by 3, 14 by 2 and 5 by 5 vectors, which take 31 of 32 registers, multiply matrices of 1024^2 at 255, 255 and 310 GFLOP/s
-through Intel's driver, and at 152, 250 and 162 through PoCL, which keeps some in memory; 8 by 3 and 6 by 4 at 296 and 283, 281 and 283.
-"""
-
-
-def _instructions(block: Block) -> float:
-    """What a block takes for each result and step of its folds: multiply and add, half a load of a number, one of a vector.
-
-    Vectors come from the second cache, a number's line stays in the first.  At least as many have to be on their way
-    as are started while one of them is done.
-    """
-    results = block.rows * block.vectors
-    loads = block.rows / 2 + block.vectors
-    return (max(results, _LATENCY) + loads) / (results * block.lanes)
-
-
-_LATENCY = 8
-"""Multiply-adds that start while one is done: two a cycle for four cycles, as the CPUs of this decade do."""
-
-
 def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics that compute neighbouring results in the lanes of vectors, for a CPU, whatever its driver packs.
 
@@ -198,7 +97,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.device import CPU, GPU
     >>> saxpy = load_program("examples/saxpy.py").at({"n": 1024})
     >>> len(list(lanes(saxpy, CPU))), len(list(lanes(saxpy, GPU)))
-    (4, 0)
+    (6, 0)
     """
     if device.kind != "cpu":
         return
@@ -208,21 +107,19 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
             yield rows_of_panels(width)
-            for cells in dict.fromkeys((max(width, _LINE), width)):
+            for cells in dict.fromkeys((max(width, LINE), width)):
                 yield rows_in_lanes(cells)
-                for down in _ROWS:
+                for down in ROWS:
                     yield strips_in_lanes(cells, down)
         else:
-            yield columns_in_lanes(width)
+            yield from (
+                columns_in_lanes(width),
+                then(tables_in_registers(), columns_in_lanes(width)),
+            )
+            yield then(tables_in_registers(), chunks_in_lanes(width, 1))
             for vectors in _VECTORS:
                 yield chunks_in_lanes(width, vectors)
 
-
-_LINE = 16
-"""Cells of a line of a cache: rows that are written a line at a time need none that they have begun again."""
-
-_ROWS = (8, 4, 2)
-"""How many rows of windows a work-item of a CPU has below one another."""
 
 _VECTORS = (1, 16, 64)
 """How many vectors a work-item has of an array of one dimension."""

@@ -26,6 +26,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics import combinators
 from relift.rewrites.tactics.combinators import Tactic, TooLarge, derive
+from relift.rewrites.tactics.folds.shared import tables_in_registers
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
@@ -229,6 +230,16 @@ def test_maps_in_lanes_compute_the_same(
     same(program, lowered(program, tactic, sizes), sizes)
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_tables_of_folds_in_lanes_put_each_vector_together_once(copied: bool) -> None:
+    """The folds of all centres go through the points of a vector together; what lies a row apart is gathered for all of them."""
+    program, sizes = load_program(str(ROOT / "examples/kmeans.py")), {"n": 8, "k": 3, "d": 5}
+    lanes = columns_in_lanes(WIDTH) if copied else chunks_in_lanes(WIDTH, 1)
+    term = lowered(program, combinators.then(tables_in_registers(), lanes), sizes)
+    same(program, term, sizes)
+    assert compile_program(term).source.count("(float4)(points[") == (0 if copied else sizes["d"])
+
+
 @rl.program
 def running(a: rl.f32[n, m]):
     """The running sums of the columns."""
@@ -289,9 +300,8 @@ def test_the_default_pick_for_a_cpu_has_vectors(name: str) -> None:
     found = optimize(program, own, "cpu")
     rules = {s.rule for s in found.derivation.steps}
     assert any(rule.startswith("vectorize") for rule in rules)
-    assert ("lift_reduce_seq" in rules) == (
-        name == "convolution"
-    )  # whose rows share what they load
+    share_what_they_load = ("convolution", "kmeans")  # rows of windows, and all centres
+    assert ("lift_reduce_seq" in rules) == (name in share_what_they_load)
 
 
 def test_the_default_pick_for_a_table_that_no_tiles_divide_has_tiles() -> None:
@@ -302,11 +312,13 @@ def test_the_default_pick_for_a_table_that_no_tiles_divide_has_tiles() -> None:
 
 
 def test_the_default_pick_for_products_that_no_blocks_divide_shares_what_it_reads() -> None:
-    """Rows of a work-item share vectors of columns, and what fills no vector is in narrower ones."""
-    found = optimize(batched, {"r": 63, "n": 61, "m": 59, "d": 67}, "cpu")
-    rules = [s.rule for s in found.derivation.steps]
+    """Small ones have rows that share vectors of columns, and what fills no vector is in narrower ones; large ones have blocks."""
+    small = optimize(batched, {"r": 63, "n": 33, "m": 35, "d": 37}, "cpu")
+    rules = [s.rule for s in small.derivation.steps]
     assert rules.count("lift_reduce_seq") == 2  # the strips, and the rows that fill none
     assert rules.count("vectorize_map") >= 4
+    large = optimize(batched, {"r": 4, "n": 301, "m": 299, "d": 297}, "cpu")
+    assert "lift_reduce_seq_2d" in {s.rule for s in large.derivation.steps}
 
 
 def test_steps_in_the_windows_of_one_another_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -82,6 +83,7 @@ _FEW_STEPS = 100
 TACTICS: dict[str, Tactic] = {
     "groups": tile_for_groups(Tiles(8, 16, 4, 1, 1)),
     "blocks": blocks_of_pairs(Block(4, 2, 8)),
+    "blocks at the end": blocks_of_pairs(Block(4, 2, 8, stored=False)),
 }
 
 
@@ -134,6 +136,18 @@ def test_a_rest_of_the_folds_goes_on_in_registers() -> None:
 def test_a_nest_in_a_map_is_not_padded_by_what_is_stored_before() -> None:
     with pytest.raises(NoMatch, match="are not padded"):
         derive(batched, TACTICS["blocks"], {"b": 2, **SIZES})
+
+
+@pytest.mark.parametrize(("columns", "at_the_end"), [(32, 0), (40, 0), (47, 1), (35, 2)])
+def test_vectors_that_end_inside_are_written_as_vectors(columns: int, at_the_end: int) -> None:
+    """What has an end in the middle of a vector asks once for each vector that may lie there, and writes the others at once."""
+    found = derive(batched, TACTICS["blocks at the end"], {"b": 2, "n": 8, "m": columns, "k": 6})
+    kernel = compile_program(replace(found.program, body=found.result))
+    arrays = whole_inputs(found.program, seed=1)
+
+    np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
+    lane_by_lane = re.findall(r"out\[.*\] = \w+\.s0;", kernel.source)
+    assert len(lane_by_lane) == 4 * at_the_end  # in each row of a block
 
 
 IN_VECTORS = {"n": 12, "m": 20, "k": 8}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,24 @@ from hypothesis import example, given, settings
 from proofs_tests.compiler.programs import typed
 from proofs_tests.nests import Manner, manners, written
 from relift.compiler.agreement.inputs import whole_inputs
-from relift.compiler.program import refusal
+from relift.compiler.program import compile_program, refusal
 from relift.device import GPU
 from relift.egraph.search.guidance.tilings import Extent, extent_of, worth
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.tiles import MOST_REGISTERS, Tiles, tile_for_groups
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
+from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ToLocal
 from relift.semantics.syntax.binding import positions
 from relift.semantics.syntax.types import f32
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 SMALL = Tiles(8, 8, 4, 1, 1)
 PLAIN = Manner(
     False, True, False, "nothing", "nothing", "nothing", False, False, False, False, "one"
@@ -95,6 +99,20 @@ def test_parts_are_longer_where_their_blocks_divide_no_rows_or_columns(
     assert any(step.rule == "pad_clamp_removed" for step in found.steps)
     assert refusal(low) is None
     np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_folds_in_parts_are_computed_in_blocks_of_vectors(packed: bool) -> None:
+    """Each part has blocks of its own, also where these do not divide it; copied side by side or read where it is."""
+    source = load_program(str(EXAMPLES / "matmul.py")).at({"n": 6, "m": 20, "k": 8})
+    blocks = blocks_of_pairs(Block(4, 2, 8, packed=packed))
+    found = derive(source, folds_in_parts(2, blocks, 4, 16))
+    kernel = compile_program(replace(source, body=found.result))
+    inputs = whole_inputs(source, seed=0)
+
+    require_standing(found, RULES)
+    np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
+    assert kernel.source.count("i < 4") == 1
 
 
 def test_parts_that_do_not_divide_the_folds_are_refused() -> None:
