@@ -295,7 +295,7 @@ def table_in_registers(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no table of folds that share what they read")
     if not 1 < (dimensions(t.type)[0][0].constant or 0) <= _MOST_IN_REGISTERS:
         raise NoMatch("the results of a work-item are too many for its registers")
-    return then(inside("f")(fuse()), lifted())(at, place)
+    return then(inside("f")(then(_out_of_zips, fuse())), lifted())(at, place)
 
 
 _MOST_IN_REGISTERS = 16
