@@ -72,14 +72,14 @@ def _put_together(s: tree.Statement, constant: frozenset[str]) -> list[tree.Cast
 def _always(e: tree.Expression) -> Iterator[tree.Expression]:
     """The expression and what is evaluated whenever it is."""
     yield e
-    match e:
-        case tree.Conditional(condition):
-            yield from _always(condition)
-        case tree.Binary("&&" | "||", left):
-            yield from _always(left)
-        case _:
-            for part in tree.parts(e):
-                yield from _always(part)
+    if isinstance(e, tree.Conditional):
+        always: tuple[tree.Expression, ...] = (e.condition,)
+    elif isinstance(e, tree.Binary) and e.operator in ("&&", "||"):
+        always = (e.left,)
+    else:
+        always = tuple(tree.parts(e))
+    for part in always:
+        yield from _always(part)
 
 
 def _array(e: tree.Expression) -> str:
