@@ -159,9 +159,10 @@ def chunks_in_lanes(width: int, vectors: int) -> Tactic:
         if depth_of(term_at(at.term, place)) != 1:
             raise NoMatch("chunks are of one map")
         at = apart(width)(at, place)
-        if isinstance(term_at(at.term, place), Concat):
-            return in_parts(_chunks_with_rest(width, vectors))(at, place)
-        return _chunks(width, vectors)(at, place)
+        t = term_at(at.term, place)
+        if isinstance(t, Map) and length_of(t) < width * vectors:
+            raise NoMatch(f"{length_of(t)} elements fill no {vectors} vectors of {width}")
+        return in_parts(_chunks_with_rest(width, vectors))(at, place)
 
     return tactic
 
@@ -220,10 +221,12 @@ def columns_in_lanes(width: int) -> Tactic:
             raise NoMatch("columns are those of an array of rows")
         group = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
         chunk = then(group, inside("vs", "xs", "xs")(staged))
-        return then(
-            apply("split_join", m=width),
-            inside("xss")(then(inside("f")(chunk), apply("map_to_glb", d=0))),
-        )(at, place)
+        chunks = then(
+            apply("split_join", m=width), inside("xss")(then(inside("f")(chunk), _ITEMS))
+        )
+        if length_of(t) < width:
+            raise NoMatch(f"{length_of(t)} rows fill no vector of {width}")
+        return cut(length_of(t), width, chunks, _ITEMS)(at, place)
 
     return tactic
 
