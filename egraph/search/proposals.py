@@ -83,7 +83,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.iterations import of_steps, of_tables
-from relift.rewrites.tactics.sharing import inlined, storable, stored, through_zips
+from relift.rewrites.tactics.sharing import inlined, made_of_once, storable, stored, through_zips
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
@@ -353,7 +353,8 @@ class Proposals:
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
                 values = [each.value for each in storable(shaped.result)]
-                for chosen in choices_of(values, most):
+                ends = made_of_once(shaped.result) if self.device.kind == "gpu" else ()
+                for chosen in choices_of(values, most, ends):
                     parted = after(self.source, shaped, stored(chosen))
                     fused = after(self.source, parted, _FUSED)
                     if (result := canonical(fused.result)) not in seen:
