@@ -352,9 +352,7 @@ class Proposals:
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
-                values = [each.value for each in storable(shaped.result)]
-                ends = made_of_once(shaped.result) if self.device.kind == "gpu" else ()
-                for chosen in choices_of(values, most, ends):
+                for chosen in _choices(shaped.result, most, self.device):
                     parted = after(self.source, shaped, stored(chosen))
                     fused = after(self.source, parted, _FUSED)
                     if (result := canonical(fused.result)) not in seen:
@@ -419,6 +417,12 @@ class Proposals:
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
+
+
+def _choices(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, ...]]:
+    """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
+    values = [each.value for each in storable(t)]
+    return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
 
 
 def _rank(proposal: Proposal) -> tuple[float, int]:
