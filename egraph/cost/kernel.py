@@ -37,6 +37,10 @@ ACCUMULATORS = 16.0
 """Registers of private arrays from which a work-item has so much to compute that no result waits for another."""
 _RESIDENT, _REGISTER_FILE = 2048, 65_536  # of a unit; registers of 32 bits
 _OTHER_REGISTERS, _IN_EIGHTS = 32, 8  # of a work-item
+_OPERANDS = 1.8
+"""Registers that a block of n by n results has for the operands of its next step, so many times n.
+
+A work-item with 64 results takes 126 registers, and 153 to 167 where it fetches 16 to 28 numbers ahead."""
 _GROUPS = 32  # of a unit
 _LOADED, _FETCHED_BYTES = 4.0, 21.0
 """A unit of a GPU starts a multiply-add for each of 128 lanes in a cycle, and loads 32 numbers; an H200's second cache sends
@@ -75,6 +79,12 @@ _BEGUN = 1.2
 
 Products of 170,496 rows of 257 numbers with a vector take an H100 110 us by groups of 16 to 64 work-items for a row each, and 68 us
 by groups for two to sixteen rows."""
+_UNEVEN = 0.65
+"""What a unit of a GPU does whose schedulers have one or two warps each, of what it does by what these come to.
+
+A product of 4001 x 1000 x 1100 takes an H200 297 us in groups of 192 work-items, of which a unit has three, two at a time; in groups of 64,
+nine of them and six at a time, 267.  One of 2000 x 1500 x 1800 takes 425 in groups of 160, three and two at a time, and 303 three at a time.
+"""
 SCHEDULERS = 4
 """Of a unit of a GPU, each of which has its own of the work-items that run as one."""
 
@@ -195,14 +205,16 @@ class Kernel:
             slots = units * 128
             resident = self._resident()
             busy /= self.filled
+            loads = _LOADED * self.loaded
             if self.group:
-                busy /= balance(self.group, self._at_once(device))
-                busy *= 1.0 + self._crowding(device)
+                rounds = self._in_rounds(device)
+                busy *= rounds * (1.0 + self._crowding(device))
+                loads *= rounds if self.registers >= ACCUMULATORS else 1.0
             apart = 1.0 if self.registers >= ACCUMULATORS else _WAIT_RESULT
             together = (self.issued * apart + self.waited) / (units * resident)
             longest = max(longest * apart + self.waits, together)
             sent = (self.fetched + self._read_again(device)[0]) / (_FETCHED_BYTES * units)
-            busy = max(busy, _LOADED * self.loaded) / slots
+            busy = max(busy, loads) / slots
             if self.registers and self._local_bytes:
                 # while one of two groups fetches, the other computes
                 pairs = max(1.0, self._at_once(device) / 2.0)
@@ -250,6 +262,24 @@ class Kernel:
         """Cycles of a unit of a GPU in which a group waits for all of its work-items, and few others compute."""
         groups = max(1.0, self.started / self.group / device.compute_units)
         return _DRAINED * self.barriers * groups / max(1.0, self._at_once(device))
+
+    def _in_rounds(self, device: DeviceDescription) -> float:
+        """How many times as long it takes because a unit of a GPU has groups in rounds, and fewer in the last one."""
+        groups = math.ceil(max(1.0, self.started / self.group / device.compute_units))
+        at_once = int(self._resident() // self.group)
+        if self.registers >= ACCUMULATORS:
+            held = (self._held + _OPERANDS * math.sqrt(self.registers)) // _IN_EIGHTS * _IN_EIGHTS
+            at_once = min(at_once, int(_REGISTER_FILE / held // self.group))
+        at_once = min(groups, max(1, at_once))
+        full, left = divmod(groups, at_once)
+        took = full * at_once / self._busy(at_once) + (left / self._busy(left) if left else 0.0)
+        return max(took / groups, 1.0 / balance(self.group, self._at_once(device)))
+
+    def _busy(self, groups: int) -> float:
+        """The part of what a unit computes at most that it does with so many groups."""
+        warps = groups * math.ceil(self.group / WARP) / SCHEDULERS
+        uneven = self.registers >= ACCUMULATORS and 1.0 < warps < 2.0
+        return balance(self.group, groups) * (_UNEVEN if uneven else 1.0)
 
     def _crowding(self, device: DeviceDescription) -> float:
         """What a group takes longer whose work-items fetch many numbers ahead each, beside others for whom registers are left."""

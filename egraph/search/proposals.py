@@ -83,7 +83,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.iterations import of_steps, of_tables
-from relift.rewrites.tactics.sharing import inlined, storable, stored, through_zips
+from relift.rewrites.tactics.sharing import inlined, made_of_once, storable, stored, through_zips
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
@@ -352,8 +352,7 @@ class Proposals:
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
-                values = [each.value for each in storable(shaped.result)]
-                for chosen in choices_of(values, most):
+                for chosen in _choices(shaped.result, most, self.device):
                     parted = after(self.source, shaped, stored(chosen))
                     fused = after(self.source, parted, _FUSED)
                     if (result := canonical(fused.result)) not in seen:
@@ -418,6 +417,12 @@ class Proposals:
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
+
+
+def _choices(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, ...]]:
+    """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
+    values = [each.value for each in storable(t)]
+    return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
 
 
 def _rank(proposal: Proposal) -> tuple[float, int]:

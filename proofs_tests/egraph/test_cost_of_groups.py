@@ -72,6 +72,16 @@ def test_numbers_fetched_ahead_leave_small_groups_no_registers() -> None:
     assert product(4096, 512, small) < product(4096, 512, small_not_ahead)
 
 
+def test_a_last_round_of_few_warps_takes_long() -> None:
+    """2000 x 1500 x 1800 takes an H200 425 us in groups of five warps that fetch ahead, of which a unit has two, then one; 303 by three at once."""
+    ahead, not_ahead = (Tiles(64, 160, 20, 2, 2, ahead=each) for each in (True, False))
+    sizes = {"n": 2000, "k": 1500, "m": 1800}
+    rounds, at_once = (
+        cost(MATMUL.at(sizes), tile_for_groups(tiles)).seconds for tiles in (ahead, not_ahead)
+    )
+    assert rounds > 1.2 * at_once
+
+
 def test_groups_that_leave_no_local_memory_hide_little() -> None:
     """Whole rows of 128 in local memory leave a unit six groups of 64: chunks of 32 columns take 101 us instead of 120."""
     md = load_program(str(EXAMPLES / "md.py")).at({"n": 73728, "k": 128})

@@ -459,6 +459,38 @@ def test_numbers_are_stored_together_and_arrays_by_choice() -> None:
         (*numbers, arrays[1]),
         (*numbers, *arrays),
     ]
+    assert choices_of((numbers[0], arrays[0]), 2, numbers) == [
+        (),
+        (numbers[0],),
+        (numbers[0], arrays[0]),
+        (arrays[0],),
+    ]
+
+
+@typed(x=f32[20001, 200])
+def mean_of_roots(x: Term) -> Any:
+    """A number of which another one is made."""
+    norms = rl.map(lambda r: rl.sqrt(rl.reduce(rl.add, 0.0, r)), x)
+    return rl.reduce(rl.add, 0.0, norms) * 0.5
+
+
+@typed(x=f32[20000, 256])
+def halved_spreads(x: Term) -> Any:
+    """An array of which a number each is made."""
+
+    def column(c: Term) -> Any:
+        mean = rl.reduce(rl.add, 0.0, c) * 5e-5
+        return rl.reduce(rl.add, 0.0, rl.map(lambda v: (v - mean) * (v - mean), c)) * 0.5
+
+    return rl.map(column, rl.transpose(x))
+
+
+@pytest.mark.parametrize(("program", "kernels"), [(mean_of_roots, 3), (halved_spreads, 4)])
+def test_the_kernel_that_folds_goes_on_to_the_result(program: Program, kernels: int) -> None:
+    """What is done with a number that is folded, or with each, has no kernel of its own on a GPU."""
+    found = optimize(program, {}, GPU)
+
+    assert compile_program(found.term).source.count("kernel void") == kernels
 
 
 @typed(x=f32[2, 3, 4])

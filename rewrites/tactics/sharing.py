@@ -120,6 +120,30 @@ def storable(t: Term) -> list[Storable]:
     ]
 
 
+def made_of_once(t: Term) -> list[Term]:
+    """Of what may be stored, that of which a result is made at once: the kernel that computes such a value may go on to the result.
+
+    That is a number of which a number is made, or an array of which a map makes a number each.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.sharing import made_of_once
+    >>> @rl.program
+    ... def mean(x: rl.f32[65536]):
+    ...     return rl.reduce(rl.add, 0.0, x) / 65536.0
+    >>> [rl.show(value) for value in made_of_once(mean.body)]
+    ['reduce(add, 0.0, x)']
+    """
+    of_numbers = isinstance(t, Map) and isinstance(t.xs, Map) and not holds_array(t.f.body.type)
+    once = [found for found in storable(t) if len(found.places) == 1]
+    if not holds_array(t.type):
+        return [
+            found.value
+            for found in once
+            if not holds_array(found.value.type) and not binders_at(t, found.places[0])
+        ]
+    return [found.value for found in once if of_numbers and found.places == (("xs",),)]
+
+
 def _is_finished(t: Term, place: Position, stored_at: Collection[Position]) -> bool:
     """Whether what a map computes is read by a map alone that computes no folds, and is stored itself: one kernel does both."""
     above = term_at(t, place[:-1]) if place else t

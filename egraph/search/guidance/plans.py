@@ -220,6 +220,8 @@ _ROWS_OF_ITEM = 4
 
 A Khatri-Rao product of 1001 x 70 and 303 x 70 numbers takes an H100 80 us with a work-item for each of its numbers, 38 with four rows, and 39
 with eight; an update of rank one of 5001 x 4003 numbers 81, 65 and 66."""
+_LANES_OF_ITEM = (1, 2, 4)
+"""Neighbours in such a column: the Khatri-Rao product takes an H200 34 us, and 29.5 by pairs."""
 _LINES = ((8, 256), (4, 256), (8, 128), (1, 256))
 """Lines of a group, and its work-items."""
 
@@ -234,7 +236,7 @@ def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[
         yield items_of_columns()
         for lines, members in _LINES:
             yield lines_by_groups(lines, members)
-        yield columns_of_rows(_ROWS_OF_ITEM)
+        yield from (columns_of_rows(_ROWS_OF_ITEM, lanes) for lanes in _LANES_OF_ITEM)
 
 
 def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
@@ -200,11 +200,20 @@ def steps_of(t: Term) -> int:
     return steps
 
 
-def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
+def choices_of(
+    values: Sequence[Term], most: int, finished: Collection[Term] = ()
+) -> list[tuple[Term, ...]]:
     """Which values are stored, each choice once: none, or every number that is folded and a choice of the arrays.
 
-    A number that a program computes once is folded by one work-item where it is not stored.
+    A number that a program computes once is folded by one work-item where it is not stored.  Of those that are `finished` where
+    they are computed, each choice is also without.
     """
+    chosen = _choices(values, most)
+    without = (tuple(v for v in choice if v not in finished) for choice in chosen)
+    return list(dict.fromkeys([*chosen, *without]))
+
+
+def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     numbers = tuple(value for value in values if not isinstance(value.type, Array))
     arrays = [value for value in values if isinstance(value.type, Array)]
     if len(arrays) > most:

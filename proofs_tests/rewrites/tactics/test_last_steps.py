@@ -58,8 +58,8 @@ def turns(t: Program) -> list[int]:
 
 @pytest.mark.parametrize(
     ("length", "expected"),
-    [(96, [12, 8]), (35, [5, 7]), (34, [34]), (15, None), (211, None)],
-    ids=["eight divide", "seven divide", "written out", "short", "long and prime"],
+    [(96, [12, 8]), (35, [5, 7]), (34, [34]), (15, [15]), (5, None), (211, None)],
+    ids=["eight divide", "seven divide", "written out", "short", "a few", "long and prime"],
 )
 def test_turns_of_a_loop_are_written_out_together(length: int, expected: list[int] | None) -> None:
     source = sums.at({"n": 4, "m": length})

@@ -177,6 +177,21 @@ def test_a_work_item_has_a_column_of_several_rows(rows: int) -> None:
     )
 
 
+@pytest.mark.parametrize(("length", "lanes"), [(6, 2), (8, 4)])
+def test_a_column_of_rows_may_be_of_neighbours(length: int, lanes: int) -> None:
+    """Where they fill the rows they are read and written as one vector."""
+    draw = np.random.default_rng(1)
+    x, y = draw.random((3, length), np.float32), draw.random((8, length), np.float32)
+    tactic = columns_of_rows(4, lanes)
+    sizes = {"n": 3, "m": 8, "k": length}
+    low = replace(products_of_rows.at(sizes), body=derive(products_of_rows, tactic, sizes).result)
+
+    assert compile_program(low).source.count(f"*(global float{lanes}*)(out") == 4
+    np.testing.assert_array_equal(computed(products_of_rows, tactic, x, y), x[:, None] * y)
+    with pytest.raises(NoMatch):
+        derive(products_of_rows, tactic, {"n": 3, "m": 8, "k": 5})
+
+
 def test_columns_of_rows_may_have_several_results() -> None:
     x = np.random.default_rng(1).random((9, 5), np.float32)
     sums, squares_ = computed(shifted_rows, columns_of_rows(4), x)

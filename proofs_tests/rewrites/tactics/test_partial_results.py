@@ -25,6 +25,8 @@ from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Fold, ToGlobal
+from relift.semantics.syntax.binding import outside
 
 n, m = rl.nat("n"), rl.nat("m")
 f = rl.f32
@@ -80,6 +82,17 @@ def two_folds(a: f[n, m], x: f[n]):
 
 
 @rl.program
+def slopes(a: f[n, m], b: f[n, m], x: f[n]):
+    """Two folds, of which one reads what the other reads beside other numbers: a gain's and a bias's gradient."""
+
+    def column(p):
+        steps = rl.map(lambda q: q[1] * (q[0] - q[2]), rl.zip(p[0], p[1], x))
+        return (rl.reduce(rl.add, 0.0, steps), rl.reduce(rl.add, 0.0, p[1]))
+
+    return rl.map(column, rl.zip(rl.transpose(a), rl.transpose(b)))
+
+
+@rl.program
 def rows(a: f[n, m], x: f[m]):
     """Rows are folded so, too."""
     return rl.map(lambda row: dot(row, x), a)
@@ -100,6 +113,7 @@ PROGRAMS = [
     gemv_transposed,
     column_norms,
     two_folds,
+    slopes,
     rows,
 ]
 
@@ -117,6 +131,15 @@ def test_two_kernels_compute_what_one_does(program: Program, sizes: Mapping[str,
     inputs = tuple(np.sign(x) for x in whole_inputs(source, 1))
     assert kernel.source.count("kernel void") == 2
     np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
+
+
+def test_the_second_kernel_folds_no_chunk_again() -> None:
+    """What a chunk comes to in each of two folds is one pair."""
+    found = derive(slopes, partial_results(4), ODD)
+    last = outside(found.result, lambda u: isinstance(u, ToGlobal))
+    folded = [u for u in last if isinstance(u, Fold)]
+
+    assert sorted(u.solved["n"].constant or 0 for u in folded) == [3, 3, 4, 4]
 
 
 @pytest.mark.parametrize("length", [96, 101], ids=["chunks", "chunks and a rest"])

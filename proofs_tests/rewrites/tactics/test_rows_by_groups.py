@@ -135,6 +135,29 @@ def test_a_group_has_a_row(
 
 
 @rl.program
+def first_of_the_largest(a: rl.f32[n, m]):
+    """Of each row the largest number, and its place: no number, so no lane of a vector."""
+    pairs = lambda row: rl.zip(row, rl.generate(m, lambda i: i))
+    best = lambda row: rl.reduce(rl.first_largest, (float("-inf"), 0), pairs(row))
+    return rl.map(best, a)
+
+
+@pytest.mark.parametrize(("length", "tables"), [(64, 2), (95, 2), (49, 2), (500, 2)])
+def test_what_is_no_number_is_folded_by_shares(length: int, tables: int) -> None:
+    """Members wait twice: for what they found beside what is left, and for those who fold shares of that."""
+    sizes = {"n": 3, "m": length}
+    found = derive(first_of_the_largest, rows_by_groups(1, 32, 4, ROOM), sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    compiled = compile_program(replace(first_of_the_largest.at(sizes), body=found.result))
+    assert_safe(compiled)
+    assert compiled.source.count("barrier(") == tables
+    a = np.random.default_rng(0).integers(0, 50, (3, length)).astype(np.float32)
+    largest, places = compiled(a)
+    np.testing.assert_array_equal(largest, a.max(axis=1))
+    np.testing.assert_array_equal(places, a.argmax(axis=1))
+
+
+@rl.program
 def scaled_norms(a: rl.f32[b, n, m]):
     """A fold to a number, and what is done with it."""
     norm = lambda row: rl.sqrt(rl.reduce(rl.add, 0.0, rl.map(lambda x: x * x, row)))

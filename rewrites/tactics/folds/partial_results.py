@@ -116,8 +116,10 @@ def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> T
         if len(found) > 1:
             each = [term_at(at.term, (*here, *below)) for below in found]
             at, together = paired(at, (*here, "f"), each)
-            of_chunks = ("f", *places_of(term_at(at.term, (*here, "f")), together)[0])
-            at = inside(*of_chunks)(OF_EACH_ARRAY)(at, here)
+            places = places_of(term_at(at.term, (*here, "f")), together)
+            for below in places:  # all alike, so that they stay one value
+                at = inside("f", *below)(OF_EACH_ARRAY)(at, here)
+            of_chunks = ("f", *places[0])
         if of_chunks != ("f", "xs"):
             at = apply("map_fission_with_zip", parts={"g": of_chunks})(at, here)
             return inside("xs", "ys")(partial)(at, here)

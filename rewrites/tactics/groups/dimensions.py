@@ -27,7 +27,8 @@ from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Pattern, Term, parts_of, subterms
 from relift.semantics.syntax.types import Array, dimensions, holds_array
 
-_MAPS = then(cells_copied, fuse(), attempt(repeat(topdown(layout_outside))))
+_OUTSIDE = attempt(repeat(topdown(layout_outside)))
+_MAPS = then(cells_copied, fuse(), _OUTSIDE)
 """Maps in one another, as far as they go: what each rearranges of its results is rearranged after all of them."""
 
 _DIMENSIONS = 3
@@ -94,10 +95,10 @@ def items_of_columns() -> Tactic:
     return then(_MAPS, transposed)
 
 
-def columns_of_rows(down: int) -> Tactic:
+def columns_of_rows(down: int, lanes: int = 1) -> Tactic:
     """Two or three maps in one another: a work-item for each column of so many rows, all of which it reads at once.
 
-    The rows lie far apart, so that where `down` does not divide them only the last of each work-item may be none.  Raises `NoMatch` where an
+    A column is of `lanes` neighbours, where these divide the rows.  The rows lie far apart, so that where `down` does not divide them only the last of each work-item may be none.  Raises `NoMatch` where an
     element is folded, or where there are no two times as many rows.
 
     >>> import relift as rl
@@ -119,8 +120,12 @@ def columns_of_rows(down: int) -> Tactic:
         if not 2 <= depth <= _DIMENSIONS:
             raise NoMatch("no maps in two or three dimensions")
         element = term_at(at.term, (*place, *("f",) * depth))
-        if _goes_on(element) or parts_of(element) > _MOST_WRITTEN_OUT:
+        if _goes_on(element) or parts_of(element) * lanes > _MOST_WRITTEN_OUT:
             raise NoMatch("an element takes a loop, or much, or is an array")
+        if lanes > 1:
+            at = inside(*("f",) * (depth - 1))(apply("vectorize_map", w=lanes))(at, place)
+            at = _OUTSIDE(at, ())
+            place = _outermost(at.term)
         inner = (*place, *("f",) * (depth - 2))
         length = length_of(term_at(at.term, (*inner, "xs")))
         if length < 2 * down:

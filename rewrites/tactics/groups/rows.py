@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import where_written
@@ -25,6 +26,7 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     skip,
     then,
+    vectorize_reduction,
 )
 from relift.rewrites.tactics.flat_tables import flat_tables, has_tables
 from relift.rewrites.tactics.folds.places import places_in_any_order
@@ -289,17 +291,71 @@ def _shared_fold(members: int, width: int) -> Tactic:
         main = length - length % (members * lanes)
         here = place
         if main < length:
+            with suppress(NoMatch):
+                return _with_rest_beside(members)(at, place)
             at = fold_here_with_rest(main)(at, place)
             at = _shared_fold(members, 1)(at, (*place, "right"))
             here = (*place, "left")
         partial = then(_WORK_ITEMS, apply("store_local"))
         if lanes == 1:
-            return then(shared(members), inside("xs")(partial))(at, here)
+            return then(shared(members), inside("xs")(partial), _found(width))(at, here)
         if members % lanes:
             return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
         return shared_by_lanes(members, lanes, partial)(at, here)
 
     return tactic
+
+
+def _with_rest_beside(members: int) -> Tactic:
+    """A fold of what is no number by the members of a group, with what is left by one of them each: they wait once.
+
+    What no four members are left for every work-item folds alike, and first: all that is read is then on its way.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        xs = term_at(at.term, (*place, "xs"))
+        length = length_of(xs)
+        left = length % members
+        alone = left % 4
+        if has_lanes(xs) or left < 4:
+            raise NoMatch("numbers are folded by vectors, and few elements by every work-item")
+        if alone:
+            at = fold_here_with_rest(alone)(at, place)
+            place = (*place, "right")
+        at = fold_here_with_rest(length - left)(at, place)
+        for side, each in (("left", shared(members)), ("right", inside("xs")(_computed))):
+            at = inside(side)(then(each, inside("xs")(_WORK_ITEMS)))(at, place)
+        return then(_PARTS_TOGETHER, inside("xs")(apply("store_local")), _found(1))(at, place)
+
+    return tactic
+
+
+def _found(width: int) -> Tactic:
+    """A fold of what the members of a group found: by vectors, or, where these are no numbers, by a few members first."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        xs = term_at(at.term, (*place, "xs"))
+        if has_lanes(xs):
+            return attempt(vectorize_reduction(width))(at, place) if width > 1 else at
+        length = length_of(xs)
+        few = min(
+            (d for d in range(1, length + 1) if length % d == 0), key=lambda d: d + length // d
+        )
+        if length <= _ALONE or few in (1, length):
+            return at
+        return then(shared(few), inside("xs")(then(_WORK_ITEMS, apply("store_local"))))(at, place)
+
+    return tactic
+
+
+_PARTS_TOGETHER = first(
+    apply("reduce_concat", "backward"), apply("reduce_concat_idempotent", "backward")
+)
+
+
+def _computed(at: Rewriting, place: Position) -> Rewriting:
+    """An array as a map, be it one that copies."""
+    return at if isinstance(term_at(at.term, place), Map) else apply("insert_copy")(at, place)
 
 
 _ALONE = 16
