@@ -14,7 +14,7 @@ from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.patterns import Gather, Generate, Iterate, Let, Scatter
+from relift.semantics.patterns import Gather, Let, Scatter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import canonical
 from relift.semantics.syntax.signatures import OperatorKind
@@ -140,21 +140,10 @@ def computes_surely(t: terms.Term, value: terms.Term, *, open_cells: bool = Fals
 
 
 def _is_called(t: terms.Term) -> bool:
-    """Whether the function of a pattern is called at least once."""
-    match t:
-        case Let():
-            return True
-        case Iterate(m=times) | Generate(n=times):
-            return (times.constant or 0) > 0
-        case terms.Pattern() if t.loop in ("map", "fold") and "n" in t.solved:
-            return (t.solved["n"].constant or 0) > 0
-        case terms.Pattern():
-            return False
-        case (
-            terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
-            | terms.Metavariable() | terms.Apply() | terms.Call() | terms.Combine()
-        ):  # fmt: skip
-            return False
+    """Whether the function of a pattern is called at least once: of a name, and of a loop over some elements."""
+    if not isinstance(t, terms.Pattern) or isinstance(t, Let):
+        return isinstance(t, Let)
+    return t.loop in ("map", "fold") and "n" in t.solved and bool(t.solved["n"].constant)
 
 
 def operators_in(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:

@@ -210,5 +210,6 @@ def _repeated(t: Term) -> Iterator[tuple[Position, Position]]:
     for _, body, number in sorted(found, key=lambda each: each[0], reverse=True):
         above = numbering.place_of(body, whole)
         value = numbering.place(number, body.number, body.names)
-        assert above is not None and value is not None, "cannot happen: what was counted is there"
+        assert above is not None, "cannot happen: the body was met there"
+        assert value is not None, "cannot happen: it was counted there"
         yield above, value

@@ -74,7 +74,8 @@ MOST_REPEATED = 512
 def has_fold(t: Term) -> bool:
     """Whether a term is computed by a loop that needs all of an array for one value."""
     return any(
-        isinstance(u, Pattern) and computes_itself(u) and not isinstance(u, Map) for u, _ in subterms(t)
+        isinstance(u, Pattern) and computes_itself(u) and not isinstance(u, Map)
+        for u, _ in subterms(t)
     )
 
 

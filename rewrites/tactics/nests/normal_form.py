@@ -326,6 +326,8 @@ def _in_order(nest: Nest) -> Tactic:
             at = _prologues_apart(frozenset((x, y)))(at, place)
         arrays = (term_at(at.term, (*place, "xs", field)) for field in ("xs", "ys"))
         used = [set(free_variables(u)) & {x, y} for u in arrays]
+        if {y} not in used:
+            raise NoMatch("no array of the fold belongs to the inner element alone")
         if used.index({y}) == 0:
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
