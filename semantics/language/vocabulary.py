@@ -196,7 +196,7 @@ arccos: Final = Elementary("arccos")
 arctan: Final = Elementary("arctan")
 """The angle of a tangent, in radians."""
 arctan2: Final = Elementary("arctan2")
-"""arctan2(y, x): the angle of the point (y, x), in radians."""
+"""arctan2(y, x): the angle of the point (x, y), in radians."""
 tanh: Final = Elementary("tanh")
 """The hyperbolic tangent."""
 power: Final = Elementary("power")
