@@ -140,8 +140,10 @@ class Meter:
 
     def together(self, waits: float, waited: float) -> None:
         """What was waited for since there were so many waits, is of loads that do not wait for one another."""
-        counted = self.counted
-        here = (counted.waits - waits) / (WAIT_MEMORY * self.scope.trips * self.scope.turns)
+        counted, times = self.counted, self.scope.trips * self.scope.turns
+        if not times:
+            return  # nothing waits in what is never run
+        here = (counted.waits - waits) / (WAIT_MEMORY * times)
         if here > _UNROLLED:
             part = _UNROLLED * -(-here // _AT_ONCE) / here
             counted.waits = waits + part * (counted.waits - waits)

@@ -1,7 +1,7 @@
 """Programs of many fields for which nothing in the search was tuned, beside those of examples/searched, written as one
 writes them who knows nothing of it.
 
-Those of signals, images, physics and finance are in fields.py.  What each computes, in NumPy, is in with_numpy.py under
+Those of signals, images, physics and finance are in fields.py, and some that are written another way in systems.py.  What each computes, in NumPy, is in with_numpy.py under
 its name.
 """
 
@@ -16,7 +16,7 @@ from relift.bench import load_file
 
 HERE = Path(__file__).parent
 SEARCHED = load_file(HERE.parent / "searched" / "programs.py")
-FIELDS = load_file(HERE / "fields.py")
+FIELDS, SYSTEMS = load_file(HERE / "fields.py"), load_file(HERE / "systems.py")
 n, m, k, c, o = (rl.nat(name) for name in "nmkco")
 f = rl.f32
 dot, mv, mm, total, largest, each = (
@@ -317,4 +317,4 @@ def strided(x: f[n, 2 * m, 2 * k], w: f[3, 3]):
 
 
 def __getattr__(name):
-    return getattr(FIELDS, name)
+    return getattr(FIELDS if hasattr(FIELDS, name) else SYSTEMS, name)

@@ -318,3 +318,55 @@ def cube_mean(x):
         turned = np.moveaxis(padded, axis, 0)
         padded = np.moveaxis(sum(turned[i : i + length] for i in range(3)), 0, axis)
     return padded / 27
+
+
+def fluxes(cells, neighbours, normals):
+    speeds = cells[1:4] / cells[0]
+    pressures = 0.4 * (cells[4] - 0.5 * cells[0] * (speeds * speeds).sum(axis=0))
+    flow = np.zeros_like(cells)
+    for j, normal in zip(neighbours.T, np.moveaxis(normals, 0, -1), strict=True):
+        across = 0.5 * ((speeds + speeds[:, j]) * normal).sum(axis=0)
+        pressure = 0.5 * (pressures + pressures[j])
+        flow += across * 0.5 * (cells + cells[:, j])
+        flow[1:4] += pressure * normal
+        flow[4] += across * pressure
+    return flow.T
+
+
+def smoothed_particles(places, masses, neighbours):
+    gaps = places[:, None] - places[neighbours]
+    near = np.maximum(0, 1 - (gaps * gaps).sum(axis=2))
+    densities = (near**3 * masses[neighbours]).sum(axis=1)
+    pressures = np.maximum(0, densities - 1)
+    pushes = pressures[:, None] + pressures[neighbours]
+    return densities, np.einsum("ij,ijd->id", near**2 * masses[neighbours] * pushes, gaps)
+
+
+def best_paths(scores, steps, seen):
+    sums = scores[:, None] + steps.T
+    return sums.max(axis=2) + seen, sums.argmax(axis=2).astype(np.int32)
+
+
+def curls(electric, magnetic):
+    def along(axis, cube):
+        return np.diff(cube, axis=axis, append=0)
+
+    turns = ((axis, (axis + 1) % 3, (axis + 2) % 3) for axis in range(3))
+    return tuple(
+        magnetic[axis] - 0.3 * (along(one, electric[two]) - along(two, electric[one]))
+        for axis, one, two in turns
+    )
+
+
+def orthonormal(A):
+    rows = A.copy()
+    for i in range(len(rows)):
+        rows[i] /= np.sqrt(rows[i] @ rows[i])
+        rows[i + 1 :] -= np.outer(rows[i + 1 :] @ rows[i], rows[i])
+    return rows
+
+
+def slopes(x):
+    here = around(x, 1)
+    down, right = here(1, 0) - here(-1, 0), here(0, 1) - here(0, -1)
+    return np.hypot(down, right), np.arctan2(down, right)

@@ -14,6 +14,7 @@ from relift.rewrites.application.abstraction import beside, component_of, named,
 from relift.rewrites.application.beginnings import unlike
 from relift.rewrites.application.substitutions import require_fits, with_neutral_elements
 from relift.rewrites.application.totality import (
+    computes_surely,
     first_partial,
     first_partial_operator,
     has_open_cells,
@@ -126,7 +127,7 @@ def apply_filled(
                 raise NoMatch(f"{rule.name}: {bound.size} must be at least {bound.least}")
         _require_uncopied(rule, before, after, substitution)
         new = substitution.term(after)
-        _require_defined(rule, direction, substitution, t, new)
+        _require_defined(rule, direction, substitution, t, (here, new))
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
@@ -391,12 +392,18 @@ def _require_uncopied(
 
 
 def _require_defined(
-    rule: Rule, direction: Direction, substitution: Substitution, whole: terms.Term, new: terms.Term
+    rule: Rule,
+    direction: Direction,
+    substitution: Substitution,
+    whole: terms.Term,
+    sides: tuple[terms.Term, terms.Term],
 ) -> None:
     """Raise `NoMatch` when the new term might be undefined where the one in its place was not.
 
-    A direction that is not shown to keep definedness for all substitutions needs such as are total.
+    A direction that is not shown to keep definedness for all substitutions needs such as are total, or
+    data that the term in its place surely computes: where these are undefined, so was that.
     """
+    here, new = sides
     if first_partial(new, open_cells=True) is None:
         return  # whether cells are open somewhere in the whole, which takes long to see, or not
     open_cells = has_open_cells(whole) or has_open_cells(new)
@@ -425,7 +432,10 @@ def _require_defined(
             "this direction loses no value"
         )
     for name in known or ():
-        if name in partial:
+        if name not in partial:
+            continue
+        f = substitution.functions[name]
+        if f.parameters or not computes_surely(here, f.body, open_cells=open_cells):
             way = "left to right" if direction == "forward" else "right to left"
             raise NoMatch(
                 f"{rule.name}: from {way} {name} must be total, and {partial[name]} is not"

@@ -14,8 +14,9 @@ from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.patterns import Gather, Scatter
+from relift.semantics.patterns import Gather, Let, Scatter
 from relift.semantics.syntax import terms
+from relift.semantics.syntax.binding import canonical
 from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Type, Vector, least_values
@@ -103,6 +104,46 @@ def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
     for _, u, _ in terms.inside(t):
         if (found := first_partial(u, open_cells=open_cells)) is not None:
             yield found
+
+
+def computes_surely(t: terms.Term, value: terms.Term, *, open_cells: bool = False) -> bool:
+    """Whether a term is undefined wherever a value is: it stands where it is computed, whatever the data are.
+
+    Data are computed always, as the interpreter is strict in them, and a function is called where there is an element.
+
+    >>> from relift import f32, i32
+    >>> from relift.rewrites.application.totality import computes_surely
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> known = {"xs": Input("xs", f32[8]), "i": Input("i", i32), "none": Input("none", f32[0])}
+    >>> value = parse_term("at_runtime_unsafe(i, xs)", known)
+    >>> once = parse_term("map(lambda x: x + at_runtime_unsafe(i, xs), xs)", known)
+    >>> never = parse_term("map(lambda x: x + at_runtime_unsafe(i, xs), none)", known)
+    >>> computes_surely(once, value), computes_surely(never, value)
+    (True, False)
+    """
+    same, needed = canonical(value), terms.free_variables(value)
+
+    def below(u: terms.Term) -> bool:
+        if first_partial(u, open_cells=open_cells) is None:
+            return False  # the value is not total, and so is nothing that computes it
+        if type(u) is type(value) and canonical(u) == same:
+            return True
+        return any(
+            below(child.body if isinstance(child, terms.Lambda) else child)
+            for _, child in terms.children(u)
+            if not isinstance(child, terms.Lambda)
+            or (_is_called(u) and needed.isdisjoint(x.name for x in child.parameters))
+        )
+
+    return below(t)
+
+
+def _is_called(t: terms.Term) -> bool:
+    """Whether the function of a pattern is called at least once: of a name, and of a loop over some elements."""
+    if not isinstance(t, terms.Pattern) or isinstance(t, Let):
+        return isinstance(t, Let)
+    return t.loop in ("map", "fold") and "n" in t.solved and bool(t.solved["n"].constant)
 
 
 def operators_in(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:

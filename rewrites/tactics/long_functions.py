@@ -6,16 +6,28 @@ has a name in it then.  Source: common subexpressions (Cocke, SIGPLAN 1970), as 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import MOST_PARTS, Rewriting, Tactic, apply
+from relift.rewrites.tactics.sharing import computes_itself
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import fields
-from relift.semantics.syntax.terms import Apply, Call, Combine, Lambda, Term, Var, children
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Lambda,
+    Pattern,
+    Term,
+    children,
+    free_variables,
+    parts_of,
+)
+from relift.semantics.syntax.types import holds_array
 
 LONG = MOST_PARTS // 2
 """A term of more parts is made shorter, for what is done with it adds to it."""
@@ -30,7 +42,7 @@ _ENDLESS = 1 << 17
 
 
 def values_named(most: int = LONG) -> Tactic:
-    """In a term of more than `most` parts, what functions compute more than once has names there.
+    """In a term of more than `most` parts, what functions or several results compute more than once has names there.
 
     Raises `NoMatch` where it has no more, or where nothing is repeated.
 
@@ -49,78 +61,117 @@ def values_named(most: int = LONG) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        parts = _parts(term_at(at.term, place))
+        parts = parts_of(term_at(at.term, place))
         if not most < parts <= _ENDLESS:
             raise NoMatch(f"a term of {parts} parts, and not of more than {most}")
         start = at
         for _ in range(_MOST_NAMES):
-            found = _most_repeated(term_at(at.term, place))
-            if found is None:
+            more = _with_a_name(at, place)
+            if more is None:
                 break
-            body, value = found
-            at = apply("let_inline", "backward", parts={"x": value})(at, (*place, *body))
+            at = more
         if at is start:
-            raise NoMatch("no function repeats what it computes")
+            raise NoMatch("nothing is computed more than once")
         return at
 
     return tactic
 
 
-def _parts(t: Term) -> int:
-    """How many parts a term has, where it is written out; a part that is shared is gone through once."""
-    known: dict[int, int] = {}
-
-    def count(u: Term) -> int:
-        if id(u) not in known:
-            below = (c.body if isinstance(c, Lambda) else c for _, c in children(u))
-            known[id(u)] = 1 + sum(map(count, below))
-        return known[id(u)]
-
-    return count(t)
-
-
 @dataclass(frozen=True)
-class _Seen:
-    """A part of a term: its number, which all that are written alike have in the same functions, how long it is, and the bodies of those."""
+class _Body:
+    """The whole term, or the body of a function: its number, and the names that it binds."""
 
     number: int
-    parts: int
-    bodies: frozenset[Position]
+    names: frozenset[str]
 
 
 class _Numbering:
-    """Numbers the parts of a term."""
+    """Numbers the parts of a term: those that are written alike have one number, however often and wherever they stand."""
 
     def __init__(self) -> None:
-        self.numbers: dict[Hashable, int] = {}
-        self.computed: list[tuple[Position, _Seen]] = []
+        self.parts: list[Term] = []
+        self.below: list[tuple[tuple[str, int, frozenset[str]], ...]] = []
+        self._known: dict[int, int] = {}
+        self._numbers: dict[Hashable, int] = {}
 
-    def seen(self, t: Term, place: Position, binders: Mapping[str, Position]) -> _Seen:
-        """A part at a place; `binders` are the bodies of the functions around whose variables have these names."""
-        if isinstance(t, Var):
-            body = binders.get(t.name)
-            found = self._numbered((Var, t.name, body), 1, frozenset([body] if body else []))
-        else:
-            below = [self._below(child, (*place, field), binders) for field, child in children(t)]
+    def number(self, t: Term) -> int:
+        """The number of a term; what is below it has smaller ones."""
+        if id(t) not in self._known:
+            below = tuple((field, *self._child(child)) for field, child in children(t))
             data = tuple(x for x in fields(t) if not _holds_terms(x))
-            bodies = frozenset[Position]().union(*(each.bodies for each in below))
-            key = (type(t), data, tuple(each.number for each in below))
-            found = self._numbered(key, 1 + sum(each.parts for each in below), bodies)
-        if isinstance(t, Apply | Call | Combine) and found.bodies:
-            self.computed.append((place, found))
+            key = (type(t), data, tuple((number, names) for _, number, names in below))
+            if key not in self._numbers:
+                self._numbers[key] = len(self.parts)
+                self.parts.append(t)
+                self.below.append(tuple((f, n, frozenset(names)) for f, n, names in below))
+            self._known[id(t)] = self._numbers[key]
+        return self._known[id(t)]
+
+    def _child(self, child: Term | Lambda) -> tuple[int, tuple[str, ...]]:
+        if isinstance(child, Lambda):
+            return self.number(child.body), tuple(x.name for x in child.parameters)
+        return self.number(child), ()
+
+    def bodies(self, whole: int) -> dict[_Body, int]:
+        """The whole term and the bodies of its functions, and how often each stands there."""
+        times = self.times(_Body(whole, frozenset()))
+        found = {_Body(whole, frozenset()): 1}
+        for above, often in times.items():
+            for _, number, names in self.below[above]:
+                if names:
+                    body = _Body(number, names)
+                    found[body] = found.get(body, 0) + often
         return found
 
-    def _below(
-        self, child: Term | Lambda, place: Position, binders: Mapping[str, Position]
-    ) -> _Seen:
-        if not isinstance(child, Lambda):
-            return self.seen(child, place, binders)
-        own = {x.name: place for x in child.parameters}
-        found = self.seen(child.body, place, {**binders, **own})
-        return replace(found, bodies=found.bodies - {place})
+    def times(self, body: _Body) -> dict[int, int]:
+        """How often each part stands in a body, but for functions that bind its names again."""
+        found, waiting = {body.number: 1}, [body.number]
+        reached = {body.number}
+        while waiting:
+            for _, number, names in self.below[waiting.pop()]:
+                if number not in reached and not names & body.names:
+                    reached.add(number)
+                    waiting.append(number)
+        for above in sorted(reached, reverse=True):  # what is below has smaller numbers
+            for _, number, names in self.below[above]:
+                if not names & body.names:
+                    found[number] = found.get(number, 0) + found[above]
+        return found
 
-    def _numbered(self, key: Hashable, parts: int, bodies: frozenset[Position]) -> _Seen:
-        return _Seen(self.numbers.setdefault(key, len(self.numbers)), parts, bodies)
+    def is_innermost(self, body: _Body, part: Term) -> bool:
+        """Whether a body is the innermost that a value may be named in: it binds what the value needs, or this needs nothing."""
+        needed = free_variables(part)
+        known = free_variables(self.parts[body.number])
+        return needed <= known and bool(needed & body.names) if needed else not body.names
+
+    def place(self, part: int, start: int, names: frozenset[str]) -> Position | None:
+        """Where a part first stands below another, but for functions that bind one of the names again; None where nowhere."""
+        without = set[int]()
+
+        def first(above: int) -> Position | None:
+            if above == part:
+                return ()
+            if above < part or above in without:
+                return None
+            for field, number, bound in self.below[above]:
+                if not bound & names and (rest := first(number)) is not None:
+                    return (field, *rest)
+            without.add(above)
+            return None
+
+        return first(start)
+
+    def place_of(self, body: _Body, whole: int) -> Position | None:
+        """Where a body first stands in the whole."""
+        if not body.names:
+            return ()
+        for above in range(whole, -1, -1):
+            for field, number, names in self.below[above]:
+                if number == body.number and names == body.names:
+                    found = self.place(above, whole, frozenset())
+                    if found is not None:
+                        return (*found, field)
+        return None
 
 
 def _holds_terms(x: object) -> bool:
@@ -130,17 +181,35 @@ def _holds_terms(x: object) -> bool:
     )
 
 
-def _most_repeated(t: Term) -> tuple[Position, Position] | None:
-    """The body of a function that repeats a value, and where this is first in it: that of which a name saves most parts."""
+def _may_be_named(t: Term) -> bool:
+    """Whether it takes time to compute a term: numbers and tuples of them, and what the whole program computes once."""
+    if isinstance(t, Pattern):
+        return computes_itself(t) and (not holds_array(t.type) or not free_variables(t))
+    return isinstance(t, Apply | Call | Combine)
+
+
+def _with_a_name(at: Rewriting, place: Position) -> Rewriting | None:
+    """The term with a name for what saves most parts, of what may have one; None where nothing does."""
+    for body, value in _repeated(term_at(at.term, place)):
+        with suppress(NoMatch):
+            return apply("let_inline", "backward", parts={"x": value})(at, (*place, *body))
+    return None
+
+
+def _repeated(t: Term) -> Iterator[tuple[Position, Position]]:
+    """Bodies that repeat a value, and where this is first in it: those before of which a name saves more parts."""
     numbering = _Numbering()
-    numbering.seen(t, (), {})
-    times = Counter(each.number for _, each in numbering.computed)
-    saved, place, found = max(
-        (((times[u.number] - 1) * (u.parts - 1), place, u) for place, u in numbering.computed),
-        key=lambda each: (each[0], -len(each[1])),
-        default=(0, (), None),
-    )
-    if found is None or saved < _SAVED:
-        return None
-    body = max(found.bodies, key=len)
-    return body, place[len(body) :]
+    whole = numbering.number(t)
+    found: list[tuple[int, _Body, int]] = []
+    for body, often in numbering.bodies(whole).items():
+        for number, times in numbering.times(body).items():
+            part = numbering.parts[number]
+            saved = (times - 1) * (parts_of(part) - 1) * often
+            if saved >= _SAVED and _may_be_named(part) and numbering.is_innermost(body, part):
+                found.append((saved, body, number))
+    for _, body, number in sorted(found, key=lambda each: each[0], reverse=True):
+        above = numbering.place_of(body, whole)
+        value = numbering.place(number, body.number, body.names)
+        assert above is not None, "cannot happen: the body was met there"
+        assert value is not None, "cannot happen: it was counted there"
+        yield above, value

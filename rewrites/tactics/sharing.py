@@ -74,7 +74,8 @@ MOST_REPEATED = 512
 def has_fold(t: Term) -> bool:
     """Whether a term is computed by a loop that needs all of an array for one value."""
     return any(
-        isinstance(u, Pattern) and _computes(u) and not isinstance(u, Map) for u, _ in subterms(t)
+        isinstance(u, Pattern) and computes_itself(u) and not isinstance(u, Map)
+        for u, _ in subterms(t)
     )
 
 
@@ -83,7 +84,7 @@ def _in_parts(t: Term) -> bool:
     return isinstance(t, MakeTuple) or (isinstance(t, Pattern) and t.parts)
 
 
-def _computes(t: Pattern) -> bool:
+def computes_itself(t: Pattern) -> bool:
     """Whether a pattern itself computes, and not what it rearranges, names or stores."""
     if t.keeps:
         return False
@@ -161,7 +162,7 @@ def _read(
 ) -> Iterator[tuple[Position, Term]]:
     """Values that are read, and need no variable; `result` where t is written, `repeated` in a function."""
     kept = isinstance(t, ToGlobal)
-    computes = isinstance(t, Pattern) and _computes(t) and not free_variables(t)
+    computes = isinstance(t, Pattern) and computes_itself(t) and not free_variables(t)
     folds = computes and not isinstance(t, Map) and not _folds_few(t)
     if computes and not result and (repeated or folds or isinstance(t.type, Array)):
         yield place, t
@@ -257,7 +258,7 @@ def _repeated(t: Term, own: frozenset[str]) -> Position | None:
     found = [
         (parts_of(u), place)
         for place, u in positions(t)
-        if place and not holds_array(u.type) and isinstance(u, Pattern) and _computes(u)
+        if place and not holds_array(u.type) and isinstance(u, Pattern) and computes_itself(u)
         if own & free_variables(u) and _is_repeated(t, place, u)
     ]
     return min(found, default=(0, None))[1]
@@ -305,7 +306,7 @@ def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rew
     found = [
         (parts_of(u), below)
         for below, u in positions(body)
-        if below and isinstance(u, Pattern) and _computes(u)
+        if below and isinstance(u, Pattern) and computes_itself(u)
         if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
         if is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))

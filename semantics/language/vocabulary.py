@@ -189,6 +189,14 @@ cos: Final = Elementary("cos")
 """The cosine, in radians."""
 tan: Final = Elementary("tan")
 """The tangent, in radians."""
+arcsin: Final = Elementary("arcsin")
+"""The angle of a sine, in radians; NaN beyond -1 and 1."""
+arccos: Final = Elementary("arccos")
+"""The angle of a cosine, in radians; NaN beyond -1 and 1."""
+arctan: Final = Elementary("arctan")
+"""The angle of a tangent, in radians."""
+arctan2: Final = Elementary("arctan2")
+"""arctan2(y, x): the angle of the point (x, y), in radians."""
 tanh: Final = Elementary("tanh")
 """The hyperbolic tangent."""
 power: Final = Elementary("power")

@@ -74,6 +74,10 @@ if TYPE_CHECKING:
     from relift.semantics.language.vocabulary import (
         absolute,
         add,
+        arccos,
+        arcsin,
+        arctan,
+        arctan2,
         ceil,
         clamp,
         cos,
@@ -182,7 +186,8 @@ otherwise there."""
 
 __all__ = [
     "DeviceArray", "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
-    "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative", "assume",
+    "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "arccos", "arcsin", "arctan",
+    "arctan2", "associative", "assume",
     "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "device_array", "devices",
     "distributive", "e_graph", "equal", "exp", "f16", "f32", "f64", "first_largest", "first_smallest", "floor",
     "fma", "hypot", "i32", "i64",

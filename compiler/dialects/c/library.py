@@ -29,7 +29,7 @@ _BY_WAY_OF = {"half": "float"}
 
 _OF_FLOATS = frozenset(
     f.c for f in SCALAR_FUNCTIONS.values() if f.c is not None and f.c.isidentifier()
-) | {"fmin", "fmax", "fmod", "trunc", "round", "rint", "log2", "exp2", "atan", "atan2"}
+) | {"fmin", "fmax", "fmod", "trunc", "round", "rint", "log2", "exp2"}
 """Functions of C's library that have the same name in OpenCL C."""
 
 _OF_WHOLES = {

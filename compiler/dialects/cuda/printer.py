@@ -59,8 +59,8 @@ _CONVERSION = re.compile(r"(as|convert)_([a-z]+)\d*(_sat)?")
 _MEMORY = re.compile(r"(vload|vstore)(\d+)")
 _LIBRARY = frozenset(
     [
-        "abs", "ceil", "cos", "exp", "fabs", "floor", "fma", "hypot", "log", "max", "min", "pow",
-        "rsqrt", "select", "sin", "sqrt", "tan", "tanh",
+        "abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "exp", "fabs", "floor", "fma", "hypot",
+        "log", "max", "min", "pow", "rsqrt", "select", "sin", "sqrt", "tan", "tanh",
     ]
 )  # fmt: skip
 """What the prelude has under a name of its own."""

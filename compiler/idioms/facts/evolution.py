@@ -29,7 +29,7 @@ T = TypeVar("T")
 _WHOLE = re.compile(r"-?\d+$")
 _SWAPPED = {"l": "g", "g": "l"}
 _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-PURE = frozenset(["llvm.fabs", "llvm.sqrt", "llvm.exp", "llvm.log", "llvm.sin", "llvm.cos", "llvm.pow", "llvm.fma", "llvm.fmuladd", "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.minnum", "llvm.maxnum", "llvm.uadd.sat", "llvm.usub.sat", "llvm.floor", "llvm.ceil", "fabs", "fabsf", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "pow", "powf", "tan", "tanf", "tanh", "tanhf", "fmin", "fminf", "fmax", "fmaxf", "floor", "floorf", "ceil", "ceilf", "hypot", "hypotf", "abs", "labs"])  # fmt: skip
+PURE = frozenset(["llvm.fabs", "llvm.sqrt", "llvm.exp", "llvm.log", "llvm.sin", "llvm.cos", "llvm.pow", "llvm.fma", "llvm.fmuladd", "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.minnum", "llvm.maxnum", "llvm.uadd.sat", "llvm.usub.sat", "llvm.floor", "llvm.ceil", "fabs", "fabsf", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "pow", "powf", "tan", "tanf", "tanh", "tanhf", "asin", "asinf", "acos", "acosf", "atan", "atanf", "atan2", "atan2f", "fmin", "fminf", "fmax", "fmaxf", "floor", "floorf", "ceil", "ceilf", "hypot", "hypotf", "abs", "labs"])  # fmt: skip
 """Functions of C's library that only compute their result."""
 
 

@@ -29,6 +29,7 @@ _INFIX = {
     "equal": "==", "not_equal": "!=", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
 }  # fmt: skip
 _CALLED = {"sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh",
+           "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
            "power": "pow", "floor": "floor", "ceil": "ceil", "hypot": "hypot", "fma": "fma", "absolute": "fabs"}  # fmt: skip
 _FLOATS = {"f32": "f", "f64": ""}
 _LONGEST = 20_000

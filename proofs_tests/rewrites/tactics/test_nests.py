@@ -213,3 +213,19 @@ def test_an_array_that_belongs_to_neither_element_goes_with_the_rows() -> None:
 
     assert refusal(low) is None
     np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(weighted(*inputs)))
+
+
+def test_a_fold_of_no_array_that_belongs_to_the_inner_element_is_refused() -> None:
+    """The best sum and its place: no array of the fold is of the inner element alone."""
+
+    @typed(a=f32[8, 16], b=f32[16, 16])
+    def best(a: Any, b: Any) -> Any:
+        def cell(x: Any, y: Any) -> Any:
+            sums = rl.map(lambda p: p[0] + p[1], rl.zip(x, y))
+            places = rl.zip(sums, rl.generate(16, lambda i: i))
+            return rl.reduce_seq(rl.first_largest, (float("-inf"), 2**30), places)[0]
+
+        return rl.map(lambda x: rl.map(lambda y: cell(x, y), b), a)
+
+    with pytest.raises(NoMatch):
+        derive(best, tile_for_groups(SMALL))

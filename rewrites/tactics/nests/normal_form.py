@@ -10,8 +10,7 @@ However a program is written, with maps over zips, composed functions and transp
     straight       each fold goes through a zip of a row of xs and a row of ys, in this order
 
 where us is a layout: rows, columns and cells of arrays, and what all cells share.  xs and ys are layouts too, or
-computed (a prologue).  Each step is one of a few rules, so the order in which a program says these things does not
-matter.
+computed (a prologue).  Each step is one of a few rules, whatever the order in which a program says these things.
 """
 
 from __future__ import annotations
@@ -324,9 +323,10 @@ def _in_order(nest: Nest) -> Tactic:
             assert isinstance(t, ReduceSeq), "cannot happen: it is the fold"
         if {x, y} & free_variables_of(t.f):
             at = _prologues_apart(frozenset((x, y)))(at, place)
-        arrays = (term_at(at.term, (*place, "xs", field)) for field in ("xs", "ys"))
-        used = [set(free_variables(u)) & {x, y} for u in arrays]
-        if used.index({y}) == 0:
+        of_x, of_y = (free_variables(term_at(at.term, (*place, "xs", u))) for u in ("xs", "ys"))
+        if {y} not in (of_x & {x, y}, of_y & {x, y}):
+            raise NoMatch("no array of the fold belongs to the inner element alone")
+        if of_x & {x, y} == {y}:
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
 

@@ -41,7 +41,8 @@ COMPARED = {
 }  # fmt: skip
 LIBRARY = {
     "fabs": "absolute", "abs": "absolute", "labs": "absolute", "sqrt": "sqrt", "exp": "exp", "log": "log",
-    "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "pow": "power", "floor": "floor", "ceil": "ceil",
+    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
+    "atan2": "arctan2", "tanh": "tanh", "pow": "power", "floor": "floor", "ceil": "ceil",
     "hypot": "hypot", "fma": "fma", "smax": "maximum", "smin": "minimum", "umax": "maximum", "umin": "minimum",
 }  # fmt: skip
 LESSER = {"minnum": True, "fmin": True, "maxnum": False, "fmax": False}

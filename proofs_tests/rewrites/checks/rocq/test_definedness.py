@@ -43,6 +43,7 @@ from relift.semantics.language.vocabulary import (
     unzip,
     zip,
 )
+from relift.semantics.patterns import Let
 from relift.semantics.syntax.signatures import Fun, Index
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input
@@ -252,6 +253,21 @@ def test_partial_data_are_not_computed_where_they_were_not() -> None:
     t = rl.map(lambda x: rl.let(lambda v: x + v, rl.at_runtime_unsafe(9, ids)), none)
     with pytest.raises(NoMatch, match="y must be total, and at_runtime_unsafe"):
         apply_rule(RULES["let_out_of_map"], t)
+
+
+@pytest.mark.parametrize("length", [0, 2])
+def test_partial_data_have_a_name_where_they_are_computed_anyway(length: int) -> None:
+    """What every element needs is computed where there is an element, and so it may be computed before."""
+    ids, xs = looked_up.parameters[1], Input("xs", i32[Size.of(length)])
+    t = rl.map(lambda x: x + rl.at_runtime_unsafe(9, ids), xs)
+    naming: Any = lambda: apply_rule(
+        RULES["let_inline"], t, direction="backward", parts={"x": ("f", "arguments.1")}
+    )
+    if length:
+        assert isinstance(naming()[0], Let)
+    else:
+        with pytest.raises(NoMatch, match="x must be total, and at_runtime_unsafe"):
+            naming()
 
 
 def test_an_unproved_rule_is_not_applied_to_what_is_partial() -> None:
