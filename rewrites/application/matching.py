@@ -435,7 +435,7 @@ def _require_defined(
         if name not in partial:
             continue
         f = substitution.functions[name]
-        if f.parameters or not computes_surely(here, f.body, open_cells=open_cells):
+        if f.parameters or open_cells or not computes_surely(here, f.body):
             way = "left to right" if direction == "forward" else "right to left"
             raise NoMatch(
                 f"{rule.name}: from {way} {name} must be total, and {partial[name]} is not"

@@ -106,10 +106,11 @@ def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
             yield found
 
 
-def computes_surely(t: terms.Term, value: terms.Term, *, open_cells: bool = False) -> bool:
+def computes_surely(t: terms.Term, value: terms.Term) -> bool:
     """Whether a term is undefined wherever a value is: it stands where it is computed, whatever the data are.
 
-    Data are computed always, as the interpreter is strict in them, and a function is called where there is an element.
+    Data are computed always, as the interpreter is strict in them, and a function is called where there is an element.  No cells may be
+    open: to compute an array that has some says nothing of what they hold.
 
     >>> from relift import f32, i32
     >>> from relift.rewrites.application.totality import computes_surely
@@ -125,7 +126,7 @@ def computes_surely(t: terms.Term, value: terms.Term, *, open_cells: bool = Fals
     same, needed = canonical(value), terms.free_variables(value)
 
     def below(u: terms.Term) -> bool:
-        if first_partial(u, open_cells=open_cells) is None:
+        if first_partial(u) is None:
             return False  # the value is not total, and so is nothing that computes it
         if type(u) is type(value) and canonical(u) == same:
             return True

@@ -270,6 +270,17 @@ def test_partial_data_have_a_name_where_they_are_computed_anyway(length: int) ->
             naming()
 
 
+def test_what_is_computed_with_open_cells_is_not_known_to_hold_them() -> None:
+    """To compute an array says nothing of its cells that are left open: there, what is partial needs to be total."""
+    ids, xs = looked_up.parameters[1], Input("xs", i32[Size.of(2)])
+    open_ends = rl.map(lambda v: v, rl.pad_empty(0, 1, xs))
+    t = rl.take(2, rl.map(lambda x: x + rl.at_runtime_unsafe(9, ids), open_ends))
+    with pytest.raises(NoMatch, match="x must be total, and"):
+        apply_rule(
+            RULES["let_inline"], t, direction="backward", parts={"x": ("xs", "f", "arguments.1")}
+        )
+
+
 def test_an_unproved_rule_is_not_applied_to_what_is_partial() -> None:
     """Of a rule that the ledger does not know nothing is shown."""
 
