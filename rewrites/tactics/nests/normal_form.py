@@ -323,10 +323,13 @@ def _in_order(nest: Nest) -> Tactic:
             assert isinstance(t, ReduceSeq), "cannot happen: it is the fold"
         if {x, y} & free_variables_of(t.f):
             at = _prologues_apart(frozenset((x, y)))(at, place)
-        of_x, of_y = (free_variables(term_at(at.term, (*place, "xs", u))) for u in ("xs", "ys"))
-        if {y} not in (of_x & {x, y}, of_y & {x, y}):
+        own = frozenset((x, y))
+        of_x, of_y = (
+            own & free_variables(term_at(at.term, (*place, "xs", u))) for u in ("xs", "ys")
+        )
+        if frozenset((y,)) not in (of_x, of_y):
             raise NoMatch("no array of the fold belongs to the inner element alone")
-        if of_x & {x, y} == {y}:
+        if of_x == frozenset((y,)):
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
 

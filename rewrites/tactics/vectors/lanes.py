@@ -221,9 +221,7 @@ def columns_in_lanes(width: int) -> Tactic:
             raise NoMatch("columns are those of an array of rows")
         group = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
         chunk = then(group, inside("vs", "xs", "xs")(staged))
-        chunks = then(
-            apply("split_join", m=width), inside("xss")(then(inside("f")(chunk), _ITEMS))
-        )
+        chunks = then(apply("split_join", m=width), inside("xss")(then(inside("f")(chunk), _ITEMS)))
         if length_of(t) < width:
             raise NoMatch(f"{length_of(t)} rows fill no vector of {width}")
         return cut(length_of(t), width, chunks, _ITEMS)(at, place)
