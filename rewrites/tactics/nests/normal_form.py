@@ -9,8 +9,7 @@ However a program is written, with maps over zips, composed functions and transp
     bare           the folds go through their own arrays only, not through what is zipped with them
     straight       each fold goes through a zip of a row of xs and a row of ys, in this order
 
-where us is a layout: rows, columns and cells of arrays, and what all cells share.  xs and ys are layouts too, or
-computed (a prologue).  Each step is one of a few rules, whatever the order in which a program says these things.
+where us is a layout: rows, columns and cells of arrays, and what all cells share.  xs and ys are layouts too, or computed (a prologue).
 """
 
 from __future__ import annotations
@@ -323,13 +322,11 @@ def _in_order(nest: Nest) -> Tactic:
             assert isinstance(t, ReduceSeq), "cannot happen: it is the fold"
         if {x, y} & free_variables_of(t.f):
             at = _prologues_apart(frozenset((x, y)))(at, place)
-        own = frozenset((x, y))
-        of_x, of_y = (
-            own & free_variables(term_at(at.term, (*place, "xs", u))) for u in ("xs", "ys")
-        )
-        if frozenset((y,)) not in (of_x, of_y):
+        arrays = (term_at(at.term, (*place, "xs", field)) for field in ("xs", "ys"))
+        used = [set(free_variables(u)) & {x, y} for u in arrays]
+        if {y} not in used:
             raise NoMatch("no array of the fold belongs to the inner element alone")
-        if of_x == frozenset((y,)):
+        if used[0] == {y}:
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
 
