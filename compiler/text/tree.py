@@ -442,6 +442,11 @@ def mapped_statement(
             return s if same else Guard(asked, made_body)
 
 
+def mapped_block(body: Block, f: Callable[[Expression], Expression]) -> Block:
+    """Statements, and those inside them, with f applied to their expressions."""
+    return tuple(mapped_statement(s, f, lambda inside: mapped_block(inside, f)) for s in body)
+
+
 def renamed(body: Block, names: Mapping[str, str]) -> Block:
     """Statements in which some variables have other names."""
 
@@ -453,10 +458,7 @@ def renamed(body: Block, names: Mapping[str, str]) -> Block:
             return replace(e, name=names[e.name]) if e.name in names else e
         return mapped_expression(e, named)
 
-    def inside(block: Block) -> Block:
-        return tuple(mapped_statement(s, named, inside) for s in block)
-
-    return inside(body)
+    return mapped_block(body, named)
 
 
 def root_of(target: Expression) -> set[str]:

@@ -23,7 +23,7 @@ from relift.egraph.cost.strides import stride_of
 from relift.egraph.cost.walked import LINE_BYTES
 from relift.semantics.indices.atoms import Index
 
-_KEPT, _LOST = 0.25, 0.75
+KEPT, _LOST = 0.25, 0.75
 """The parts of a second cache that may be read inside of a turn with all of it still there in the next, and with nothing."""
 
 _ELSEWHERE = 1 << 40
@@ -101,6 +101,6 @@ def _again(read: Read, reads: Collection[Read], device: DeviceDescription) -> fl
             inside = read.moving[i + 1 :]
             filled = sum(each.inside(m.around) or 0.0 for each in reads) / device.second_bytes
             own = read.bytes(inside) / read.room(inside, device)
-            lost = min(1.0, max(0.0, (max(filled, own) - _KEPT) / (_LOST - _KEPT)))
+            lost = min(1.0, max(0.0, (max(filled, own) - KEPT) / (_LOST - KEPT)))
             again += lost * read.bytes(inside) * (m.around.turns - 1.0)
     return again

@@ -102,7 +102,4 @@ def _named(body: tree.Block, vector: tree.Expression, name: str) -> tree.Block:
     def expression(e: tree.Expression) -> tree.Expression:
         return tree.Name(name) if e == vector else tree.mapped_expression(e, expression)
 
-    def inside(block: tree.Block) -> tree.Block:
-        return tuple(tree.mapped_statement(s, expression, inside) for s in block)
-
-    return inside(body)
+    return tree.mapped_block(body, expression)

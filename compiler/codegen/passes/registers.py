@@ -85,10 +85,7 @@ def _named(body: tree.Block, array: str, names: Mapping[int, str]) -> tree.Block
             return tree.Name(names[k], parentheses=e.parentheses)
         return tree.mapped_expression(e, element)
 
-    def inside(block: tree.Block) -> tree.Block:
-        return tuple(tree.mapped_statement(s, element, inside) for s in block)
-
-    return inside(body)
+    return tree.mapped_block(body, element)
 
 
 def _declared_at_first_write(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from relift.device import DeviceDescription
+from relift.egraph.cost.beyond import KEPT
 from relift.egraph.search.guidance.tilings import Extent, extent_of
 from relift.rewrites.tactics.combinators import Tactic
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
@@ -58,7 +59,7 @@ def _deep_blocks(nest: Extent, device: DeviceDescription) -> Iterator[Tactic]:
     dividing = blocks_of(nest.rows, nest.columns, device)[:_DEEP]
     for block in dividing or padding_blocks(nest.rows, nest.columns, device)[:_DEEP]:
         read = (block.columns + max(block.rows, LINE)) * nest.steps * nest.scalar_bytes
-        fewest = math.ceil(read / (_KEPT * max(1, device.second_bytes)))
+        fewest = math.ceil(read / (KEPT * max(1, device.second_bytes)))
         parts = [n for n in range(2, _PARTS + 1) if n >= fewest and nest.steps % n == 0]
         if fewest > 1 and parts:
             for packed in (True, False):
@@ -71,10 +72,6 @@ _DEEP = 4
 
 _PARTS = 64
 """Parts of a fold at most: all of them are stored, and folded again."""
-
-_KEPT = 0.25
-"""What blocks read of a part may fill so much of a second cache, that of a core, or those after them find it there no more."""
-
 
 _BLOCKS = 8
 """How many blocks are tried, those first that take the fewest instructions for a product."""
