@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -327,7 +328,10 @@ def test_an_interrupt_ends_both_workers_and_their_searches() -> None:
     with goals_in_a_process("--workers", "2") as process:
         assert process.stdout is not None
         process.stdout.readline()  # the header
-        process.stdout.readline()  # one goal is done, two others are searched
+        process.stdout.readline()  # one goal is done, two others are searched, or will be in a moment
+        searched = time.monotonic() + 60
+        while len(session(process.pid)) <= 3 and time.monotonic() < searched:
+            time.sleep(0.02)
         assert len(session(process.pid)) > 3
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=60)

@@ -109,8 +109,10 @@ def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
 def computes_surely(t: terms.Term, value: terms.Term) -> bool:
     """Whether a term is undefined wherever a value is: it stands where it is computed, whatever the data are.
 
-    Data are computed always, as the interpreter is strict in them, and a function is called where there is an element.  No cells may be
-    open: to compute an array that has some says nothing of what they hold.
+    Data are computed always, as the interpreter is strict in them: where a term is defined, its data are (`checks/rocq/definedness.py`).
+    A function is called where there is an element; that a loop over one is defined only where what its function computes is, too, is proved for all
+    sizes (`test_a_function_that_is_called_computes_its_value`).  No cells may be open: to compute an array that has some says nothing of what
+    they hold.
 
     >>> from relift import f32, i32
     >>> from relift.rewrites.application.totality import computes_surely

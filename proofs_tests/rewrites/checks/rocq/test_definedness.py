@@ -27,6 +27,7 @@ from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.language import vocabulary as language
 from relift.semantics.language.programs import Program
+from relift.semantics.language.tracing import build
 from relift.semantics.language.vocabulary import (
     concat,
     drop,
@@ -43,10 +44,10 @@ from relift.semantics.language.vocabulary import (
     unzip,
     zip,
 )
-from relift.semantics.patterns import Let
+from relift.semantics.patterns import PATTERNS, Let
 from relift.semantics.syntax.signatures import Fun, Index
-from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.terms import Input, Pattern
 from relift.semantics.syntax.types import i32
 
 FOUR, EIGHT = Size.of(4), Size.of(8)
@@ -176,6 +177,74 @@ def test_rules_about_positions_are_proved() -> None:
     found = prove(list(TRUE_RULES.values()))
     assert [name for name, r in found.items() if r.status != "proved"] == []
     assert not any(r.proof for r in TRUE_RULES.values())
+
+
+# ---- what computes a value surely
+
+some = nat("some", least=1)
+"""A number of elements of which there is one at least."""
+
+
+def loops(kind: str) -> list[type[Pattern]]:
+    """The patterns whose function is called for each element, into which `computes_surely` looks: one for each meaning in Rocq."""
+    found = (pattern for pattern in PATTERNS.values() if pattern.loop == kind)
+    return list({(p.rocq, p.rocq_defined): p for p in found}.values())
+
+
+def mapped(pattern: type[Pattern]) -> Rule:
+    """A map over one element or more of a function that computes the same whatever it is given."""
+    dimension = (0,) if "dim" in pattern.signature.parameters else ()
+
+    @rule()
+    def found(v: B, xs: A[some]):
+        return build(pattern, (*dimension, lambda x: v, xs)), repeat(some, v)
+
+    assert isinstance(found, Rule)
+    return replace(found, name=f"{pattern.name}_computes")
+
+
+ITS_LAST_STEP = (
+    "intros A R_A B R_B n v v' z z' xs xs' P Q L V. destruct n; [lia | intros; exact V]."
+)
+
+
+def folded(pattern: type[Pattern]) -> Rule:
+    """A fold of one element or more by such a function, which comes to what the last step does."""
+
+    @rule()
+    def found(v: B, init: B, xs: A[some]):
+        return build(pattern, (lambda total, x: v, init, xs)), v
+
+    assert isinstance(found, Rule)
+    return replace(found, name=f"{pattern.name}_computes", proof=ITS_LAST_STEP)
+
+
+@rule()
+def let_computes(v: B, x: A):
+    """The value that a function with a name for its argument computes."""
+    return let(lambda _: v, x), v
+
+
+@needs_prover
+def test_a_function_that_is_called_computes_its_value() -> None:
+    """Where a loop over one element or more is defined, so is what its function computes whatever it is given."""
+    rules = [let_computes, *(mapped(p) for p in loops("map")), *(folded(p) for p in loops("fold"))]
+    found = prove(rules)
+    assert {name: r.status for name, r in found.items() if r.status != "proved"} == {}
+    assert {name: r.total["forward"] for name, r in found.items() if r.total["forward"]} == {}
+    assert len(found) >= 3
+
+
+@rule()
+def map_computes_perhaps(v: B, xs: A[n]):
+    """The same of no element, too."""
+    return map(lambda x: v, xs), repeat(n, v)
+
+
+@needs_prover
+def test_a_function_that_may_not_be_called_computes_nothing() -> None:
+    """A loop over no element is defined, whatever its function computes."""
+    assert prove([map_computes_perhaps])["map_computes_perhaps"].total["forward"] == ("v",)
 
 
 def test_no_direction_is_shown_that_computes_more() -> None:
