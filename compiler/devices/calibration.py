@@ -25,7 +25,7 @@ from relift.semantics.errors import ReliftError, Unsupported
 if TYPE_CHECKING:
     import pyopencl as cl
 
-FORMAT = 1
+FORMAT = 2
 ROUNDS = 9
 """Each time is the least of this many."""
 
@@ -34,13 +34,15 @@ ROUNDS = 9
 class Calibration:
     """What was measured of a device: GB/s of a sum of two arrays, GFLOP/s of multiply-adds, seconds of a launch.
 
-    `packs` says which kernels run about as fast with scalars as with vectors.
+    `packs` says which kernels run about as fast with scalars as with vectors, `refetch_cycles` what a read takes longer whose line
+    others of its set have crowded out of a core's nearest cache.
     """
 
     bandwidth_gbs: float
     fma_gflops: float
     launch_seconds: float
     packs: Packing
+    refetch_cycles: float
 
 
 def kept(device: Device) -> Calibration | None:
@@ -54,7 +56,8 @@ def kept(device: Device) -> Calibration | None:
             return None
         found = Calibration(**data)
         numbers = (found.bandwidth_gbs, found.fma_gflops, found.launch_seconds)
-        return found if all(isinstance(n, float) and 0 < n < 1e9 for n in numbers) else None
+        known = all(isinstance(n, float) and 0 < n < 1e9 for n in numbers)
+        return found if known and 0 <= found.refetch_cycles < 1e3 else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -97,11 +100,17 @@ def calibrate(device: Device) -> Calibration:
     packs: Packing = "nothing"
     if is_packed["straight"]:
         packs = "loops" if is_packed["loop"] else "loop-free"
+    gflops = flops / seconds["fma"] * 1e-9
+    refetched = (
+        units * (seconds["crowded rows"] - seconds["rows apart"]) / (_ROWS * _PASSES * _READ)
+    )
+    core_hz = gflops * 1e9 / (units * width * 4)
     return Calibration(
         bandwidth_gbs=12.0 * _CELLS / seconds["add"] * 1e-9,
-        fma_gflops=flops / seconds["fma"] * 1e-9,
+        fma_gflops=gflops,
         launch_seconds=seconds["empty"],
         packs=packs,
+        refetch_cycles=max(0.0, refetched * core_hz),
     )
 
 
@@ -109,6 +118,10 @@ _CELLS = 1 << 24
 _STEPS = 1 << 16
 _CHAINED = 1 << 18
 _CHAINS = ("straight", "loop")
+_ROWS, _PASSES, _READ = 32, 8, 4096
+"""Rows that are read side by side, how often in each place, and at how many places: more rows than a set of a nearest cache has lines."""
+_PAGE, _LINE = 1024, 16
+"""Numbers: rows that are so many apart share the sets of a nearest cache, and with so many more they do not."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +173,20 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
             units * 16, 1,
         ),
     }  # fmt: skip
+    for kind, apart in (("crowded rows", _PAGE), ("rows apart", _PAGE + _LINE)):
+        # the place depends on what no compiler knows, or all passes would be one
+        reads = " ".join(
+            f"s{r % 8} = s{r % 8} * a + *(global const {v}*)(x + {width} * {at} + {r * apart} + k * none);"
+            for r in range(_ROWS)
+        )
+        found[kind] = _Kernel(
+            f"{hint}kernel void run(global float* x, global float* y, global float* out) {{ {sums}"
+            f" const {v} a = ({v})(y[0]); const int none = (int)y[1];"
+            f" for (int k = 0; k < {_PASSES}; ++k) {{ {reads} }} *(global {v}*)(out + {width} * {at}) = {total}; }}",
+            _READ,
+            64,
+            max(_ROWS * (_PAGE + _LINE) + _READ * width, _CHAINED),
+        )
     for kind, body in bodies.items():
         found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)
         found[f"{kind} vectors"] = _Kernel(

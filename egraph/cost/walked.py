@@ -19,10 +19,10 @@ _PAGE_BYTES = 4096
 _SETS_BYTES = 4096
 """Cells that lie a multiple of so many bytes apart share a set of the nearest cache: an x86 CPU has 64 sets of lines of
 64 bytes."""
-_EVICTED, _WRITTEN_AGAIN = 7.0, 12.0
-"""What a read and a write cost more whose line was crowded out: it comes from the second cache again.
+_WRITTEN_AGAIN = 12 / 7
+"""How many times as much a write costs more than a read, where its line was crowded out and comes from the second cache again.
 
-A 5-point stencil of rows of 24 KB takes 0.29, 0.43, 0.62 and 0.86 ms in strips of 3, 4, 8 and 16 rows, which with what is
+The read costs `refetch_cycles`, of an AMD 7: there, a 5-point stencil of rows of 24 KB takes 0.29, 0.43, 0.62 and 0.86 ms in strips of 3, 4, 8 and 16 rows, which with what is
 written are 8, 10, 18 and 34 lines where a set has 8; with rows of 16 KB and 512 bytes 0.20, 0.19, 0.19 and 0.16.
 Sixteen rows of 16 KB whose sums so far are taken in lanes take 57 ms of 2^24 cells, in 32 lines of one set."""
 _STREAMED, _STREAMED_LINE = 0.5, 0.125
@@ -160,7 +160,8 @@ class Walked:
         A line that one instruction writes `whole`, as a vector, may leave at once where that is as long.
         """
         leaves = writing and whole and device.vector_width * 4 >= LINE_BYTES
-        self.accesses += accesses * (0.0 if leaves else _WRITTEN_AGAIN if writing else _EVICTED)
+        times = 0.0 if leaves else _WRITTEN_AGAIN if writing else 1.0
+        self.accesses += accesses * times * device.refetch_cycles
         part = max(0.0, 1.0 - device.nearest_ways / max(self.together, 1))
         before, self.crowded = self.crowded, self.accesses * part
         return self.crowded - before

@@ -465,6 +465,13 @@ def test_lines_that_share_a_set_of_the_nearest_cache_are_dear_if_there_are_many(
     assert (aligned > 1.5 * apart) == crowded
 
 
+def test_lines_that_a_device_gets_again_at_once_may_share_a_set() -> None:
+    """What a line costs that was crowded out is the device's: where it costs nothing, rows may begin anywhere."""
+    patient = dataclasses.replace(CPU, nearest_ways=8, refetch_cycles=0.0)
+    aligned, apart = (a_cell_of_strips(patient, 16, width) for width in (1024, 1024 + 16))
+    assert aligned == pytest.approx(apart, rel=0.05)
+
+
 def test_rows_that_are_walked_through_together_come_from_the_second_cache_if_they_are_many() -> (
     None
 ):

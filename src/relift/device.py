@@ -20,7 +20,8 @@ class DeviceDescription:
     the time of an empty kernel.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
     a lane for each work-item: those without loops, those with loops too, or none.  `nearest_bytes` is what the
     nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
-    `second_ways` the same of the one behind it.
+    `second_ways` the same of the one behind it.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
+    its set have crowded out of the nearest cache.
     """
 
     name: str
@@ -40,6 +41,7 @@ class DeviceDescription:
     nearest_ways: int = 8
     second_bytes: int = 1 << 20
     second_ways: int = 8
+    refetch_cycles: float = 7.0
 
     @property
     def core_ghz(self) -> float:
@@ -139,4 +141,4 @@ def _unfit(value: object) -> str | None:
     return None
 
 
-_MAY_BE_NOTHING = ("local_memory_bytes", "launch_seconds")
+_MAY_BE_NOTHING = ("local_memory_bytes", "launch_seconds", "refetch_cycles")
