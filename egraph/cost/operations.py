@@ -100,6 +100,17 @@ class Operations:
         )
 
 
+def calls_library(t: Term) -> bool:
+    """Whether a term calls a function that has no instruction of its own, or one of the user's in C, which may."""
+    return any(
+        (isinstance(u, Apply) and u.function in _LIBRARY)
+        or (
+            isinstance(u, Call) and (u.function.body is None or calls_library(u.function.body.body))
+        )
+        for u, _ in subterms(t)
+    )
+
+
 def _is_product(t: Term) -> bool:
     if isinstance(t, Apply):
         return t.function == "mul"

@@ -380,6 +380,29 @@ def test_a_buffer_that_every_work_item_reads_is_computed_once() -> None:
     assert both.seconds == within.seconds <= 1.01 * apart
 
 
+def test_a_loop_that_stores_a_work_items_numbers_is_packed_where_the_kernel_is_not() -> None:
+    """Each turn is for itself: a driver that packs no loops of kernels makes vectors of it, unless it calls its library."""
+
+    def of(kind: Packing, *, stored: bool, library: bool = False) -> float:
+        def each(v: Any) -> Any:
+            power = v * v * v * v * v * v * v * v
+            return rl.exp(power) if library else power
+
+        def folded(row: Any) -> Any:
+            if not stored:
+                return rl.reduce_seq(lambda acc, v: acc + each(v), 0.0, row)
+            return rl.reduce_seq(rl.add, 0.0, rl.to_private(rl.map_seq(each, row)))
+
+        def body(x: Any) -> Any:
+            return rl.map_glb(0)(folded, x)
+
+        return cost(dataclasses.replace(CPU, packs=kind), body, x=f32[4096, 256]).compute
+
+    assert of("loop-free", stored=True) < of("nothing", stored=True) / 2
+    assert of("loop-free", stored=True, library=True) == of("nothing", stored=True, library=True)
+    assert of("loop-free", stored=False) == of("nothing", stored=False)
+
+
 def test_a_part_for_some_work_items_is_not_packed() -> None:
     """A driver makes no vectors of work-items that ask for their number, however much it packs."""
 
