@@ -65,7 +65,7 @@ class Compiler:
     def halves_as_they_are(self) -> str:
         """The option that rounds every operation on halves; raises `Unsupported` where there are no halves."""
         if not self.has_half:
-            raise Unsupported(f"{self.version} has no _Float16, which f16 needs")
+            raise Unsupported(f"{self.version} has no _Float16, which floats of 16 bits need")
         clang = "clang" in self.version
         return "-ffloat16-excess-precision=none" if clang else "-fexcess-precision=16"
 
