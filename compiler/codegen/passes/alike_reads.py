@@ -6,15 +6,13 @@ read otherwise, compilers take their lanes out of it one by one: PoCL's takes 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from relift.compiler.text import tree
 
 WIDEST_ACCESS = 4
 """Lanes of the widest access of a GPU, which is one only where vectors are aligned."""
 
 
-def alike_reads(body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+def alike_reads(body: tree.Block) -> tree.Block:
     """The body, where a memory of which some wide vectors are not aligned is read by `vload` only.
 
     >>> from relift.compiler.codegen.passes.alike_reads import alike_reads
@@ -33,10 +31,10 @@ def alike_reads(body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
         if isinstance(part, tree.Invocation) and part.function.startswith("vload")
         if (memory := _memory(part.arguments[1])) is not None
     }
-    return _all(body, found) if found else body
+    return _read_alike(body, found) if found else body
 
 
-def _all(body: Iterable[tree.Statement], memories: set[str]) -> tuple[tree.Statement, ...]:
+def _read_alike(body: tree.Block, memories: set[str]) -> tree.Block:
     def expression(e: tree.Expression) -> tree.Expression:
         if isinstance(e, tree.Prefix) and e.operator == "*" and isinstance(e.operand, tree.Cast):
             t, (pointer, *_) = e.operand.type, e.operand.arguments
@@ -45,7 +43,7 @@ def _all(body: Iterable[tree.Statement], memories: set[str]) -> tuple[tree.State
                 return tree.call(f"vload{t.width}", tree.Whole(0), tree.bare(pointer))
         return tree.mapped_expression(e, expression)
 
-    return tuple(tree.mapped_statement(s, expression, lambda b: _all(b, memories)) for s in body)
+    return tree.mapped_block(body, expression)
 
 
 def _memory(pointer: tree.Expression) -> str | None:
