@@ -271,8 +271,8 @@ class Accesses:
         first, turns = somewhere(offset), sorted(self._turns_written_out(offset))
         lanes, cells = range(1), min(float(abs(turn)), scope.width)
         side_by_side = turns == [int(i * scope.width) for i in range(len(turns))]
-        if across == 1 and side_by_side and abs(turn) == len(turns) * scope.width:
-            turns, cells = turns[:1], float(abs(turn))  # a turn's vectors are the next of one row
+        if across == 1 and side_by_side and abs(turn) >= len(turns) * scope.width:
+            turns, cells = turns[:1], len(turns) * scope.width  # a turn's vectors are of one row
         if not in_row:
             # each lane is in a row of its own, and crowds them as much in each turn that is written out
             lanes, turns = range(int(scope.width)), turns[:1]

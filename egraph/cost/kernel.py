@@ -33,6 +33,10 @@ _GATHERED = 6.0
 
 Every second element of 2^24 takes Intel's 6 ms on two cores, in vectors of which each is put together of two 2 ms."""
 _WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
+_OF_A_CORE = 25.0
+"""GB that memory sends one core of a CPU in a second, at most: so many lines are on their way to it at a time.
+
+A matrix of 2^24 numbers takes one core 2.6 ms, and two 1.7."""
 ACCUMULATORS = 16.0
 """Registers of private arrays from which a work-item has so much to compute that no result waits for another."""
 _RESIDENT, _REGISTER_FILE = 2048, 65_536  # of a unit; registers of 32 bits
@@ -186,7 +190,8 @@ class Kernel:
         cycles = self.streamed + FROM_SECOND * (beyond + beside) + PASSED_BY * (again - beside + by)
         if device.packs == "loops" and self._is_packed(device):
             cycles += _OF_PACKED * self.items
-        return moved / (device.bandwidth_gbs * 1e9) + cycles / cores / (device.core_ghz * 1e9)
+        sent = min(device.bandwidth_gbs, _OF_A_CORE * cores) * 1e9
+        return moved / sent + cycles / cores / (device.core_ghz * 1e9)
 
     def seconds_of_waiting(self, device: DeviceDescription) -> float:
         """What cores of a CPU wait, while they compute, for what they read again from beyond their second cache."""

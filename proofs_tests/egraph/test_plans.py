@@ -139,6 +139,21 @@ def test_no_blocks_where_nothing_is_shared_or_no_vector_divides() -> None:
     assert not list(register_blocks(example("matmul").at({"n": 7, "m": 7, "k": 7}), CPU))
 
 
+def test_rows_that_no_blocks_divide_are_in_blocks_that_read_the_operand_where_it_is() -> None:
+    """Of 17 rows the last blocks write what there is; nothing is copied, as no block reads beyond the end of a row."""
+    program = example("matmul").at({"n": 17, "m": 128, "k": 4})
+    derived = (
+        replace(program, body=derive(program, tactic).result)
+        for tactic in register_blocks(program, CPU)
+    )
+    in_place = (p for p in derived if blocked(p) and ToGlobal not in patterns_of(p))
+    kernel = next(
+        kernel for kernel in map(compile_program, in_place) if "work-items: 3 x 2," in kernel.source
+    )
+    A, B = random_inputs(program, 1)
+    np.testing.assert_allclose(kernel(A, B, device="cpu"), A.astype(np.float64) @ B, rtol=1e-4)
+
+
 def test_the_search_finds_blocks_in_registers_without_a_sketch(product: Optimized) -> None:
     """With and without a copy of B in the order in which it is read."""
     found = [c.term for c in product.candidates if blocked(c.term)]
