@@ -530,6 +530,38 @@ def test_strips_of_a_stencil_are_as_high_as_a_set_of_the_nearest_cache_has_lines
     assert apart == sorted(apart, reverse=True)  # the higher, the fewer rows are read twice
 
 
+def folded_columns(vectors: int) -> Cost:
+    """The sums of 4096 columns of as many rows, where each work-item folds a row's vectors beside one another."""
+    width = 16 * vectors
+
+    def plus(p: Any) -> Any:
+        return rl.vectorize(16, rl.add)(p[0], p[1])
+
+    def folded(strip: Any) -> Any:
+        zero = rl.map_seq_unroll(rl.splat(16), rl.repeat(vectors, 0.0))
+        rows = rl.map(lambda row: rl.as_vector(16, row), rl.transpose(strip))
+        step = lambda s, v: rl.map_seq_unroll(plus, rl.zip(s, v))
+        return rl.as_scalar(
+            rl.map_seq_unroll(lambda v: v, rl.reduce_seq(step, rl.to_private(zero), rows))
+        )
+
+    columns = typed(x=f32[4096, 4096])
+    program = columns(lambda x: rl.map_glb(0)(folded, rl.split(width, rl.transpose(x))))
+    return estimate(program, CPU)
+
+
+def test_a_row_of_vectors_that_a_loop_leaves_in_each_turn_is_one_row() -> None:
+    """Vectors beside one another come one after the other, however far the next row is: of a page nothing else is begun."""
+    least = 4096 * 4096 * 4 / (CPU.bandwidth_gbs * 1e9)
+    assert least < folded_columns(16).memory < 1.5 * least < folded_columns(1).memory
+
+
+def test_one_core_is_not_sent_all_that_memory_can_send() -> None:
+    """A matrix that one work-item folds comes at the pace of a core, and that which eight fold at that of two."""
+    one, many = folded_columns(256).memory, folded_columns(32).memory
+    assert one > 1.3 * many
+
+
 def test_vectors_of_a_turn_that_lie_side_by_side_are_of_one_row() -> None:
     """Four sums, of every fourth vector, are sent what they read as one is: nothing of it lies apart in a page."""
 
