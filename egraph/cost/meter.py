@@ -178,6 +178,8 @@ class Meter:
             self.counted.counts.setdefault((name_of(t), t.dim), length) != length
         )
         fastest = t.dim == 0 and not isinstance(t, MapWrg)
+        if fastest:
+            self.counted.beside = max(self.counted.beside, n)
         thread = i if fastest else scope.thread
         if self.on_gpu:
             around = (*scope.around, *_shared_out(t, i, n))

@@ -54,6 +54,7 @@ from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
     ELSEWHERE,
+    FEW_COLUMNS,
     FORMS,
     UNROLLED,
     Form,
@@ -358,7 +359,8 @@ class Proposals:
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         form = self._form(parted, fused, simple)
-                        found.append(replace(form, as_written=tactic is skip))
+                        along = tactic is FEW_COLUMNS
+                        found.append(replace(form, as_written=tactic is skip, along_columns=along))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)

@@ -2,6 +2,7 @@
 
     columns            the columns of a table that is computed are computed from those of what it is computed of
     scans_across       rows that are scanned in order are read, and what comes of them is stored, column by column
+    few_columns        tables of few columns, each of which is folded, are stored column by column
     rows_of_columns    a result whose columns are computed from columns is computed row by row, with what folds of its columns give
     tables_by_rows     so are tables that a kernel may store, and their columns are read
 
@@ -24,7 +25,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.recurrences import has_affine_steps
-from relift.rewrites.tactics.sharing import apart, storable
+from relift.rewrites.tactics.sharing import apart, has_fold, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
@@ -263,6 +264,59 @@ def scans_across() -> Tactic:
         return then(_BY_COLUMNS, stored, _CELLS_COPIED)(at, place)
 
     return topdown(once)
+
+
+def few_columns() -> Tactic:
+    """Tables of few columns, each of which is folded, are stored column by column by a kernel of their own: vectors go along them.
+
+    Raises `NoMatch` where there are none.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import few_columns
+    >>> @rl.program
+    ... def sums(w: rl.f32[64], x: rl.f32[64, 3]):
+    ...     return rl.map(lambda c: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(w, c))), rl.transpose(x))
+    >>> rl.show(derive(sums, few_columns()).result.xs)
+    'to_global(map(lambda x_: map(lambda x: x, x_), transpose(x)))'
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        found = [
+            below
+            for below, u in positions(t)
+            if isinstance(u, Transpose) and is_layout(u) and not free_variables(u)
+            if _has_few_long_rows(u.type) and _is_folded_by_rows(t, below)
+        ]
+        if not found:
+            raise NoMatch("no table of few columns, each of which is folded")
+        for below in sorted(found, key=len, reverse=True):
+            at = _CELLS_STORED(at, (*place, *below))
+        return at
+
+    return tactic
+
+
+_FEW = 16
+"""Columns of a table of which no vector of a CPU goes along a row."""
+
+
+def _has_few_long_rows(t: Type) -> bool:
+    """Whether a table has so few rows, longer than those of another order would be."""
+    lengths, _ = dimensions(t)
+    if len(lengths) != 2 or any(n.constant is None for n in lengths):
+        return False
+    few, long = (n.constant or 0 for n in lengths)
+    return 1 < few < _FEW <= long
+
+
+def _is_folded_by_rows(t: Term, place: Position) -> bool:
+    """Whether a map goes through what stands at a place, alone or beside others, and folds."""
+    while place and isinstance(term_at(t, place[:-1]), Zip):
+        place = place[:-1]
+    above = term_at(t, place[:-1]) if place else t
+    return isinstance(above, Map) and place[-1:] == ("xs",) and has_fold(above.f.body)
 
 
 _BY_COLUMNS = apply("transpose_transpose", "backward")

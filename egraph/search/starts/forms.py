@@ -40,6 +40,7 @@ from relift.rewrites.tactics.sharing import (
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import (
     columns,
+    few_columns,
     rows_of_columns,
     scans_across,
     tables_by_rows,
@@ -56,6 +57,7 @@ UNROLLED: Tactic = unrolled()
 _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
+FEW_COLUMNS: Tactic = few_columns()
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
@@ -71,7 +73,7 @@ _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART, _MIRRORED_IN_PANELS),
+    "gpu": (_TABLES_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS),
     "cpu": (_SCANS_ACROSS, _MIRRORED, *_BOTH_AXES),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -90,6 +92,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_MIRRORED_IN_PANELS, 0),
     (_TABLES_APART, 0),
     (_SCANS_ACROSS, 0),
+    (FEW_COLUMNS, 0),
     (in_one_pass(), 0),
     *((way, 2) for way in _BOTH_AXES),
     (folds_of_running_results(), 0),
@@ -136,7 +139,8 @@ class Form:
     `stored` are the types of what it stores, each value once.
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nests` are the multiply-adds of those
     that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered; `steps`
-    are those of all its folds.  `as_written` says that nothing else was done than to store.
+    are those of all its folds.  `as_written` says that nothing else was done than to store, `along_columns` that columns which are read are stored
+    as rows.
     """
 
     parted: Derivation
@@ -146,6 +150,7 @@ class Form:
     nests: int = 0
     steps: int = 0
     as_written: bool = False
+    along_columns: bool = False
 
     @property
     def stores(self) -> bool:
@@ -240,6 +245,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
     And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
     But none that computes far more than one that stores, and is hopeless as it is lowered.
+    And one whose few columns lie along, unless it is far slower than the best: what that is worth, only vectors show.
     And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
     folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
@@ -274,6 +280,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest and f.steps <= least_steps
     ]
     found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
+    along = (f for f in forms[1:] if f.along_columns and _cost(f) <= _FAR * best)
+    found += [form for form in along if form not in found][:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.program import compile_program
 from relift.device import CPU
 from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.optimize import optimize
@@ -18,7 +21,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable
-from relift.rewrites.tactics.transpositions import rows_of_columns, scans_across
+from relift.rewrites.tactics.transpositions import few_columns, rows_of_columns, scans_across
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Transpose
 from relift.semantics.syntax.terms import subterms
@@ -184,3 +187,37 @@ def test_rows_that_work_items_of_a_gpu_go_along_are_copied_by_columns() -> None:
 
     with pytest.raises(NoMatch):
         derive(sums, scans_across(), sizes)
+
+
+@rl.program
+def classes(x: rl.f32[n, k], w: rl.f32[k, m], b: rl.f32[m]):
+    """A linear layer: each result is a fold of a row and a column, and a number of the column's."""
+
+    def of_row(row):
+        dot = lambda c: total(rl.map(lambda p: p[0] * p[1], rl.zip(row, c)))
+        return rl.map(lambda p: dot(p[0]) + p[1], rl.zip(rl.transpose(w), b))
+
+    return rl.map(of_row, x)
+
+
+def test_few_columns_that_are_folded_are_stored_as_rows() -> None:
+    """One step stores them, wherever they are read; enough columns for vectors, or few rows, stay as they are."""
+    found = derive(classes, few_columns(), {"n": 2, "k": 20, "m": 3})
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    assert [step.rule for step in found.steps].count("store_global") == 1
+    for sizes in ({"n": 2, "k": 20, "m": 16}, {"n": 2, "k": 4, "m": 3}, {"n": 2, "k": 20, "m": 1}):
+        with pytest.raises(NoMatch):
+            derive(classes, few_columns(), sizes)
+
+
+def test_a_product_with_few_columns_is_found_whose_vectors_go_along_them() -> None:
+    """They are stored first, although a driver makes vectors of what is lowered as it is."""
+    sizes = {"n": 256, "k": 1024, "m": 5}
+    best = optimize(classes, sizes, replace(CPU, packs="loops")).candidates[0].term
+    kernel = compile_program(best)
+    assert "float16 acc" in kernel.source
+    assert len(kernel.plan.kernels) == 2
+    x, w, b = random_inputs(best, 0)
+    expected = x.astype(np.float64) @ w + b
+    np.testing.assert_allclose(kernel(x, w, b, device="cpu"), expected, rtol=1e-3, atol=1e-3)
