@@ -15,7 +15,7 @@ from proofs_tests.compiler.programs import typed
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
-from relift.egraph.search.guidance.block_plans import blocks_of, register_blocks
+from relift.egraph.search.guidance.block_plans import blocks_of, padding_blocks, register_blocks
 from relift.egraph.search.guidance.by_shape import planned
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions
 from relift.egraph.search.optimize import Optimized, as_written, optimize
@@ -133,10 +133,21 @@ def test_a_block_fits_the_registers_and_divides_the_result(
         assert block.lanes <= device.vector_width
 
 
-def test_no_blocks_where_nothing_is_shared_or_no_vector_divides() -> None:
+def test_no_blocks_where_nothing_is_shared() -> None:
     """A matrix times a vector reads each row once; no block would read it less."""
     assert not list(register_blocks(example("gemv").at({"n": 64, "m": 64}), CPU))
-    assert not list(register_blocks(example("matmul").at({"n": 7, "m": 7, "k": 7}), CPU))
+
+
+def test_a_vector_of_a_block_may_be_longer_than_a_row() -> None:
+    """Of 13 columns one vector leaves three lanes idle; two vectors would leave more idle than they fill."""
+    blocks = padding_blocks(1000, 13, CPU)
+    assert blocks
+    assert {b.vectors for b in blocks} == {1}
+    program = example("matmul").at({"n": 9, "m": 5, "k": 3})
+    tactic = next(register_blocks(program, CPU))
+    kernel = compile_program(replace(program, body=derive(program, tactic).result))
+    A, B = random_inputs(program, 1)
+    np.testing.assert_allclose(kernel(A, B, device="cpu"), A.astype(np.float64) @ B, rtol=1e-4)
 
 
 def test_rows_that_no_blocks_divide_are_in_blocks_that_read_the_operand_where_it_is() -> None:

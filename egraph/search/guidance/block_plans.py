@@ -107,7 +107,9 @@ def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[B
         return _instructions(b) * whole / (rows * columns)
 
     blocks = _fitting([device.vector_width], device)
-    inside = (b for b in blocks if b.rows <= rows and b.columns <= columns)
+    # a vector may be longer than a row: some of its lanes are idle then, which the price says
+    widest = max(columns, device.vector_width)
+    inside = (b for b in blocks if b.rows <= rows and b.columns <= widest)
     found = sorted(inside, key=lambda b: (price(b), b.rows))
     dividing = blocks_of(rows, columns, device)[:1]
     enough = dividing and found and _instructions(dividing[0]) <= _PADDING_PAYS * price(found[0])
