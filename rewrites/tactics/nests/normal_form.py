@@ -72,10 +72,10 @@ class Nest:
         return rows, columns, steps
 
 
-def nest_in(t: Term) -> Nest | None:
+def nest_in(t: Term, *, beside: bool = False) -> Nest | None:
     """The outermost nest of two maps around one fold of a scalar, which needs the elements of both.
 
-    The fold may stand in several places.
+    The fold may stand in several places; `beside` others, which do not need both.
 
     >>> from relift.rewrites.tactics.nests.normal_form import nest_in
     >>> from relift.rewrites.loading import load_program
@@ -87,13 +87,14 @@ def nest_in(t: Term) -> Nest | None:
     for place, outer in positions(t):
         if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
             continue
+        bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
         folds = list(_folds(inner.f.body))
+        if beside:
+            folds = [fold for fold in folds if _needs(inner.f.body, fold, bound)]
         alike = {canonical(term_at(inner.f.body, fold)) for fold in folds}
         if len(alike) != 1 or not _in_registers(term_at(inner.f.body, folds[0]).type):
             continue
-        bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
-        below = {x.name for x in binders_at(inner.f.body, folds[0])}  # of the same names, maybe
-        if bound <= free_variables(term_at(inner.f.body, folds[0])) - below:
+        if _needs(inner.f.body, folds[0], bound):
             around = tuple(
                 place[:i]
                 for i, field in enumerate(place)
@@ -101,6 +102,12 @@ def nest_in(t: Term) -> Nest | None:
             )
             return Nest(place, around, outer, folds[0])
     return None
+
+
+def _needs(cell: Term, place: Position, bound: set[str]) -> bool:
+    """Whether what is at a place of a cell needs all of these variables."""
+    below = {x.name for x in binders_at(cell, place)}  # of the same names, maybe
+    return bound <= free_variables(term_at(cell, place)) - below
 
 
 def _in_registers(t: Type) -> bool:
