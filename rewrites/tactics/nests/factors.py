@@ -26,7 +26,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in
 from relift.rewrites.tactics.nests.zips import by_owner
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import ReduceSeq
+from relift.semantics.patterns import Fold, ReduceSeq
 from relift.semantics.syntax.binding import Position, places_of, positions, term_at
 from relift.semantics.syntax.terms import Apply, Combine, Get, Term, Var, free_variables
 
@@ -70,7 +70,7 @@ def factors_apart(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def _step(at: Rewriting, fold: Position) -> ReduceSeq:
+def _step(at: Rewriting, fold: Position) -> Fold:
     t = term_at(at.term, fold)
     if not isinstance(t, ReduceSeq):
         raise NoMatch("what is folded is a tuple that a map makes")
@@ -93,7 +93,7 @@ def _computed_before(here: Position, nest: Nest, index: int) -> Tactic:
     return tactic
 
 
-def _of_one(t: ReduceSeq, index: int) -> Position | None:
+def _of_one(t: Fold, index: int) -> Position | None:
     """Where the largest part is that is computed of one operand alone, and of what is the same for all steps."""
     _, pair = t.f.parameters
     for place, u in positions(t.f.body):
@@ -102,7 +102,7 @@ def _of_one(t: ReduceSeq, index: int) -> Position | None:
     return None
 
 
-def _owners(u: Term, pair: Var, t: ReduceSeq) -> set[int | None]:
+def _owners(u: Term, pair: Var, t: Fold) -> set[int | None]:
     """The operands that a part of a step reads; None for all else that is not closed, such as what was folded so far."""
     acc, _ = t.f.parameters
     found: set[int | None] = set()
