@@ -87,19 +87,13 @@ def nest_in(t: Term, *, beside: bool = False) -> Nest | None:
     for place, outer in positions(t):
         if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
             continue
-        bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
-        folds = list(_folds(inner.f.body))
-        if beside:
-            folds = [fold for fold in folds if _needs(inner.f.body, fold, bound)]
-        alike = {canonical(term_at(inner.f.body, fold)) for fold in folds}
-        if len(alike) != 1 or not _in_registers(term_at(inner.f.body, folds[0]).type):
+        cell, bound = inner.f.body, {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
+        folds = [each for each in _folds(cell) if not beside or _needs(cell, each, bound)]
+        if len({canonical(term_at(cell, each)) for each in folds}) != 1:
             continue
-        if _needs(inner.f.body, folds[0], bound):
-            around = tuple(
-                place[:i]
-                for i, field in enumerate(place)
-                if field == "f" and isinstance(term_at(t, place[:i]), Map)
-            )
+        if _in_registers(term_at(cell, folds[0]).type) and _needs(cell, folds[0], bound):
+            above = (place[:i] for i, field in enumerate(place) if field == "f")
+            around = tuple(each for each in above if isinstance(term_at(t, each), Map))
             return Nest(place, around, outer, folds[0])
     return None
 
@@ -436,8 +430,7 @@ def parts_at(at: Rewriting, place: Position) -> Parts:
     """How a nest in normal form is made up."""
     t = term_at(at.term, place)
     assert isinstance(t, Map), "cannot happen: it is a nest"
-    body = t.f.body
-    if isinstance(body, Map) and isinstance(body.f.body, ReduceSeq):
+    if _is_nest(t):
         return BARE
     return ALONE if isinstance(term_at(t, ("xs", "f")), Map) and _is_nest(t.xs) else WITH_CELLS
 
