@@ -330,7 +330,7 @@ def test_the_private_arrays_of_a_group_fit_on_a_stack(length: int, most: int) ->
     def kept(row: Any) -> Any:
         return rl.map_seq(inc)(rl.to_private(rl.map_seq(inc)(row)))
 
-    @typed(x=f32[65536, length])
+    @typed(x=f32[4096, length])
     def program(x: Any) -> Any:
         return rl.map_glb(0)(kept, x)
 

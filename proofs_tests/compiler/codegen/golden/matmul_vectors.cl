@@ -16,7 +16,7 @@
 //     a
 //   )
 // where a: f32[64, 96], b: f32[96, 80]
-// work-items: 20 x 64, in groups of 20 x 2
+// work-items: 20 x 64, in groups of 20 x 4
 __attribute__((vec_type_hint(float4)))
 kernel void matmul_vectors_1(global const float* restrict a, global const float* restrict b, global float* restrict out) {
   const int glb_0 = get_global_id(0);
