@@ -87,7 +87,7 @@ def _together(kernel: Kernel, device: DeviceDescription) -> float:
     times = kernel.seconds(device), kernel.seconds_of_memory(device)
     if device.kind == "gpu":
         in_turn = kernel.items - kernel.started
-        seen = _SEEN_BESIDE_FEW if kernel.is_short_of_local_memory else 0.0
+        seen = _SEEN_BESIDE_FEW if kernel.is_short_of_local_memory else kernel.moved_alone(device)
         return (
             max(times)
             + seen * min(times)

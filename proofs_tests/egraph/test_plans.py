@@ -205,7 +205,10 @@ def test_work_items_cooperate_on_a_gpu_only() -> None:
     assert groups
     assert all(MapLcl in patterns_of(c.term) for c in groups)
     require_proved([step.rule for step in groups[0].derivation.steps], RULES)
-    assert confirm(groups[0].derivation, RULES) is not None
+    confirmed = (
+        confirm(c.derivation, RULES) for c in groups
+    )  # of long turns there are no small sizes
+    assert any(each is not None for each in confirmed)
 
 
 def test_a_table_is_transposed_through_local_memory_on_a_gpu_only() -> None:

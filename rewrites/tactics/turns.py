@@ -61,7 +61,9 @@ def turns_together() -> Tactic:
             raise NoMatch(
                 f"no loop of at least {LEAST} turns folds in order and has no loop inside"
             )
-        for below, turns in found:
+        for below, turns in reversed(
+            found
+        ):  # what a loop goes through stands in it, and moves with it
             at = inside(*below)(_at_a_time(turns))(at, place)
         return at
 

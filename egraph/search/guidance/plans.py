@@ -289,9 +289,9 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
             for rows, members in _ROWS_TOGETHER:
                 yield rows_together(depth, rows, members)
-            if least_seconds(program, device) < _WORTH_ONE * device.launch_seconds:
-                for columns, members in _COLUMNS_TOGETHER:
-                    yield rows_together(depth, columns, members, across=True)
+            short = least_seconds(program, device) < _WORTH_ONE * device.launch_seconds
+            for columns, members in _COLUMNS_TOGETHER if short else _LONG_COLUMNS_TOGETHER:
+                yield rows_together(depth, columns, members, across=True)
             for members in KEPT_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes, kept=True)
 
@@ -304,6 +304,11 @@ _COLUMNS_TOGETHER = ((32, 8), (64, 4), (16, 16))
 """Columns of a group, and its work-items for each: one launch, where chunks of a work-item each need another one to be added.
 
 Sums of the columns of 3001 x 2003 numbers take an H100 13 us so, and 17 in chunks."""
+_LONG_COLUMNS_TOGETHER = ((32, 32),)
+"""The same of columns that are long: the largest groups.
+
+Products of 8192 columns of 8192 numbers with a vector take an H200 66 us so, and in chunks 73 with the sums of what these come to.
+"""
 _WORTH_ONE = 8.0
 """What takes so many times as long as a launch at least is done in chunks: there are more of them than of such groups.
 

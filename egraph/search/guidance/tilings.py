@@ -22,7 +22,6 @@ from relift.rewrites.tactics.groups.tiles import (
     REGISTER_FILE,
     Tiles,
     tile_for_groups,
-    written_beyond,
 )
 from relift.rewrites.tactics.nests.dimensions import nested
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, nest_in
@@ -81,6 +80,8 @@ _NEAR = 1.05
 """Folds in parts are carried out where they are priced at so many times whole ones at most."""
 _SPLIT = 4
 """How many tilings of folds in parts are carried out; all fetch ahead, which is a twelfth faster."""
+_SPLIT_FEW = 2
+"""How many more, of small blocks, where a unit has few work-items."""
 
 
 @dataclass(frozen=True)
@@ -214,14 +215,7 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     overhead = (computed + read_again) * waited + _TURN / tiles.depth
     longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
     steps = -(-nest.steps // tiles.depth) * tiles.depth  # what is left over takes a whole turn
-    cycles = shares * steps * (step + overhead) * longer / busy
-    padded = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
-    if (
-        padded and nest.batches == 1 and not written_beyond(nest.columns)
-    ):  # the result is written, read and written
-        result = nest.rows * nest.columns * nest.result * nest.scalar_bytes
-        cycles += 2 * result / memory / device.compute_units
-    return cycles
+    return shares * steps * (step + overhead) * longer / busy
 
 
 def on_the_way(nest: Extent, tiles: Tiles, device: DeviceDescription) -> int:
@@ -236,8 +230,12 @@ def on_the_way(nest: Extent, tiles: Tiles, device: DeviceDescription) -> int:
     return min(-(-groups // device.compute_units), max(room, 1)) * down * across
 
 
-def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]:
+def parts_of(
+    nest: Extent, device: DeviceDescription, *, small: bool = False
+) -> list[tuple[int, Tiles]]:
     """How many parts folds are made of, and their tiles, the best first; only where that is about as cheap as whole folds.
+
+    Work-items have large blocks, if these are possible; with `small`, small ones, of which a unit has more.
 
     >>> from relift.egraph.search.guidance.tilings import Extent, parts_of
     >>> from relift.device import GPU
@@ -259,10 +257,16 @@ def parts_of(nest: Extent, device: DeviceDescription) -> list[tuple[int, Tiles]]
             each = replace(nest, steps=nest.steps // parts, batches=parts)
             after = summed(nest, parts, device)
             tiles = ahead(each)
-            large = [t for t in tiles if t.cells * nest.work >= _OF_BLOCKS[0][0]]
-            found += [(_waiting(each, t, device) + after, parts, t) for t in large or tiles]
+            of_size = [t for t in tiles if (t.cells * nest.work < _OF_BLOCKS[0][0]) == small]
+            found += [(_waiting(each, t, device) + after, parts, t) for t in of_size or tiles]
     cheaper = sorted((each for each in found if each[0] < _NEAR * whole), key=lambda each: each[0])
     return [(parts, tiles) for _, parts, tiles in cheaper]
+
+
+def _has_few(nest: Extent, parts: int, tiles: Tiles, device: DeviceDescription) -> bool:
+    """Whether a unit of a device has few work-items where folds are made of so many parts."""
+    each = replace(nest, steps=nest.steps // parts, batches=parts)
+    return on_the_way(each, tiles, device) < _HIDING_AHEAD
 
 
 def _waiting(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
@@ -334,5 +338,8 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     if extent is not None:
         for tiles in worth(extent, device):
             yield tile_for_groups(tiles)
-        for parts, tiles in parts_of(extent, device)[:_SPLIT]:
+        in_parts = parts_of(extent, device)[:_SPLIT]
+        if any(_has_few(extent, *each, device) for each in in_parts):
+            in_parts += parts_of(extent, device, small=True)[:_SPLIT_FEW]
+        for parts, tiles in in_parts:
             yield folds_in_parts(parts, tile_for_groups(tiles), tiles.rows, tiles.columns)

@@ -24,6 +24,7 @@ from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.iterations import of_tables
 from relift.rewrites.tactics.nests.edges import edges_apart
+from relift.rewrites.tactics.nests.factors import factors_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
 from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
@@ -88,6 +89,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (parts_apart(), 0),
     (pairs_apart(), 2),
     (then(maps_together(), edges_apart()), 0),
+    (factors_apart, 0),
+    (then(_APART, factors_apart, attempt(tables_by_rows())), 0),
     (_MIRRORED, 0),
     (_MIRRORED_IN_PANELS, 0),
     (_TABLES_APART, 0),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relift import add, f32, map, map_glb, nat, program, reduce, reduce_seq, transpose
+from relift import add, f32, map, map_glb, nat, program, reduce, reduce_seq, to_global, transpose
 from relift.compiler.program import compile_program
 from relift.device import GPU
 from relift.egraph.cost.model import estimate, waiting
@@ -124,3 +124,18 @@ def test_columns_are_folded_by_groups_in_one_launch(sizes: tuple[int, int]) -> N
 
     assert len(one.pieces) == 1
     np.testing.assert_array_equal(kernel(A), A.sum(0))
+
+
+@program
+def of_sums(A: f32[n, m]):
+    stored = to_global(map_glb(0)(lambda row: reduce_seq(lambda s, x: s + x, 0.0, row), A))
+    return map_glb(0)(lambda v: reduce_seq(lambda s, x: s + x * v, 0.0, stored), stored)
+
+
+def test_loops_of_what_is_stored_before_are_written_out_with_those_that_read_it() -> None:
+    """A loop that goes through what a kernel stores has that kernel's loops in it: both have more turns together."""
+    source = of_sums.at({"n": 48, "m": 80})
+    assert 48 in turns(source)
+    found = derive(source, turns_together())
+    assert found.replay(RULES)[-1] == found.result
+    assert not {48, 80} & set(turns(replace(source, body=found.result)))

@@ -45,6 +45,7 @@ from relift.rewrites.tactics.groups.cooperative import (
 )
 from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows
+from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce
@@ -168,8 +169,11 @@ def rows_together(depth: int, rows: int, members: int, *, across: bool = False) 
 def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
     """A map over rows in chunks of so many, each of a group; where in the function of a row its fold stands is given."""
     of_rows, of_members = (0, 1) if across else (1, 0)
-    by_members = inside("f")(apply("map_to_lcl", d=of_members))
-    partial = then(by_members, apply("map_to_lcl", d=of_rows), apart_by_rows(members))
+    by_rows, by_members = (apply("map_to_lcl", d=d) for d in (of_rows, of_members))
+    partial = then(inside("f")(by_members), by_rows)
+    if rows * members > _FITTING:
+        partial = then(partial, apply("store_private"), copy(by_rows, by_members))
+    partial = then(partial, apart_by_rows(members))
     by_the_first = inside("xss")(then(inside("f")(_WORK_ITEMS), apply("map_to_lcl", d=1)))
 
     def chunk(at: Rewriting, place: Position) -> Rewriting:
@@ -191,6 +195,10 @@ def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
         apply("split_join", m=rows),
         inside("xss")(then(inside("f")(chunk), apply("map_to_wrg", d=0))),
     )
+
+
+_FITTING = 256
+"""Work-items that a group has without being asked for more; what each of more has found is in a register of its own first."""
 
 
 def row_in_maps(at: Rewriting, place: Position, depth: int) -> tuple[Rewriting, Position]:

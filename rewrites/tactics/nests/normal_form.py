@@ -72,10 +72,10 @@ class Nest:
         return rows, columns, steps
 
 
-def nest_in(t: Term) -> Nest | None:
+def nest_in(t: Term, *, beside: bool = False) -> Nest | None:
     """The outermost nest of two maps around one fold of a scalar, which needs the elements of both.
 
-    The fold may stand in several places.
+    The fold may stand in several places; `beside` others, which do not need both.
 
     >>> from relift.rewrites.tactics.nests.normal_form import nest_in
     >>> from relift.rewrites.loading import load_program
@@ -87,20 +87,21 @@ def nest_in(t: Term) -> Nest | None:
     for place, outer in positions(t):
         if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
             continue
-        folds = list(_folds(inner.f.body))
-        alike = {canonical(term_at(inner.f.body, fold)) for fold in folds}
-        if len(alike) != 1 or not _in_registers(term_at(inner.f.body, folds[0]).type):
+        cell, bound = inner.f.body, {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
+        folds = [each for each in _folds(cell) if not beside or _needs(cell, each, bound)]
+        if len({canonical(term_at(cell, each)) for each in folds}) != 1:
             continue
-        bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
-        below = {x.name for x in binders_at(inner.f.body, folds[0])}  # of the same names, maybe
-        if bound <= free_variables(term_at(inner.f.body, folds[0])) - below:
-            around = tuple(
-                place[:i]
-                for i, field in enumerate(place)
-                if field == "f" and isinstance(term_at(t, place[:i]), Map)
-            )
+        if _in_registers(term_at(cell, folds[0]).type) and _needs(cell, folds[0], bound):
+            above = (place[:i] for i, field in enumerate(place) if field == "f")
+            around = tuple(each for each in above if isinstance(term_at(t, each), Map))
             return Nest(place, around, outer, folds[0])
     return None
+
+
+def _needs(cell: Term, place: Position, bound: set[str]) -> bool:
+    """Whether what is at a place of a cell needs all of these variables."""
+    below = {x.name for x in binders_at(cell, place)}  # of the same names, maybe
+    return bound <= free_variables(term_at(cell, place)) - below
 
 
 def _in_registers(t: Type) -> bool:
@@ -429,8 +430,7 @@ def parts_at(at: Rewriting, place: Position) -> Parts:
     """How a nest in normal form is made up."""
     t = term_at(at.term, place)
     assert isinstance(t, Map), "cannot happen: it is a nest"
-    body = t.f.body
-    if isinstance(body, Map) and isinstance(body.f.body, ReduceSeq):
+    if _is_nest(t):
         return BARE
     return ALONE if isinstance(term_at(t, ("xs", "f")), Map) and _is_nest(t.xs) else WITH_CELLS
 
