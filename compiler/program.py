@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.compiler.codegen.interface import buffers, parameter
-from relift.compiler.codegen.kernel import Settings, kernel_of, needs_long
+from relift.compiler.codegen.kernel import Settings, accepted, kernel_of, needs_long
 from relift.compiler.codegen.values.functions import Functions
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.lowering.analyses import ALL, Analyses
@@ -122,6 +122,14 @@ class _Staged:
     settings: Settings
     file: Names
 
+    def accepted(self, number: int) -> Kernel:
+        """How the kernel of one stage is launched, without its text where no size is open; raises what refuses it."""
+        if self.program.sizes:
+            return self.kernel(number)[0]
+        with simplifying(self.settings.analyses.indices):
+            stage = self.stages[number].tidied()
+            return accepted(self.program.name, stage, self.threads[number], self.settings)
+
     def kernel(self, number: int) -> tuple[Kernel, KernelText]:
         """The kernel of one stage."""
         name = f"{self.program.name}_{number + 1}"
@@ -216,7 +224,7 @@ def refusal(
         for number, stage in enumerate(staged.stages):
             shape = stage.shape()
             if staged.program.sizes or shape not in known:
-                known[shape], _ = staged.kernel(number)
+                known[shape] = staged.accepted(number)
             kernels[stage] = replace(known[shape], name=f"{program.name}_{number + 1}")
         plan = staged.launch(kernels)
     except (IllTyped, Unsupported) as error:

@@ -31,6 +31,7 @@ from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import (
     Argument,
     Binary,
+    Block,
     Cast,
     CType,
     Declaration,
@@ -81,23 +82,61 @@ class Settings:
     turns: int
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A kernel whose statements are there, with its local arrays at their places."""
+
+    stage: Stage
+    threads: Threads
+    given: Interface
+    lengths: Sequence[Size]
+    emission: Emission
+    body: Block
+    local_arrays: list[Memory]
+
+    def kernel(self, name: str, arguments: Sequence[str], counted: Sequence[Size]) -> Kernel:
+        """How it is launched."""
+        local_bytes = sum(number(m.cells) * m.scalar.bytes for m in self.local_arrays)
+        threads, turns = self.threads, tuple(sorted(self.threads.turns))
+        return Kernel(
+            name, tuple(arguments), threads.total, threads.local, local_bytes, turns, tuple(counted)
+        )
+
+    @property
+    def open(self) -> set[str]:
+        """The sizes that are known at the launch only."""
+        return {size for n in self.lengths for size in n.names()}
+
+
+def _placed(stage: Stage, threads: Threads, settings: Settings) -> _Placed:
+    """The statements of a kernel; raises what refuses it."""
+    check_kernel(stage.body, threads.used)
+    given = interface(stage, settings.names)
+    lengths = _lengths(stage)
+    taken = [*(a.name for a in given.arguments), *{size for n in lengths for size in n.names()}]
+    emission = _counted_as_needed(stage, threads, settings, given, taken, lengths)
+    body, local_arrays = share_places(
+        emission.body.statements, emission.local_arrays, emission.pointed_to
+    )
+    return _Placed(stage, threads, given, lengths, emission, body, local_arrays)
+
+
+def accepted(name: str, stage: Stage, threads: Threads, settings: Settings) -> Kernel:
+    """How a kernel of known sizes is launched, without its text: what is done to that last refuses nothing."""
+    placed = _placed(stage, threads, settings)
+    return placed.kernel(name, [a.name for a in placed.given.arguments], ())
+
+
 def kernel_of(
     name: str, title: str, stage: Stage, threads: Threads, settings: Settings
 ) -> tuple[Kernel, KernelText]:
     """One kernel: how it is launched, and its tree."""
-    check_kernel(stage.body, threads.used)
-    given = interface(stage, settings.names)
-    lengths = _lengths(stage)
-    open_ = {size for n in lengths for size in n.names()}
-    taken = [*(a.name for a in given.arguments), *open_]
-    emission = _counted_as_needed(stage, threads, settings, given, taken, lengths)
+    placed = _placed(stage, threads, settings)
+    emission, given, open_ = placed.emission, placed.given, placed.open
     addressing = emission.addressing
     inside = emission.body.names
-    body, local_arrays = share_places(
-        emission.body.statements, emission.local_arrays, emission.pointed_to
-    )
     read_only = frozenset(a.name for a in given.arguments if a.type.pointer and a.type.constant)
-    body = gathered_once(named_registers(body, inside.fresh), read_only, inside.fresh)
+    body = gathered_once(named_registers(placed.body, inside.fresh), read_only, inside.fresh)
     body = alike_reads(body)
     body = close_conditional_barriers(body)
     size = replace(addressing.number, constant=True)
@@ -109,15 +148,13 @@ def kernel_of(
     tree = KernelText(
         name,
         arguments,
-        (*_prologue(body, local_arrays, addressing.number), *body),
+        (*_prologue(body, placed.local_arrays, addressing.number), *body),
         (*threads.local, 1, 1)[:3] if threads.has_groups else None,
         comment=(*_comment(title, stage, given.read, threads), *_indexed(emission)),
         computes_with=_widest_vector(body) or _along_rows(emission),
     )
-    local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
-    turns = tuple(sorted(threads.turns))
-    counted = _counted(tree, threads, lengths) if open_ and not addressing.long else ()
-    return Kernel(name, names, threads.total, threads.local, local_bytes, turns, counted), tree
+    counted = _counted(tree, threads, placed.lengths) if open_ and not addressing.long else ()
+    return placed.kernel(name, names, counted), tree
 
 
 def _counted_as_needed(

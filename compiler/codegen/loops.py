@@ -76,7 +76,7 @@ def loop(
             return Loop(t, i, Whole(0), end, Whole(1), inside, advice)
 
         with (
-            e.accesses.in_loop(i, unroll),
+            e.accesses.in_loop(i, data.length, unroll),
             nullcontext() if always else e.barriers.skippable(),
             e.body.block(looped),
             e.barriers.loop_body(),

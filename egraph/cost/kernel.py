@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import Read, read_again
@@ -115,6 +116,14 @@ def balance(work_items: float, groups: float) -> float:
     return shared / math.ceil(shared)
 
 
+class Times(NamedTuple):
+    """The seconds that a kernel takes to compute, to move, and, on a CPU, to wait for what it computes with."""
+
+    compute: float
+    memory: float
+    waiting: float
+
+
 @dataclass
 class Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
@@ -180,7 +189,13 @@ class Kernel:
         """The part of the work-items that run as one which a group has."""
         return self.group / (math.ceil(self.group / WARP) * WARP) if self.group else 1.0
 
-    def seconds_of_memory(self, device: DeviceDescription) -> float:
+    def times(self, device: DeviceDescription) -> Times:
+        """The seconds that it takes on a device."""
+        beyond = read_again(self.beyond.values(), device)
+        memory = self._seconds_of_memory(device, beyond)
+        return Times(self._seconds(device), memory, self._seconds_of_waiting(device, beyond))
+
+    def _seconds_of_memory(self, device: DeviceDescription, beyond: float) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
         cores = min(device.compute_units, self.items)
         sizes = {name: bytes_of(m) for name, m in self.touched.items() if m.space.of_device}
@@ -192,7 +207,6 @@ class Kernel:
         moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
         moved -= SIDE_BY_SIDE * sum(each.side_by_side(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
-        beyond = read_again(self.beyond.values(), device)
         again = max(0.0, again - beyond)
         beside = min(again, self.bytes)
         by = sum(each.passed_by(size, device.nearest_bytes) for size, each in walked)
@@ -202,12 +216,12 @@ class Kernel:
         sent = min(device.bandwidth_gbs, _OF_A_CORE * cores) * 1e9
         return moved / sent + cycles / cores / (device.core_ghz * 1e9)
 
-    def seconds_of_waiting(self, device: DeviceDescription) -> float:
-        """What cores of a CPU wait, while they compute, for what they read again from beyond their second cache."""
-        cycles = _WAITED * read_again(self.beyond.values(), device)
+    def _seconds_of_waiting(self, device: DeviceDescription, beyond: float) -> float:
+        """What cores of a CPU wait, while they compute, for so many bytes that they read again from beyond their second cache."""
+        cycles = _WAITED * beyond
         return cycles / min(device.compute_units, self.items) / (device.core_ghz * 1e9)
 
-    def seconds(self, device: DeviceDescription) -> float:
+    def _seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.
 
         A GPU runs one work-item per lane always, and each waits for its own accesses while others run.

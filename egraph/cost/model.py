@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from relift.device import DeviceDescription
 from relift.display.displayed import Displayed
-from relift.egraph.cost.kernel import Kernel, bytes_of
+from relift.egraph.cost.kernel import Kernel, Times, bytes_of
 from relift.egraph.cost.repeated import launched
 from relift.semantics.indices.stored import inputs, stored
 from relift.semantics.indices.views import memories_of
@@ -61,12 +61,12 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     Raises `Unsupported` for a term that computes where only a layout can stand.
     """
     kernels = launched(program.body, inputs(*program.parameters), device)
+    each = {id(k): k.times(device) for k in kernels}  # those of an iteration's steps are the same
+    times = [each[id(k)] for k in kernels]
     launch = device.launch_seconds * len(kernels)
-    compute = sum(k.seconds(device) for k in kernels)
-    moved = sum(k.bytes for k in kernels)
-    memory = sum(k.seconds_of_memory(device) for k in kernels)
-    total = launch + sum(_together(k, device) for k in kernels)
-    return Cost(launch, compute, memory, total, moved)
+    compute, memory = sum(t.compute for t in times), sum(t.memory for t in times)
+    total = launch + sum(_together(k, t, device) for k, t in zip(kernels, times, strict=True))
+    return Cost(launch, compute, memory, total, sum(k.bytes for k in kernels))
 
 
 def waiting(program: Program, device: DeviceDescription) -> float:
@@ -82,18 +82,14 @@ def least_seconds(program: Program, device: DeviceDescription) -> float:
     return device.launch_seconds + moved / (device.bandwidth_gbs * 1e9)
 
 
-def _together(kernel: Kernel, device: DeviceDescription) -> float:
+def _together(kernel: Kernel, times: Times, device: DeviceDescription) -> float:
     """Seconds of a kernel that computes and moves: of the shorter time, a part hides behind the longer one."""
-    times = kernel.seconds(device), kernel.seconds_of_memory(device)
+    computed, moved, waited = times
+    longer, shorter = max(computed, moved), min(computed, moved)
     if device.kind == "gpu":
         in_turn = kernel.items - kernel.started
         seen = _SEEN_BESIDE_FEW if kernel.is_short_of_local_memory else kernel.moved_alone(device)
         return (
-            max(times)
-            + seen * min(times)
-            + _STARTED * kernel.started / kernel.filled
-            + _IN_TURN * in_turn
+            longer + seen * shorter + _STARTED * kernel.started / kernel.filled + _IN_TURN * in_turn
         )
-    computed, moved = times
-    waited = kernel.seconds_of_waiting(device)
-    return max(computed + waited, moved) + _SEEN * min(times)
+    return max(computed + waited, moved) + _SEEN * shorter

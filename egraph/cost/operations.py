@@ -21,8 +21,9 @@ from relift.semantics.syntax.types import Tuple, Vector
 _EXPENSIVE = {
     "exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0,
     **dict.fromkeys(("arcsin", "arccos", "arctan", "arctan2"), 60.0),
+    "tan": 120.0, "tanh": 60.0, "power": 120.0, "hypot": 60.0, "rsqrt": 12.0,
 }  # fmt: skip
-_LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
+_LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "rsqrt", "div"}  # no instructions of their own
 _OPAQUE = 4.0
 _SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
 _COMPARED = 4.0

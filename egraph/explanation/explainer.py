@@ -23,8 +23,8 @@ from relift.egraph.encode.terms import literal_parameter_data
 from relift.egraph.explanation.closure import Edge
 from relift.egraph.explanation.equations import GroundEquations
 from relift.egraph.process.saturation import Saturation
-from relift.rewrites.application.matching import NoMatch, apply_filled, determines
-from relift.rewrites.application.parts import parts_of
+from relift.rewrites.application.matching import NoMatch, apply_filled
+from relift.rewrites.application.parts import determines, parts_of
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step

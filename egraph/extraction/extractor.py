@@ -10,7 +10,7 @@ from relift.device import DeviceDescription
 from relift.egraph.encode.term_graph import Classes
 from relift.egraph.extraction.options import Options
 from relift.egraph.extraction.states import Candidate, Choice, Lowering, Option, Place, Plan, State
-from relift.rewrites.application.matching import apply_rule
+from relift.rewrites.application.applied import applied
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES
@@ -127,7 +127,7 @@ class Extractor:
         for position, lowering in self._lowerings(root, plan, ()):
             rule: Rule = RULES[lowering.rule]
             choices = dict(lowering.choices)
-            low, substitution = apply_rule(rule, low, position, choices=choices, policy=policy)
+            low, substitution = applied(rule, low, position, "forward", {}, choices, policy)
             steps.append(Step(rule.name, "forward", position, substitution, choices))
         return Candidate(high, low, tuple(steps), plan, cost)
 

@@ -30,7 +30,8 @@ from relift.egraph.search.starts.staged import (
 from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.combinators import Tactic, TooLarge, attempt, derive, fuse, then
+from relift.rewrites.tactics.sharing import through_zips
 from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.errors import Unsupported
@@ -47,6 +48,20 @@ def after(source: Program, reached: Derivation, tactic: Tactic) -> Derivation:
     """A derivation from a program at its sizes that goes on with a tactic."""
     more = derive(replace(source, body=reached.result), tactic, {}, reached.policy)
     return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
+
+
+def fused_of(source: Program, reached: Derivation) -> Derivation:
+    """A program with what is computed of an element where it is read, also through zips.
+
+    As it is where it becomes too long so: what is read again is stored then.
+    """
+    try:
+        return after(source, reached, _FUSED)
+    except TooLarge:
+        return reached
+
+
+_FUSED = then(attempt(through_zips()), fuse())
 
 
 def with_copies(layout: Derivation, places: Position = ()) -> Derivation:
@@ -129,13 +144,24 @@ def best_of(
 def alternatives(
     parts: Sequence[Sequence[Proposal]], refused: Callable[[Program], str | None]
 ) -> list[list[Proposal]]:
-    """The first few for each part of a program, and for a part that takes little of its time the first one."""
+    """The first few for each part of a program, and for a part that takes little of its time the first one.
+
+    Only of the first is it asked whether it is refused: few of the others come to be a result, of which that is asked anyway.
+    """
     best = [best_of(part, refused, 1) for part in parts]
     whole = sum(each.cost.seconds for part in best for each in part)
     return [
-        best_of(part, refused) if one and matters(one[0].cost.seconds, whole) else one
+        [*one, *_after(one[0], part)] if one and matters(one[0].cost.seconds, whole) else one
         for part, one in zip(parts, best, strict=True)
     ]
+
+
+def _after(first: Proposal, part: Sequence[Proposal]) -> list[Proposal]:
+    """The next few of other programs."""
+    later = [each for each in part if each.rank >= first.rank and each is not first]
+    own = canonical(first.low.body)
+    others = best_of(later, lambda low: None, ALTERNATIVES)
+    return [each for each in others if canonical(each.low.body) != own][: ALTERNATIVES - 1]
 
 
 def combined(

@@ -31,6 +31,7 @@ from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
 from relift.processes.collecting import rarely_collected
+from relift.rewrites.application.applied import applied_once
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.declared_laws import FloatPolicy
@@ -38,7 +39,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.rewrites.tactics.combinators import Tactic, applied_once
+from relift.rewrites.tactics.combinators import Tactic
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language.arguments import one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of

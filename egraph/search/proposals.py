@@ -36,6 +36,7 @@ from relift.egraph.search.derived import (
     best_of,
     combined,
     extracted,
+    fused_of,
     joined,
     of_iteration,
     of_shape,
@@ -79,12 +80,11 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     everywhere,
     first,
-    fuse,
     skip,
     then,
 )
 from relift.rewrites.tactics.iterations import of_steps, of_tables
-from relift.rewrites.tactics.sharing import inlined, made_of_once, storable, stored, through_zips
+from relift.rewrites.tactics.sharing import inlined, made_of_once, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
@@ -109,9 +109,6 @@ STAGES: tuple[Stage, ...] = (
     ),
 )  # fmt: skip
 
-
-_FUSED = then(attempt(through_zips()), fuse())
-"""What is computed of an element is computed where it is read, also through zips."""
 
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 _NEAREST = 1.1
@@ -337,7 +334,7 @@ class Proposals:
 
     def as_written(self) -> list[Proposal]:
         """The program with its maps fused, and lowered."""
-        return self.extracted(after(self.source, self.prepared(), _FUSED), {})
+        return self.extracted(fused_of(self.source, self.prepared()), {})
 
     def floor(self) -> list[Proposal]:
         """The program as written, and with what it needs more than once computed once."""
@@ -349,16 +346,16 @@ class Proposals:
         prepared = self.prepared()
         without = (*without, *ELSEWHERE[self.device.kind])
         found, seen = list[Form](), set[Term]()
-        simple: dict[Term, list[Proposal]] = {}
+        known: _Known = ({}, {})
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
                 for chosen in _choices(shaped.result, most, self.device):
                     parted = after(self.source, shaped, stored(chosen))
-                    fused = after(self.source, parted, _FUSED)
+                    fused = fused_of(self.source, parted)
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        form = self._form(parted, fused, simple)
+                        form = self._form(parted, fused, known)
                         along = tactic is FEW_COLUMNS
                         found.append(replace(form, as_written=tactic is skip, along_columns=along))
         found += [
@@ -373,15 +370,10 @@ class Proposals:
                 found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
 
-    def _form(
-        self, parted: Derivation, fused: Derivation, simple: dict[Term, list[Proposal]]
-    ) -> Form:
-        """A form with what it is lowered to as it is, or kernel by kernel.
-
-        `simple` is what kernels of other forms were lowered to, by their shape.
-        """
-        whole = replace(self.source, body=parted.result)
-        kernels = kernels_of(whole)
+    def _form(self, parted: Derivation, fused: Derivation, known: _Known) -> Form:
+        """A form with what it is lowered to as it is, or kernel by kernel; `known` is what is known of kernels of other forms."""
+        simple, nests = known
+        kernels = kernels_of(replace(self.source, body=parted.result))
         found: list[Proposal] = []
         apart = _is_lowered_apart(kernels, self.device)
         if self.device.kind != "gpu" or not apart:
@@ -394,15 +386,15 @@ class Proposals:
                     simple[shape] = task._simply()
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = _ranked([*found, *self._together(parted, kernels, parts)])
-        nests = sum(n.multiply_adds for each in kernels if (n := extent_of(each.program)))
+        adds = sum(_multiply_adds(each.program, nests) for each in kernels)
         least = sum(least_of(kernel.program, self.device, simple) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
         steps = sum(steps_of(kernel.program.body) for kernel in kernels)
-        return Form(parted, values, tuple(found), least, nests, steps)
+        return Form(parted, values, tuple(found), least, adds, steps)
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
-        found = list(self.extracted(after(self.source, self._given(), _FUSED), {}, most=2))
+        found = list(self.extracted(fused_of(self.source, self._given()), {}, most=2))
         for tactic in folded_whole(self.source, self.device):
             with suppress(NoMatch):
                 found += self.lowerings(after(self.source, self._given(), tactic))
@@ -425,6 +417,14 @@ def _choices(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, 
     """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
     values = [each.value for each in storable(t)]
     return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
+
+
+def _multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
+    """Those of a kernel that is a nest; `known` are those of other kernels, by their shape."""
+    if (shape := shape_of(kernel)) not in known:
+        nest = extent_of(kernel)
+        known[shape] = 0 if nest is None else nest.multiply_adds
+    return known[shape]
 
 
 def _rank(proposal: Proposal) -> tuple[float, int]:
@@ -490,5 +490,7 @@ def _lowered_by(rules: Sequence[str]) -> Tactic:
     return everywhere(attempt(first(*(apply(rule) for rule in rules))))
 
 
+_Known: TypeAlias = tuple[dict[Term, list[Proposal]], dict[Term, int]]
+"""What kernels were lowered to, and the multiply-adds of those that are nests, by their shape."""
 _Way: TypeAlias = Callable[[Proposals], Outcome]
 """One of the ways to proposals."""

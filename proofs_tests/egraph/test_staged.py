@@ -363,6 +363,23 @@ def test_a_kernel_that_takes_little_time_is_tried_in_one_way() -> None:
     assert asked.count("short") == 1
 
 
+def test_what_becomes_too_long_when_it_is_fused_is_searched_as_it_is() -> None:
+    """A map that reads each element eight times would have eight of what computes it."""
+
+    def cell(v: Any) -> Any:
+        for _ in range(5):
+            v = v * v + v
+        return v
+
+    @typed(x=f32[64])
+    def powers(x: Any) -> Any:
+        return rl.map(lambda w: w * w * w * w * w * w * w * w, rl.map(cell, x))
+
+    x = np.linspace(0.0, 0.1, 64, dtype=np.float32)
+    found = optimize(powers, {}, CPU)
+    np.testing.assert_allclose(compile_program(found.term)(x), powers(x), rtol=1e-5)
+
+
 def test_long_folds_of_few_channels_are_kernels_of_their_own() -> None:
     """As they are lowered each is one work-item's, so that no form is near the one whose folds have names."""
 

@@ -88,11 +88,21 @@ def apply_rule(
     >>> show(apply_rule(RULES["split_join"], t, choices={"m": 4})[0])
     'join(map(lambda c: map(lambda x: x + 1, c), split(4, xs)))'
     """
-    before, _ = rule.side(direction)
-    here = term_at(t, position)
-    chosen = {name: term_at(here, place) for name, place in (parts or {}).items()}
-    substitution = match(rule, before, here, choices or {}, chosen)
+    substitution = matched(rule, term_at(t, position), direction, choices or {}, parts or {})
     return apply_filled(rule, t, position, direction, substitution, policy), substitution
+
+
+def matched(
+    rule: Rule,
+    here: terms.Term,
+    direction: Direction,
+    choices: Mapping[str, int],
+    parts: Mapping[str, Position],
+) -> Substitution:
+    """What the metavariables of a side stand for where it is this term, whatever that stands in; raises `NoMatch`."""
+    before, _ = rule.side(direction)
+    chosen = {name: term_at(here, place) for name, place in parts.items()}
+    return match(rule, before, here, choices, chosen)
 
 
 def apply_filled(
@@ -198,18 +208,6 @@ def match_sides(rule: Rule, left: terms.Term, right: terms.Term) -> Substitution
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
     return matcher.substitution()
-
-
-def determines(rule: Rule, direction: Direction) -> bool:
-    """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
-    found: set[str] = set()
-    before, _ = rule.side(direction)
-    for t, bound in terms.subterms(before):
-        if isinstance(t, terms.Metavariable) and is_miller(t, bound):
-            found.add(t.name)
-        elif (operator := terms.operator_of(t)) is not None:
-            found.add(terms.innermost(operator).name)
-    return all(name in found for name in rule.parameters if name not in rule.sizes)
 
 
 class _Matcher:

@@ -9,15 +9,28 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from relift.rewrites.application.matching import NoMatch, determines, match, same_function
+from relift.rewrites.application.matching import NoMatch, match, same_function
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.metavariables import is_miller
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.binding import Position, positions
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import Metavariable, Term, subterms
+from relift.semantics.syntax.terms import Metavariable, Term, innermost, operator_of, subterms
 
 TRIED = 400
 """So many places, or combinations of them, are tried."""
+
+
+def determines(rule: Rule, direction: Direction) -> bool:
+    """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
+    found: set[str] = set()
+    before, _ = rule.side(direction)
+    for t, bound in subterms(before):
+        if isinstance(t, Metavariable) and is_miller(t, bound):
+            found.add(t.name)
+        elif (operator := operator_of(t)) is not None:
+            found.add(innermost(operator).name)
+    return all(name in found for name in rule.parameters if name not in rule.sizes)
 
 
 def parts_of(

@@ -16,7 +16,7 @@ Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from functools import cache, partial, reduce
 from operator import or_
 from typing import ClassVar, TypeAlias
 
+from relift.rewrites.application.applied import applied
 from relift.rewrites.application.beginnings import may_match
-from relift.rewrites.application.matching import NoMatch, apply_rule
-from relift.rewrites.application.totality import has_open_cells
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
@@ -34,17 +34,9 @@ from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import Position, positions, replace_at, term_at
-from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import (
-    Metavariable,
-    Term,
-    children,
-    free_variables,
-    kinds_in,
-    mask_of,
-    parts_of,
-)
+from relift.semantics.syntax.binding import Position, known_at, positions, term_at
+from relift.semantics.syntax.terms import Metavariable, Term, kinds_in, mask_of, parts_of
+from relift.semantics.syntax.terms import inside as inside_of
 
 
 @dataclass(frozen=True)
@@ -183,67 +175,6 @@ def _note(at: Rewriting, failure: NoMatch) -> None:
         kept.at, kept.failure = at, failure
 
 
-_known: ContextVar[dict[Hashable, tuple[Rule, Term, Substitution]] | None] = ContextVar(
-    "what rules made of terms", default=None
-)
-
-MOST_KNOWN = 1 << 14
-"""So many applications are kept at a time."""
-
-
-@contextmanager
-def applied_once() -> Generator[None]:
-    """What a rule makes of a term is found once inside: tactics that differ in a tile or two repeat most of their steps.
-
-    Terms are equal whatever the sizes that they name are at least; so inside are tactics for one program.
-
-    >>> from relift import add, f32, program, reduce
-    >>> from relift.rewrites.tactics.combinators import applied_once, apply, derive
-    >>> @program
-    ... def total(x: f32[8]):
-    ...     return reduce(add, 0.0, x)
-    >>> with applied_once():
-    ...     first, again = (derive(total, apply("reduce_to_seq")) for _ in range(2))
-    >>> first.result is again.result
-    True
-    """
-    token = _known.set({} if _known.get() is None else _known.get())
-    try:
-        yield
-    finally:
-        _known.reset(token)
-
-
-def _applied(
-    rule: Rule,
-    at: Rewriting,
-    place: Position,
-    direction: Direction,
-    parts: Mapping[str, Position],
-    choices: Mapping[str, int],
-) -> tuple[Term, Substitution]:
-    """What the rule makes of the whole term, and what its metavariables stand for; raises `NoMatch`."""
-    applying = partial(
-        apply_rule, direction=direction, choices=choices, parts=parts, policy=at.policy
-    )
-    known = _known.get()
-    if known is None:
-        return applying(rule, at.term, place)
-    here = term_at(at.term, place)
-    chosen = tuple(sorted(choices.items())), tuple(sorted(parts.items()))
-    key = id(rule), here, direction, chosen, at.policy, has_open_cells(at.term)
-    if (found := known.get(key)) is not None and found[0] is rule:
-        _, new, substitution = found
-        return replace_at(at.term, place, new), substitution
-    t, substitution = applying(rule, at.term, place)
-    new = term_at(t, place)
-    if free_variables(new) <= free_variables(here):  # else it hangs on what is bound around
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        known[key] = rule, new, substitution
-    return t, substitution
-
-
 def apply(
     rule: str | Rule,
     direction: Direction = "forward",
@@ -255,7 +186,9 @@ def apply(
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         try:
-            t, substitution = _applied(known, at, place, direction, parts or {}, choices)
+            t, substitution = applied(
+                known, at.term, place, direction, parts or {}, choices, at.policy
+            )
         except NoMatch as failure:
             _note(at, failure)
             raise
@@ -369,6 +302,7 @@ def topdown(tactic: Tactic) -> Tactic:
         for below, t in positions(here, ANY if told else kinds_of(tactic)):
             if not (told or may_apply(tactic, t)):
                 continue
+            known_at(at.term, (*place, *below), t)
             try:
                 return tactic(at, (*place, *below))
             except TooLarge:
@@ -391,11 +325,18 @@ def everywhere(tactic: Tactic) -> Tactic:
     tried, acts = attempt(tactic), _acts((tactic,))
 
     def all_below(at: Rewriting, place: Position) -> Rewriting:
-        if _watched.get() is None and not kinds_in(term_at(at.term, place)) & acts:
+        return visited(at, place, term_at(at.term, place))
+
+    def visited(at: Rewriting, place: Position, here: Term) -> Rewriting:
+        if _watched.get() is None and not kinds_in(here) & acts:
             return at
+        before = at.term
+        known_at(before, place, here)
         at = tried(at, place)
-        for field, _ in children(term_at(at.term, place)):
-            at = all_below(at, (*place, field))
+        if at.term is not before:
+            here = term_at(at.term, place)
+        for field, below, _ in inside_of(here):  # what is done to one leaves the others as they are
+            at = visited(at, (*place, field), below)
         return at
 
     return all_below

@@ -10,7 +10,7 @@ import numpy as np
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax import overloading
-from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS, ScalarFunction
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -78,33 +78,43 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
 
 
 def _adapted(t: Term, expected: Type | None) -> Term:
-    """t, in another type where it is made of bare whole numbers alone: these are `i32` until they meet a float.
+    """t, in another type where it is made of bare numbers alone: whole ones are `i32` until they meet a float, others `f32`.
 
-    >>> from relift import f32, select
+    >>> from relift import f64, select
     >>> from relift.semantics.syntax.terms import Input
-    >>> v = Input("v", f32)
+    >>> v = Input("v", f64)
     >>> select(v < 0, 1, 2).type, (v * select(v < 0, 1, 2)).type
-    (i32, f32)
+    (i32, f64)
+    >>> select(v < 0, 0.1, 2).type, (v * select(v < 0, 0.1, 2)).type
+    (f32, f64)
     """
     if not isinstance(expected, Scalar) or t.type == expected or not _is_bare(t):
+        return t
+    if isinstance(t.type, Scalar) and t.type.is_float and not expected.is_float:
         return t
     return _retyped(t, expected)
 
 
 def _retyped(t: Term, expected: Scalar) -> Term:
     if isinstance(t, Literal):
-        return literal(t.value, expected)
+        return _bare(literal(t.value, expected))
     assert isinstance(t, Apply), "cannot happen: no bare number"
     kept = t.arguments[:1] if t.function == "select" else ()
     changed = (_retyped(u, expected) for u in t.arguments[len(kept) :])
     return Apply(t.function, (*kept, *changed), expected)
 
 
+def _bare(number: Literal) -> Literal:
+    """A constant of which nothing says of what type it is, which is no part of what it means."""
+    vars(number)["_bare"] = True
+    return number
+
+
 def _is_bare(t: Term) -> bool:
-    """Whether t chooses among whole numbers, or computes with them, and nothing says of what type they are."""
+    """Whether t chooses among numbers, or computes with them, and nothing says of what type they are."""
 
     def bare(u: Term) -> bool:
-        return _is_bare(u) or (isinstance(u, Literal) and u.type == i32)
+        return _is_bare(u) or (isinstance(u, Literal) and (u.type == i32 or "_bare" in vars(u)))
 
     if not isinstance(t, Apply):
         return False
@@ -114,7 +124,7 @@ def _is_bare(t: Term) -> bool:
 
 
 _KEEPING_BARE = ("minimum", "maximum", "absolute", "add", "sub", "mul", "neg")
-"""What is a bare whole number again, of such."""
+"""What is a bare number again, of such."""
 
 
 def _common(values: Sequence[Any]) -> Type:
@@ -124,7 +134,7 @@ def _common(values: Sequence[Any]) -> Type:
             met: Type = v.type
             return met
     numbers = [v for v in values if not is_term(v)]
-    if any(isinstance(v, float) for v in numbers):
+    if any(v.type == f32 if is_term(v) else isinstance(v, float) for v in values):
         return f32
     return boolean if numbers and all(isinstance(v, bool) for v in numbers) else i32
 
@@ -203,22 +213,14 @@ def scalar(name: str, *arguments: Any) -> Term:
     if not isinstance(common, Scalar):
         raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
     terms = [as_term(a, common) for a in compared]
+    if not any(is_term(a) and not _is_bare(a) for a in compared):
+        terms = [_bare(t) if isinstance(t, Literal) else t for t in terms]
     for t in terms:
         if not isinstance(t.type, Scalar):
             raise IllTyped(f"{name} works on scalars, not on {t.type}; use map or a component")
         if t.type != common:
-            raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
-    match function.on:
-        case "floats" if not common.is_float:
-            raise IllTyped(f"{name} is defined on {_listed(*FLOATS)}, not on {common}")
-        case "integers" if common.is_float or common == boolean:
-            raise IllTyped(f"{name} is defined on {_listed(*INTEGERS)}, not on {common}")
-        case "bits" if common.is_float:
-            raise IllTyped(f"{name} is defined on {_listed('boolean', *INTEGERS)}, not on {common}")
-        case "numbers" if common == boolean:
-            raise IllTyped(f"{name} works on numbers, not on {common}")
-        case "floats" | "integers" | "bits" | "numbers" | "scalars":
-            pass
+            raise unmixed(name, common, t.type)
+    _require_defined_on(function, common)
     if name == "select":
         if isinstance(arguments[0], bool):
             raise IllTyped(
@@ -232,6 +234,58 @@ def scalar(name: str, *arguments: Any) -> Term:
             )
         terms.insert(0, condition)
     return Apply(name, tuple(terms), SCALARS.get(function.result, common))
+
+
+def _require_defined_on(function: ScalarFunction, common: Scalar) -> None:
+    """Raise `IllTyped` for a type that a scalar function is not defined on, with what to write instead."""
+    name = function.name
+    match function.on:
+        case "floats" if not common.is_float:
+            hint = "x // y is of whole numbers; " if name == "div" and common != boolean else ""
+            raise IllTyped(
+                f"{name} is defined on {_listed(*FLOATS)}, not on {common}; {hint}{_as_a(f32, common)}"
+            )
+        case "integers" if common.is_float or common == boolean:
+            hint = "; of floats x - floor(x / y) * y is it" if name == "modulo" else ""
+            raise IllTyped(
+                f"{name} is defined on {_listed(*INTEGERS)}, not on {common}{hint or '; ' + _as_a(i32, common)}"
+            )
+        case "bits" if common.is_float:
+            raise IllTyped(
+                f"{name} is defined on {_listed('boolean', *INTEGERS)}, not on {common}; "
+                f"compare, as in not_equal(x, 0), or {_as_a(i32, common)}"
+            )
+        case "numbers" if common == boolean:
+            raise IllTyped(f"{name} works on numbers, not on {common}; {_as_a(i32, common)}")
+        case "floats" | "integers" | "bits" | "numbers" | "scalars":
+            pass
+
+
+def unmixed(name: str, one: Type, other: Type) -> IllTyped:
+    """Two types meet that do not mix: what to write, of two numbers around that which has fewer values.
+
+    >>> from relift import f32, f64
+    >>> from relift.semantics.language.coercion import unmixed
+    >>> unmixed("add", f64, f32).message
+    'add: f64 and f32 do not mix; both sides need one type: write f64(...) around the other'
+    """
+    if not (isinstance(one, Scalar) and isinstance(other, Scalar)):
+        return IllTyped(f"{name}: {one} and {other} do not mix; both sides need one type")
+    if boolean in (one, other):
+        return IllTyped(
+            f"{name}: {one} and {other} do not mix; both sides need one type: select(x, 1, 0) is a number of a truth value"
+        )
+    more = max(one, other, key=lambda t: (t.is_float, t.bytes))
+    return IllTyped(
+        f"{name}: {one} and {other} do not mix; both sides need one type: write {more}(...) around the other"
+    )
+
+
+def _as_a(number: Scalar, given: Scalar) -> str:
+    """How a value of one type is made a number of another."""
+    if given == boolean:
+        return "select(x, 1, 0) is a number of a truth value"
+    return f"write {number}(...) around the {given}"
 
 
 def converted(to: Scalar, x: Any) -> Term:

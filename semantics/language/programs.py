@@ -22,7 +22,7 @@ from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.signatures import Matching, schema_size
 from relift.semantics.syntax.sizes import Size, by_letter, is_bound
 from relift.semantics.syntax.substitution import at_sizes
-from relift.semantics.syntax.terms import Input, Pattern, Term, distinct
+from relift.semantics.syntax.terms import Input, Pattern, Term, distinct, inside
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -45,6 +45,17 @@ def _least_cells(t: Type) -> int:
             return sum(map(_least_cells, parts))
         case Scalar() | TypeVariable():
             return 1
+
+
+def _uncountable(t: Term) -> Type | None:
+    """The type of an array in a term that has too many cells to count; each term keeps the answer."""
+    held = vars(t)
+    if "_uncountable" not in held:
+        own = t.type if _least_cells(t.type) > MOST_CELLS else None
+        below = (_uncountable(u) for _, u, _ in inside(t))
+        held["_uncountable"] = own or next((each for each in below if each is not None), None)
+    found: Type | None = held["_uncountable"]
+    return found
 
 
 @dataclass(frozen=True)
@@ -140,9 +151,8 @@ class Program(Displayed):
 
     def _require_countable(self) -> None:
         """Raise `IllTyped` for an array with too many cells to count."""
-        types = (*(p.type for p in self.parameters), *(u.type for u in distinct(self.body)))
-        for t in dict.fromkeys(types):
-            if _least_cells(t) > MOST_CELLS:
+        for u in (*self.parameters, self.body):
+            if (t := _uncountable(u)) is not None:
                 raise IllTyped(f"{self.name}: an array of type {t} has more than 2**48 cells")
 
     def with_sizes(self, values: Mapping[str, Size]) -> Program:

@@ -27,7 +27,7 @@ from relift.semantics import patterns
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.rows import numbers
 from relift.semantics.language import functions
-from relift.semantics.language.coercion import as_term, is_term, make_tuple, scalar
+from relift.semantics.language.coercion import as_term, is_term, make_tuple, scalar, unmixed
 from relift.semantics.language.functions import *  # the patterns
 from relift.semantics.language.tracing import PartialApplication, build, trace
 from relift.semantics.patterns.variants import variants_of
@@ -223,7 +223,7 @@ def select(condition: Any, x: Any, y: Any) -> Term:
         return scalar("select", condition, x, y)
     left, right = as_term(x, of), as_term(y, of)
     if left.type != right.type:
-        raise IllTyped(f"select: {left.type} and {right.type} do not mix; both sides need one type")
+        raise unmixed("select", left.type, right.type)
     parts = (select(condition, left[i], right[i]) for i in range(len(of.parts)))
     return make_tuple(*parts)
 

@@ -23,6 +23,8 @@ from relift.semantics.syntax.terms import (
     free_variables,
     inside,
     kinds_in,
+    mask_of,
+    parts_of,
     unused,
 )
 
@@ -192,18 +194,21 @@ def canonical(t: Term, names: Mapping[str, str] | None = None) -> Term:
 
 
 def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
-    """The same below so many binders; what uses none of `names` keeps what it is found to be, as it may stand in many places."""
+    """The same below so many binders; each term keeps what it is found to be, as it may stand in many places.
+
+    That is told by what its variables are called there, in the order in which it keeps their names.
+    """
     if isinstance(t, Var):
         return _called(t, names.get(t.name, t.name))
-    if not free_variables(t).isdisjoint(names):
-        return _canonical_below(t, names, depth)
-    known: dict[int, Term | None] = vars(t).setdefault("_canonical", {})
-    if depth not in known:
-        found = _canonical_below(t, {}, depth)
-        known[depth] = None if found is t else found  # a term that held itself would stay for ever
-        if not depth:
-            vars(found).setdefault("_canonical", {})[0] = None
-    held = known[depth]
+    free = free_variables(t)
+    around = () if free.isdisjoint(names) else tuple(names.get(name) for name in free)
+    known: dict[Any, Term | None] = vars(t).setdefault("_canonical", {})
+    if (key := (depth, around)) not in known:
+        found = _canonical_below(t, names if around else {}, depth)
+        known[key] = None if found is t else found  # a term that held itself would stay for ever
+        if not depth and not around:
+            vars(found).setdefault("_canonical", {})[key] = None
+    held = known[key]
     return t if held is None else held
 
 
@@ -334,6 +339,17 @@ def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
     return map_children(t, lambda u: _tidy(u, names, used), under)
 
 
+def inputs_in(t: Term) -> frozenset[str]:
+    """The names of the inputs that `t` reads; each term keeps its own."""
+    known: frozenset[str] | None = vars(t).get("_inputs")
+    if known is None:
+        known = frozenset((t.name,)) if isinstance(t, Input) else frozenset()
+        for _, u, _ in inside(t):
+            known |= inputs_in(u)
+        vars(t)["_inputs"] = known
+    return known
+
+
 def unshadowed(t: Term) -> Term:
     """`t` with no variable that has the name of an input where that is used; as text they would be one.
 
@@ -348,8 +364,8 @@ def unshadowed(t: Term) -> Term:
     """
 
     def under(f: Lambda) -> Lambda:
-        inputs = {u.name for u in distinct(f.body) if isinstance(u, Input)}
-        if not inputs & {x.name for x in f.parameters}:
+        inputs = inputs_in(f.body)
+        if inputs.isdisjoint(x.name for x in f.parameters):
             return Lambda(f.parameters, unshadowed(f.body))
         taken = inputs | free_variables(f.body) | {x.name for x in f.parameters}
         new = tuple(
@@ -363,10 +379,24 @@ def unshadowed(t: Term) -> Term:
 
 def term_at(t: Term, position: Position) -> Term:
     """The subterm at a position; raises `KeyError` when there is none."""
-    for place in position:
-        child = _child(t, place)
-        t = child.body if isinstance(child, Lambda) else child
-    return t
+    root, begun, found = _looked[0] if _looked else (t, (), t)
+    rest = position[len(begun) :]
+    if root is not t or position[: len(begun)] != begun:
+        rest, found = position, t
+    for place in rest:
+        child = _child(found, place)
+        found = child.body if isinstance(child, Lambda) else child
+    known_at(t, position, found)
+    return found
+
+
+def known_at(t: Term, position: Position, found: Term) -> None:
+    """Say what stands at a position: what is asked next is mostly there or below."""
+    _looked[:] = [(t, position, found)]
+
+
+_looked: list[tuple[Term, Position, Term]] = []
+"""A term, a position, and what stands there: where something was looked for last."""
 
 
 def _at(t: Term, place: str) -> tuple[Term, tuple[Var, ...]]:
@@ -427,8 +457,17 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
 
 def places_of(t: Term, u: Term) -> list[Position]:
     """Where in `t` there is `u`, up to names, outermost first."""
-    same = canonical(u)
-    return [place for place, v in positions(t) if type(v) is type(u) and canonical(v) == same]
+    kind, least = mask_of(type(u)), parts_of(canonical(u))
+    found: list[Position] = []
+    waiting: list[tuple[Position, Term]] = [((), t)]
+    while waiting:
+        position, v = waiting.pop()
+        if not kinds_in(v) & kind or parts_of(v) < least:
+            continue
+        if type(v) is type(u) and alpha_equal(v, u):
+            found.append(position)
+        waiting += [((*position, place), w) for place, w, _ in inside(v)][::-1]
+    return found
 
 
 def positions(

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import substitute
+from relift.semantics.syntax.binding import inputs_in, substitute
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import Field, fields, rebuilt
 from relift.semantics.syntax.sizes import Size
@@ -114,7 +114,7 @@ class Substitution:
         free: frozenset[str] = frozenset()
         for f in self.functions.values():
             free |= terms.free_variables(f.body) - {x.name for x in f.parameters}
-            free |= {t.name for t in terms.distinct(f.body) if isinstance(t, terms.Input)}
+            free |= inputs_in(f.body)
         return free
 
 

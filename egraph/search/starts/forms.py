@@ -233,8 +233,9 @@ def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
 
 
 def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:
-    """A form without those of its proposals that are refused: what cannot run promises nothing."""
-    kept = (each for each in form.proposals if refused(each.low) is None)
+    """A form without those of its proposals that would be first and are refused: what cannot run promises nothing."""
+    ordered = sorted(form.proposals, key=lambda each: each.rank)
+    kept = itertools.dropwhile(lambda each: refused(each.low) is not None, ordered)
     return replace(form, proposals=tuple(kept))
 
 

@@ -236,6 +236,17 @@ def test_a_kernel_whose_loops_walk_along_rows_says_so(along: str) -> None:
     np.testing.assert_array_equal(compiled(x), sums(x))
 
 
+@pytest.mark.parametrize("length", [2, 16])
+def test_a_loop_of_few_turns_keeps_no_driver_from_packing_work_items(length: int) -> None:
+    """Two numbers of a work-item fill no vector."""
+
+    @rl.program
+    def copied(x: rl.f32[MANY, length]):
+        return rl.map_glb(0)(lambda row: rl.map_seq(lambda v: v + v, row), x)
+
+    assert ("vec_type_hint" in compile_program(copied).source) == (length == 16)
+
+
 def test_the_lanes_of_a_private_vector_are_constants() -> None:
     """The sum of the lanes of accumulators takes no address of a register."""
 

@@ -163,7 +163,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     "from the end": (lambda: xs[-2], "an index counts from the start; for -2 write n - 2"),
     "size among truth values": (
         lambda: rl.map(lambda x: (x < 0.0) & n, xs),
-        "bitwise_and: boolean and i32 do not mix; both sides need one type",
+        "bitwise_and: boolean and i32 do not mix; both sides need one type: select(x, 1, 0) is a number of a truth value",
     ),
     "function uncalled": (
         lambda: rl.map(lambda x: rl.sqrt, xs),
@@ -283,7 +283,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "reduce_seq acc": (
         lambda: rl.reduce_seq(lambda acc, k: acc + k, 0.0, ks),
-        "add: f32 and i32 do not mix; both sides need one type",
+        "add: f32 and i32 do not mix; both sides need one type: write f32(...) around the other",
     ),
     "reduce_seq swapped": (
         lambda: rl.reduce_seq(0.0, lambda acc, x: acc + x, xs),
@@ -303,7 +303,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.select(a == 0.0, 1.0, a),
         "select: the condition is False, whatever the data; terms are compared with <, <=, equal or not_equal, as == compares programs",
     ),
-    "add bools": (lambda: b + b, "add works on numbers, not on boolean"),
+    "add bools": (
+        lambda: b + b,
+        "add works on numbers, not on boolean; select(x, 1, 0) is a number of a truth value",
+    ),
     "float for int": (
         lambda: rl.map(lambda k: k * 2.5, ks),
         "2.5 is not a value of type i32; write a whole number",

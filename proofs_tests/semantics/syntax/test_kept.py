@@ -4,7 +4,8 @@ import pickle
 
 from proofs_tests.compiler.programs import typed
 from relift import add, f32, map, reduce
-from relift.rewrites.tactics.combinators import applied_once, apply, derive, then, topdown
+from relift.rewrites.application.applied import applied_once
+from relift.rewrites.tactics.combinators import apply, derive, then, topdown
 from relift.semantics.syntax.binding import alpha_equal, canonical, substitute, term_at
 from relift.semantics.syntax.terms import Apply, Input, Literal
 

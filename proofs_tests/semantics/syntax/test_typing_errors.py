@@ -53,7 +53,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "map of a scalar": (lambda: rl.map(lambda x: x, a), "map: xs must be of the form "),
     "mixed scalars": (
         lambda: rl.map(lambda p: p[0] + p[1], pairs),
-        "add: f32 and i32 do not mix; both sides need one type",
+        "add: f32 and i32 do not mix; both sides need one type: write f32(...) around the other",
     ),
     "component of a scalar": (
         lambda: rl.map(lambda x: x[0], xs),
