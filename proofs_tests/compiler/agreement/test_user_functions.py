@@ -11,7 +11,7 @@ import pytest
 
 import relift as relift_api
 from proofs_tests.command_line import here
-from relift.compiler.agreement import functions_in_c
+from relift.compiler.agreement import functions_in_c, user_functions
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
 from relift.compiler.agreement.verification import steps_agree
@@ -65,6 +65,13 @@ def logistic() -> UserFunction:
     return made
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What agrees agrees on as many batches as it takes to find those that do not; all edges are tried besides."""
+    monkeypatch.setattr(user_functions, "EXAMPLES", 40)
+
+
+@pytest.mark.usefixtures("few")
 def test_user_functions_agree() -> None:
     """Opaque and traced functions, of one argument and of several."""
     assert check_reference(logistic(), ulps=16) is None
@@ -80,6 +87,7 @@ def floor(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.usefixtures("few")
 def test_user_functions_of_the_examples_agree_with_their_references(f: UserFunction) -> None:
     """In C and in Python, up to the rounding of exp, log, sqrt and the quotient."""
     assert check_reference(f, ulps=4) is None
@@ -102,6 +110,7 @@ def _first(x: Any, y: Any, z: Any) -> Any:
     return x if x < y else z
 
 
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(
     ("c", "reference", "types", "shown"),
     [
@@ -140,6 +149,7 @@ def test_the_simplest_difference_is_shown(c: str, reference: Any, types: Any, sh
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (-7, 50), (100, 3)])
+@pytest.mark.usefixtures("few")
 def test_neighbouring_references(a: int, b: int) -> None:
     """A family of functions agrees with itself, and not with its neighbour."""
     c = f"return ({a}) + x * {b};"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,18 @@ def compiled_with_inputs(b: Benchmark, analyses: Analyses = ALL) -> tuple[Compil
     return compiled, inputs_of(entry_of(b, {}, program, compiled.plan))[1]
 
 
+def at_small(b: Benchmark, which: int) -> tuple[Compiled, list[Any], Any]:
+    """A benchmark at small sizes, compiled with all analyses, its inputs, and what NumPy makes of them."""
+    return _at_small(BENCHMARKS.index(b), which)
+
+
+@cache
+def _at_small(number: int, which: int) -> tuple[Compiled, list[Any], Any]:
+    b = BENCHMARKS[number]
+    compiled, inputs = compiled_with_inputs(shrunk(b, b.small[which]))
+    return compiled, inputs, b.gold(*inputs)
+
+
 def leaves(value: Any) -> Iterator[Any]:
     """The arrays of a result, in order."""
     if isinstance(value, tuple):
@@ -105,20 +118,17 @@ def error(result: Any, expected: Any) -> float:
 @pytest.mark.parametrize("which", [0, 1])
 def test_kernel_computes_what_numpy_does(b: Benchmark, which: int) -> None:
     """At small sizes the kernel's result is that of the NumPy function, in value and in type."""
-    small = shrunk(b, b.small[which])
-    compiled, inputs = compiled_with_inputs(small)
-    result = compiled(*inputs)
+    compiled, inputs, gold = at_small(b, which)
 
-    assert error(result, b.gold(*inputs)) <= b.tolerance
+    assert error(compiled(*inputs), gold) <= b.tolerance
 
 
 @benchmarks
 @pytest.mark.no_device
 def test_samples_are_the_gold(b: Benchmark) -> None:
     """What travels in bundles to check results is what the NumPy function says, at every row."""
-    small = shrunk(b, b.small[1])
-    _, inputs = compiled_with_inputs(small)
-    gold = tuple(leaves(b.gold(*inputs)))
+    _, inputs, result = at_small(b, 1)
+    gold = tuple(leaves(result))
     sampled = getattr(SAMPLES, b.name)(np.arange(len(gold[0])), *inputs)
 
     for part, wanted in zip(leaves(sampled), gold, strict=True):
@@ -136,8 +146,7 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.no_device
 def test_a_permuted_result_is_refused_at_ten_times_the_tolerance(b: Benchmark) -> None:
     """Right values in wrong places are no rounding; only a result of one number has no places."""
-    small = shrunk(b, b.small[1])
-    gold = tuple(leaves(b.gold(*compiled_with_inputs(small)[1])))
+    gold = tuple(leaves(at_small(b, 1)[2]))
     assert (gold[0].size == 1) == (b.name in ("dot", "total"))
 
     for order, permuted in ORDERS.items() if gold[0].size > 1 else ():
@@ -150,8 +159,7 @@ def test_a_permuted_result_is_refused_at_ten_times_the_tolerance(b: Benchmark) -
 @pytest.mark.no_device
 def test_no_race(b: Benchmark) -> None:
     """The simulator finds no race, no stray access and no use of what was not written."""
-    small = shrunk(b, b.small[0])
-    compiled, inputs = compiled_with_inputs(small)
+    compiled, inputs, _ = at_small(b, 0)
 
     assert complaints(compiled, inputs) == []
 
@@ -161,9 +169,11 @@ def test_meaning_does_not_depend_on_analyses(b: Benchmark, request: pytest.Fixtu
     """With any analysis switched off the kernel computes the same; on a second device with all of them, whose text differs most."""
     small = shrunk(b, b.small[1])
     second = request.config.getoption("--device") is not None
-    for analyses in [ABLATION["none"]] if second else ABLATION.values():
-        compiled, inputs = compiled_with_inputs(small, analyses)
-        assert error(compiled(*inputs), b.gold(*inputs)) <= b.tolerance, analyses
+    _, inputs, gold = at_small(b, 1)
+    for name, analyses in ABLATION.items():
+        if name == "none" or not (name == "all" or second):  # with all: the test above
+            compiled = compile_program(small.at({}), analyses=analyses)
+            assert error(compiled(*inputs), gold) <= b.tolerance, name
 
 
 @benchmarks

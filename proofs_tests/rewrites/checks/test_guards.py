@@ -182,18 +182,6 @@ def test_slide_before_split_needs_step_one() -> None:
     assert guard.conditions == ("step is 1",)
 
 
-@pytest.mark.parametrize("right", RULES.values(), ids=RULES)
-def test_nothing_is_proposed_for_a_right_rule(right: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where free symbols say nothing of it, and would of it with a guard: that only makes it say less.
-
-    That random models agree is asked of every rule in `test_rules`.
-    """
-    agreed = TierResult("2", "random", "ok", "")
-    monkeypatch.setattr("relift.rewrites.checks.guards.check_random", lambda _: agreed)
-
-    assert infer_guard(right) is None
-
-
 def test_a_stated_guard_that_is_not_needed_is_named() -> None:
     """map(reduce) of one row is no place for a law."""
 

@@ -13,7 +13,7 @@ Hypothesis takes long to load, so nothing else in Relift imports this module ear
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -28,12 +28,15 @@ LARGEST = 1000
 """Models with an array of more cells are not drawn."""
 
 
-@st.composite
-def size_assignments(draw: st.DrawFn, rule: Rule, most: int = 6) -> dict[str, int]:
+def size_assignments(rule: Rule, most: int = 6) -> st.SearchStrategy[dict[str, int]]:
     """Sizes that the rule may take, each up to `most`."""
-    instances = Instances(rule)
+    return _size_assignments(Instances(rule), most)
+
+
+@st.composite
+def _size_assignments(draw: st.DrawFn, instances: Instances, most: int) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for name in rule.sizes:
+    for name in instances.rule.sizes:
         least = instances.least(name)
         largest = 0 if name in instances.dimensions else max(most, least + 2)
         sizes[name] = draw(st.integers(least, largest))
@@ -41,16 +44,40 @@ def size_assignments(draw: st.DrawFn, rule: Rule, most: int = 6) -> dict[str, in
     return sizes
 
 
-@st.composite
-def models(draw: st.DrawFn, rule: Rule) -> Model:
+def models(rule: Rule) -> st.SearchStrategy[Model]:
     """Concrete models of the rule: operators obey its laws, and as few others as there are."""
-    sizes = draw(size_assignments(rule))
+    return _models(rule, size_assignments(rule), _OneOf())
+
+
+@st.composite
+def _models(
+    draw: st.DrawFn, rule: Rule, assigned: st.SearchStrategy[dict[str, int]], one_of: _OneOf
+) -> Model:
+    sizes = draw(assigned)
 
     def choose(options: Sequence[T], /) -> T:
-        return draw(st.sampled_from(options))
+        return draw(one_of(options))
 
     try:
         return draw_model(rule, sizes, choose)
     except NoModel:
         assume(False)
         raise
+
+
+class _OneOf:
+    """Strategies for one of some options; to make one takes longer than to draw from it, and each cell draws.
+
+    Options are the same where they are the same objects: numbers and truth values that are equal are told apart.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[
+            tuple[type, tuple[int, ...]], tuple[Sequence[Any], st.SearchStrategy[Any]]
+        ] = {}
+
+    def __call__(self, options: Sequence[T]) -> st.SearchStrategy[T]:
+        key = (type(options), tuple(map(id, options)))
+        if key not in self._made:  # which keeps the objects, so that no other has their identity
+            self._made[key] = (tuple(options), st.sampled_from(options))
+        return self._made[key][1]

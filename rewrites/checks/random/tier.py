@@ -98,6 +98,8 @@ def kept_definedness(rule: Rule) -> tuple[Direction, ...]:
             directions.remove("forward")
         if difference.left is None and difference.right is not None and "backward" in directions:
             directions.remove("backward")
+        if not directions:
+            break
     return tuple(directions)
 
 
