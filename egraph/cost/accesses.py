@@ -398,7 +398,7 @@ def _far(lines: int, apart: int | None, memory: Memory, meter: Meter) -> float:
     if apart is None:
         return _FAR_ACCESS
     gone = crowd_each_other(lines, apart, memory.scalar.bytes, meter.device)
-    return _FAR_PAGE if gone or abs(apart) >= _PAGE // 2 else _FAR_ACCESS
+    return _FAR_PAGE if gone or abs(apart) >= 3 * _PAGE // 4 else _FAR_ACCESS
 
 
 def _is_computed(atom: Atom) -> bool:

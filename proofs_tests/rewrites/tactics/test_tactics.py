@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from relift.rewrites.application.matching import NoMatch, apply_rule
+from relift.rewrites.application.applied import applied
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
@@ -166,11 +167,11 @@ def test_a_rule_is_asked_only_where_its_side_may_begin(monkeypatch: pytest.Monke
     """A search asks a million times; a look at the pattern of a place answers nearly all of them."""
     asked: list[Position] = []
 
-    def counted(rule: Rule, t: Term, position: Position, **more: Any) -> Any:
+    def counted(rule: Rule, t: Term, position: Position, *more: Any) -> Any:
         asked.append(position)
-        return apply_rule(rule, t, position, **more)
+        return applied(rule, t, position, *more)
 
-    monkeypatch.setattr(combinators, "apply_rule", counted)
+    monkeypatch.setattr(combinators, "applied", counted)
     neither = first(apply("zip_map_left"), apply("reduce_to_seq"))
     with pytest.raises(NoMatch, match="applies nowhere"):
         reached(topdown(neither))
