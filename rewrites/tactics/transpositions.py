@@ -303,7 +303,7 @@ _FEW = 16
 
 
 def _has_few_long_rows(t: Type) -> bool:
-    """Whether a table has so few rows, longer than those of another order would be."""
+    """Whether a table has so few rows, each at least as long as a vector."""
     lengths, _ = dimensions(t)
     if len(lengths) != 2 or any(n.constant is None for n in lengths):
         return False
@@ -315,7 +315,7 @@ def _is_folded_by_rows(t: Term, place: Position) -> bool:
     """Whether a map goes through what stands at a place, alone or beside others, and folds."""
     while place and isinstance(term_at(t, place[:-1]), Zip):
         place = place[:-1]
-    above = term_at(t, place[:-1]) if place else t
+    above = term_at(t, place[:-1])
     return isinstance(above, Map) and place[-1:] == ("xs",) and has_fold(above.f.body)
 
 

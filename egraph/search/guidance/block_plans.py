@@ -43,9 +43,10 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
         for block in blocks_of(nest.rows, nest.columns, device)[:_BLOCKS]:
             yield blocks_of_pairs(block)
             yield blocks_of_pairs(replace(block, packed=False))
-        if padding_blocks(nest.rows, nest.columns, device):
+        padding = padding_blocks(nest.rows, nest.columns, device)
+        if padding:
             yield from (folds_in_strips(device.vector_width, down) for down in ROWS)
-        for block in padding_blocks(nest.rows, nest.columns, device)[:_BLOCKS]:
+        for block in padding[:_BLOCKS]:
             yield blocks_of_pairs(replace(block, stored=False))
             if nest.columns % block.columns == 0:
                 yield blocks_of_pairs(replace(block, packed=False, stored=False))
