@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.codegen.unrolling import Unrolling
-from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.lowering.distribution import InPlace, PrivateArray
 from relift.semantics.indices.atoms import Index, depends_on, linear_in, variables_of
 from relift.semantics.indices.expressions import modulo, substitute, variable
+from relift.semantics.indices.lanes import Lane
 from relift.semantics.indices.views import Cell, CodeValue, Guarded, Leaf, Memory
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type

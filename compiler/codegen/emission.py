@@ -14,7 +14,7 @@ from relift.compiler.codegen.accesses import Accesses
 from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.scope import Scope
-from relift.compiler.codegen.values.cells import Addressing, Lane, assigned, code_of
+from relift.compiler.codegen.values.cells import Addressing, assigned, code_of
 from relift.compiler.codegen.values.expressions import CExpression, c_type
 from relift.compiler.codegen.values.functions import Functions
 from relift.compiler.codegen.values.trees import (
@@ -39,6 +39,7 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import variable
+from relift.semantics.indices.lanes import Lane
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,

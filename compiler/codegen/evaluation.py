@@ -8,7 +8,6 @@ from dataclasses import replace
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Terms, is_reused
 from relift.compiler.codegen.scope import Scope
-from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.codegen.values.expressions import CExpression, literal, spread
 from relift.compiler.codegen.values.functions import scalar_of
 from relift.compiler.codegen.values.trees import Tree, as_view, register_code, widened
@@ -17,6 +16,7 @@ from relift.compiler.text.names import Names
 from relift.compiler.text.tree import Function, Name, Return, bare, call
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import variable
+from relift.semantics.indices.lanes import Lane
 from relift.semantics.indices.views import Environment, View, is_layout, name_of, vector
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import MapVec, Splat

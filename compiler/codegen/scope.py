@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from relift.compiler.codegen.values.cells import Lane
+from relift.semantics.indices.lanes import Lane
 from relift.semantics.indices.views import Environment, View
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Lambda, Term, free_variables

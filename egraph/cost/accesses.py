@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
@@ -10,7 +9,15 @@ from relift.egraph.cost.beyond import read_of
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
-from relift.egraph.cost.strides import moving_with, somewhere, stride_between, stride_of, turns_of
+from relift.egraph.cost.strides import (
+    moving_alike,
+    moving_with,
+    places_of,
+    somewhere,
+    stride_between,
+    stride_of,
+    turns_of,
+)
 from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked, crowd_each_other
 from relift.semantics.indices.atoms import (
     Index,
@@ -22,6 +29,7 @@ from relift.semantics.indices.atoms import (
     variables_of,
 )
 from relift.semantics.indices.expressions import modulo, substitute
+from relift.semantics.indices.lanes import Lane, away_from_borders
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
@@ -130,6 +138,9 @@ class Accesses:
                 with self.meter.lanes(v.width) as i:
                     self.touch(v.lane(i))
             case Guarded(condition, inside, outside):
+                if (bounds := self._away_from_borders(v)) is not None:
+                    self.meter.charge(ISSUE * bounds)
+                    return self.touch(inside)
                 self.meter.charge(self._guard(condition))
                 self.touch(inside)
                 self.touch(outside)
@@ -188,7 +199,15 @@ class Accesses:
         same = prod(n for i, n in loops if not depends_on(offset, i))
         if self._storing:
             return same
-        return same * prod(prod(ns) / _places(ns) for ns in _moving_alike(loops, offset).values())
+        return same * prod(prod(ns) / places_of(ns) for ns in moving_alike(loops, offset).values())
+
+    def _away_from_borders(self, leaf: Guarded) -> int | None:
+        """How many bounds tell a vector of a CPU that is read at once; it is put together at a border alone."""
+        scope = self.meter.scope
+        if self.meter.on_gpu or scope.lane is None or self._storing:
+            return None
+        found = away_from_borders(leaf, Lane(scope.lane, int(scope.width)))
+        return None if found is None else len(found[1])
 
     def _guard(self, condition: Condition) -> float:
         """Instructions of a condition on what is read; where lanes differ in it, a CPU asks for each that may be outside, and
@@ -419,15 +438,6 @@ def _differs_in_the_group(scope: Scope, offset: Index, stride: int | None) -> bo
     return any(depends_on(offset, a.index) for a in scope.around if a.level == "item")
 
 
-def _moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[int, list[float]]:
-    """The turns of the loops that are written out, by how far each moves an access."""
-    alike: dict[int, list[float]] = {}
-    for i, n in loops:
-        if (stride := stride_of(offset, i)) and n > 1:
-            alike.setdefault(abs(stride), []).append(n)
-    return alike
-
-
 def _in_vectors(offset: Index, lane: Index) -> bool:
     """Whether the lanes of an access are a vector: begin where one does, and have no bound of their own."""
     linear = linear_in(offset, lane)
@@ -484,8 +494,3 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
         meter.again(memory.name, held, bytes)
         bytes = 0.0
     return meter.load(cells * (1.0 - same), bytes * (1.0 - near))
-
-
-def _places(turns: Sequence[float]) -> float:
-    """At how many addresses loops of these turns are that all move an access alike."""
-    return sum(turns) - len(turns) + 1

@@ -74,3 +74,17 @@ def somewhere(offset: Index) -> int:
     """Where an access is in the middle of the loops around it; 0 where that depends on data."""
     inside = _inside(offset)
     return 0 if inside is None else evaluate(offset, inside)
+
+
+def moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[int, list[float]]:
+    """The turns of the loops that are written out, by how far each moves an access."""
+    alike: dict[int, list[float]] = {}
+    for i, n in loops:
+        if (stride := stride_of(offset, i)) and n > 1:
+            alike.setdefault(abs(stride), []).append(n)
+    return alike
+
+
+def places_of(turns: Sequence[float]) -> float:
+    """At how many addresses loops of these turns are that all move an access alike."""
+    return sum(turns) - len(turns) + 1

@@ -26,15 +26,17 @@ def gathered_once(
     >>> [kernel] = read_kernels(f"kernel void f(global const float* x) {{ {text} }}")
     >>> list(Printer().statements(gathered_once(kernel.body, frozenset("x"), lambda hint: hint), 0))
     ['const float2 x = (float2)(x[0], x[i]);', 'a = x - 1.0f;', 'b = x - c;']
+
+    One that is put together at a border alone is the choice between that and the vector elsewhere.
     """
     done: list[tree.Statement] = []
     changed = _changed(body)
     while body:
-        for vector in _put_together(body[0], constant):
+        for vector, numbers in _put_together(body[0], constant):
             if tree.words(vector) & changed or _occurrences(body, vector) < 2:
                 continue
-            name = fresh(_array(vector.arguments[0]))
-            t = replace(vector.type, constant=True)
+            name = fresh(_array(numbers.arguments[0]))
+            t = replace(numbers.type, constant=True)
             done.append(tree.Declaration(t, name, None, tree.bare(vector)))
             body = _named(body, vector, name)
         s, body = body[0], body[1:]
@@ -54,17 +56,19 @@ def _changed(body: tree.Block) -> set[str]:
     }
 
 
-def _put_together(s: tree.Statement, constant: frozenset[str]) -> list[tree.Cast]:
+def _put_together(
+    s: tree.Statement, constant: frozenset[str]
+) -> list[tuple[tree.Expression, tree.Cast]]:
     """The vectors of numbers of memory in a statement that are needed whatever its conditions say, each once."""
     if not isinstance(s, tree.Declaration | tree.Assignment):
         return []
     vectors = (
-        part
+        (part, numbers)
         for e in tree.expressions_of(s)
         for part in _always(e)
-        if isinstance(part, tree.Cast)
-        and len(part.arguments) > 1
-        and all(_array(number) in constant for number in part.arguments)
+        if isinstance(numbers := _at_border(part, constant), tree.Cast)
+        and len(numbers.arguments) > 1
+        and all(_array(number) in constant for number in numbers.arguments)
     )
     return list(dict.fromkeys(vectors))
 
@@ -80,6 +84,15 @@ def _always(e: tree.Expression) -> Iterator[tree.Expression]:
         always = tuple(tree.parts(e))
     for part in always:
         yield from _always(part)
+
+
+def _at_border(e: tree.Expression, constant: frozenset[str]) -> tree.Expression:
+    """What a vector is where it is not read at once, if only a border of its memory decides; else the expression itself."""
+    if isinstance(e, tree.Conditional):
+        match e.yes:
+            case tree.Invocation(_, (_, pointer)) | tree.Prefix("*", pointer):
+                return e.no if tree.root_of(pointer) <= constant else e
+    return e
 
 
 def _array(e: tree.Expression) -> str:

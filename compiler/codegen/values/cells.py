@@ -8,6 +8,7 @@ that all lanes share, and else each lane is accessed on its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 
 from relift.compiler.codegen.values.expressions import (
     LARGEST_ARGUMENT,
@@ -25,27 +26,20 @@ from relift.compiler.codegen.values.indices import address, index_code
 from relift.compiler.text import tree
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, depends_on, linear_in
-from relift.semantics.indices.expressions import divide, modulo, substitute, variable
-from relift.semantics.indices.ranges import surely_at_most
-from relift.semantics.indices.views import (
-    Cell,
-    CodeValue,
-    Condition,
-    Guarded,
-    Leaf,
-    Memory,
-    guarded,
+from relift.semantics.indices.expressions import divide, modulo, variable
+from relift.semantics.indices.lanes import (
+    AtMost,
+    Lane,
+    at_lane,
+    away_from_borders,
+    decided_by,
+    in_whole_vectors,
+    with_lane,
 )
+from relift.semantics.indices.ranges import surely_at_most
+from relift.semantics.indices.views import Cell, CodeValue, Condition, Guarded, Leaf, Memory
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import boolean, f32, i32
-
-
-@dataclass(frozen=True)
-class Lane:
-    """The lane variable of the vector operation that is being emitted, and how many lanes there are."""
-
-    index: Index
-    width: int
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,8 @@ class Addressing:
         """The value of a leaf, for all lanes if there are lanes.
 
         >>> from relift import f32
-        >>> from relift.compiler.codegen.values.cells import Addressing, Lane
+        >>> from relift.compiler.codegen.values.cells import Addressing
+        >>> from relift.semantics.indices.lanes import Lane
         >>> from relift.semantics.indices.views import Cell
         >>> from relift.semantics.syntax.memory import Space
         >>> from relift.semantics.syntax.sizes import Size
@@ -86,10 +81,10 @@ class Addressing:
             case CodeValue():
                 return _load_value(leaf, lane)
             case Guarded():
-                leaf = _in_whole_vectors(leaf, lane)
+                leaf = in_whole_vectors(leaf, lane)
                 if not isinstance(leaf, Guarded):
                     return self.load(leaf, lane)
-                if lane is not None and _decided_by(leaf, lane):
+                if lane is not None and decided_by(leaf, lane):
                     return self._gather(leaf, lane)
                 inside, outside = leaf.inside, leaf.outside
                 yes, no = self.load(inside, lane), self.load(outside, lane)
@@ -136,10 +131,23 @@ class Addressing:
                 scalar,
                 lane.width,
             )
-        each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]
+        each = [self.load(at_lane(leaf, lane, k), None) for k in range(lane.width)]
         scalar = each[0].scalar
-        lanes = tuple(lane_value(e) for e in each)
-        return CExpression(tree.Cast(c_type(scalar, lane.width), lanes), scalar, lane.width)
+        numbers = tree.Cast(
+            c_type(scalar, lane.width), tuple(lane_value(number) for number in each)
+        )
+        if (found := away_from_borders(leaf, lane)) is None:
+            return CExpression(numbers, scalar, lane.width)
+        cell, bounds = found
+        vector = self.load(cell, lane)
+        if not bounds:
+            return vector
+        whole = reduce(partial(tree.Binary, "&&"), map(self._at_most, bounds))
+        chosen = tree.Conditional(whole, vector.code, numbers)
+        return CExpression(tree.wrapped(chosen), scalar, lane.width)
+
+    def _at_most(self, bound: AtMost) -> tree.Expression:
+        return tree.Binary("<=", self.index(bound.low), self.index(bound.high))
 
     def _place(self, leaf: Cell) -> tree.Expression:
         """One cell in C; of a row of vectors, a lane."""
@@ -209,9 +217,9 @@ class Addressing:
         """Whether `store` writes a value part by part, so that a value with lanes should have a name."""
         if lane is None:
             return False
-        leaf = _in_whole_vectors(leaf, lane)
+        leaf = in_whole_vectors(leaf, lane)
         if isinstance(leaf, Guarded):
-            return _decided_by(leaf, lane) or self.needs_name(leaf.inside, lane)
+            return decided_by(leaf, lane) or self.needs_name(leaf.inside, lane)
         if not isinstance(leaf, Cell):
             return False
         base = _contiguous(leaf, lane)
@@ -223,7 +231,8 @@ class Addressing:
         """The statements that put a value where the leaf is.
 
         >>> from relift import f32
-        >>> from relift.compiler.codegen.values.cells import Addressing, Lane
+        >>> from relift.compiler.codegen.values.cells import Addressing
+        >>> from relift.semantics.indices.lanes import Lane
         >>> from relift.compiler.codegen.values.expressions import CExpression
         >>> from relift.semantics.indices.views import Cell
         >>> from relift.semantics.syntax.memory import Space
@@ -271,7 +280,8 @@ class Addressing:
         """What lies beyond a condition is written nowhere.
 
         >>> from relift import f32
-        >>> from relift.compiler.codegen.values.cells import Addressing, Lane
+        >>> from relift.compiler.codegen.values.cells import Addressing
+        >>> from relift.semantics.indices.lanes import Lane
         >>> from relift.compiler.codegen.values.expressions import CExpression
         >>> from relift.compiler.dialects.printing import Printer
         >>> from relift.compiler.text.tree import Name
@@ -292,10 +302,10 @@ class Addressing:
         >>> shown(17)[:6]
         ['if (4*i < 14) {', '  *(global float4*)(out + 4*i) = v;', '}', 'if (4*i >= 14) {', '  if (4*i < 17) {', '    out[4*i] = v.s0;']
         """
-        whole = _in_whole_vectors(leaf, lane)
+        whole = in_whole_vectors(leaf, lane)
         if not isinstance(whole, Guarded):
             return self.store(whole, value, lane)
-        if lane is not None and _decided_by(whole, lane):
+        if lane is not None and decided_by(whole, lane):
             return self._at_the_end(whole, value, lane)
         kept = self.store(whole.inside, value, lane)
         dropped = self.store(whole.outside, value, lane)
@@ -332,7 +342,7 @@ class Addressing:
         return [
             statement
             for k in range(lane.width)
-            for statement in self.store(_at_lane(leaf, lane, k), lane_of(value, k), None)
+            for statement in self.store(at_lane(leaf, lane, k), lane_of(value, k), None)
         ]
 
 
@@ -412,73 +422,29 @@ def _depends(leaf: Leaf, v: Index) -> bool:
             return depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
 
 
-def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
-    """The leaf of lane k alone."""
-    return _with_lane(leaf, lane, Size.of(k))
-
-
-def _with_lane(leaf: Leaf, lane: Lane, at: Index) -> Leaf:
-    """The leaf where its lane is another index."""
-    match leaf:
-        case Cell(memory, offset, shares):
-            return Cell(memory, substitute(offset, lane.index, at), shares)
-        case CodeValue(lane=of, index=index):
-            of, index = (None if e is None else substitute(e, lane.index, at) for e in (of, index))
-            return replace(leaf, lane=of, index=index)
-        case Guarded(condition, inside, outside):
-            index = substitute(condition.index, lane.index, at)
-            chosen = guarded(
-                Condition(index, condition.extent),
-                _with_lane(inside, lane, at),
-                _with_lane(outside, lane, at),
-            )
-            assert isinstance(chosen, Leaf), "cannot happen: a choice of scalars"
-            return chosen
-
-
 def _halves(leaf: Leaf, lane: Lane) -> list[tuple[Leaf, Lane]] | None:
     """The halves of a vector, each with its lanes, where each is a vector in memory that one access reaches, or is not there."""
     width, odd = divmod(lane.width, 2)
     if odd or width < 2:
         return None
     half = Lane(variable(f"{lane.index} of a half", Size.of(width)), width)
-    each = [_with_lane(leaf, lane, half.index + first) for first in (0, width)]
+    each = [with_lane(leaf, lane, half.index + first) for first in (0, width)]
     return [(part, half) for part in each] if all(_is_whole(p, half) for p in each) else None
 
 
 def _is_whole(leaf: Leaf, lane: Lane) -> bool:
     """Whether one access reaches all lanes in memory, under a condition that none decides."""
-    whole = _in_whole_vectors(leaf, lane)
+    whole = in_whole_vectors(leaf, lane)
     match whole:
         case Guarded(_, inside, outside):
             beyond = isinstance(outside, CodeValue) and outside.index is not None
-            return beyond and not _decided_by(whole, lane) and _is_whole(inside, lane)
+            return beyond and not decided_by(whole, lane) and _is_whole(inside, lane)
         case Cell(memory):
             base = _contiguous(whole, lane)
             plain = memory.space.of_device and memory.scalar != boolean
             return plain and base is not None and _aligned(base, lane.width)
         case CodeValue():
             return False
-
-
-def _decided_by(leaf: Guarded, lane: Lane) -> bool:
-    """Whether the condition may hold for some lanes and not for others."""
-    return depends_on(leaf.condition.index, lane.index)
-
-
-def _in_whole_vectors(leaf: Leaf, lane: Lane | None) -> Leaf:
-    """The same leaf, where a condition on vectors that lie within it or beyond it asks for their first lane alone."""
-    if lane is None or not isinstance(leaf, Guarded) or not _decided_by(leaf, lane):
-        return leaf
-    index, extent = leaf.condition.index, leaf.condition.extent
-    linear = linear_in(index, lane.index)
-    if linear is None or linear[0] != 1:
-        return leaf
-    if modulo(linear[1], lane.width) != 0 or modulo(extent, lane.width) != 0:
-        return leaf
-    chosen = guarded(Condition(linear[1], extent), leaf.inside, leaf.outside)
-    assert isinstance(chosen, Leaf), "cannot happen: a choice of scalars"
-    return chosen
 
 
 def _from_memory(code: tree.Expression, leaf: Cell, width: int) -> CExpression:

@@ -1,0 +1,193 @@
+"""The lanes of a vector, and its cells near a border: where no lane is beyond it, these lie side by side.
+
+What pads, clamps or goes round asks of each cell where it is.  Most vectors of a row are far from its ends: one question tells
+them from the few that are put together number by number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relift.semantics.indices.atoms import (
+    Index,
+    Larger,
+    Quotient,
+    Remainder,
+    Smaller,
+    depends_on,
+    linear_in,
+    parts_of,
+)
+from relift.semantics.indices.expressions import divide, modulo, recombined, substitute
+from relift.semantics.indices.ranges import surely_at_most
+from relift.semantics.indices.views import Cell, CodeValue, Condition, Guarded, Leaf, guarded
+from relift.semantics.syntax.monomials import Atom
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import boolean
+
+_NARROW_BYTES = 16
+"""Bytes of a vector that is put together as fast: a GPU has no wider access, and its work-items would part ways."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The lane variable of the vector operation that is being emitted, and how many lanes there are."""
+
+    index: Index
+    width: int
+
+
+def at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
+    """The leaf of lane k alone."""
+    return with_lane(leaf, lane, Size.of(k))
+
+
+def with_lane(leaf: Leaf, lane: Lane, at: Index) -> Leaf:
+    """The leaf where its lane is another index."""
+    match leaf:
+        case Cell(memory, offset, shares):
+            return Cell(memory, substitute(offset, lane.index, at), shares)
+        case CodeValue(lane=of, index=index):
+            of, index = (None if e is None else substitute(e, lane.index, at) for e in (of, index))
+            return replace(leaf, lane=of, index=index)
+        case Guarded(condition, inside, outside):
+            index = substitute(condition.index, lane.index, at)
+            chosen = guarded(
+                Condition(index, condition.extent),
+                with_lane(inside, lane, at),
+                with_lane(outside, lane, at),
+            )
+            assert isinstance(chosen, Leaf), "cannot happen: a choice of scalars"
+            return chosen
+
+
+def decided_by(leaf: Guarded, lane: Lane) -> bool:
+    """Whether the condition may hold for some lanes and not for others."""
+    return depends_on(leaf.condition.index, lane.index)
+
+
+def in_whole_vectors(leaf: Leaf, lane: Lane | None) -> Leaf:
+    """The same leaf, where a condition on vectors that lie within it or beyond it asks for their first lane alone."""
+    if lane is None or not isinstance(leaf, Guarded) or not decided_by(leaf, lane):
+        return leaf
+    index, extent = leaf.condition.index, leaf.condition.extent
+    linear = linear_in(index, lane.index)
+    if linear is None or linear[0] != 1:
+        return leaf
+    if modulo(linear[1], lane.width) != 0 or modulo(extent, lane.width) != 0:
+        return leaf
+    chosen = guarded(Condition(linear[1], extent), leaf.inside, leaf.outside)
+    assert isinstance(chosen, Leaf), "cannot happen: a choice of scalars"
+    return chosen
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """`low <= high`."""
+
+    low: Index
+    high: Index
+
+
+def away_from_borders(leaf: Leaf, lane: Lane) -> tuple[Cell, tuple[AtMost, ...]] | None:
+    """The cells of all lanes where none is beyond a border, and when that is so; None where they never lie side by side.
+
+    >>> from relift import f32
+    >>> from relift.semantics.indices.lanes import Lane, away_from_borders
+    >>> from relift.semantics.indices.expressions import clamp, modulo, variable
+    >>> from relift.semantics.indices.views import Cell, Memory
+    >>> from relift.semantics.syntax.memory import Space
+    >>> from relift.semantics.syntax.sizes import Size
+    >>> i, l, x = variable("i", 13), variable("l", 8), Memory("x", f32, Size.of(100), Space.GLOBAL)
+    >>> def shown(offset):
+    ...     found = away_from_borders(Cell(x, offset), Lane(l, 8))
+    ...     return found and (str(found[0].offset), [(str(b.low), str(b.high)) for b in found[1]])
+    >>> shown(clamp(8 * i + l - 1, Size.of(100)))
+    ('8*i + l - 1', [('0', '8*i - 1'), ('8*i + 6', '99')])
+    >>> shown(modulo(8 * i + l + 97, Size.of(100)))
+    ('4*((2*i + 24) % 25) + l + 1', [('4*((2*i + 24) % 25) + 8', '99')])
+    >>> shown(clamp(8 * i - l, Size.of(100))) is None
+    True
+    """
+    bounds: dict[AtMost, None] = {}
+    found = _inside(leaf, lane, bounds)
+    if found is None or any(surely_at_most(b.high + 1, b.low) for b in bounds):
+        return None
+    asked = tuple(b for b in bounds if not surely_at_most(b.low, b.high))
+    return found, asked
+
+
+def _inside(leaf: Leaf, lane: Lane, bounds: dict[AtMost, None]) -> Cell | None:
+    """The cells of all lanes, as far from borders as the `bounds` say, to which it adds."""
+    match leaf:
+        case CodeValue():
+            return None
+        case Guarded(condition, inside, _):
+            index = _straight(condition.index, lane, bounds)
+            ends = None if index is None else _ends(index, lane)
+            if ends is None:
+                return None
+            bounds[AtMost(Size.of(0), ends[0])] = None
+            bounds[AtMost(ends[1], condition.extent - 1)] = None
+            return _inside(inside, lane, bounds)
+        case Cell(memory, offset):
+            if not memory.space.of_device or memory.scalar == boolean:
+                return None
+            straight = _straight(offset, lane, bounds)
+            linear = None if straight is None else linear_in(straight, lane.index)
+            wide = memory.scalar.bytes * lane.width > _NARROW_BYTES
+            if straight is None or linear is None or linear[0] != 1 or not wide:
+                return None
+            return Cell(memory, straight, leaf.shares)
+
+
+def _straight(e: Index, lane: Lane, bounds: dict[AtMost, None]) -> Index | None:
+    """The index where no border is between its lanes."""
+    total = Size.of(0)
+    for monomial, c in e.terms.items():
+        product = Size.of(c)
+        for atom, power in monomial:
+            factor = _straight_atom(atom, lane, bounds)
+            if factor is None:
+                return None
+            for _ in range(power):
+                product = product * factor
+        total = total + product
+    return recombined(total)
+
+
+def _straight_atom(atom: Atom, lane: Lane, bounds: dict[AtMost, None]) -> Index | None:
+    if not any(depends_on(part, lane.index) for part in parts_of(atom)):
+        return Size.atom(atom)
+    match atom:
+        case Smaller(left, right) | Larger(left, right):
+            moving, still = (left, right) if depends_on(left, lane.index) else (right, left)
+        case Quotient(moving, still) | Remainder(moving, still):
+            pass
+        case _:
+            return None
+    straight = _straight(moving, lane, bounds)
+    ends = None if straight is None else _ends(straight, lane)
+    if straight is None or ends is None or depends_on(still, lane.index):
+        return None
+    first, last = ends
+    match atom:
+        case Smaller():
+            bounds[AtMost(last, still)] = None
+            return straight
+        case Larger():
+            bounds[AtMost(still, first)] = None
+            return straight
+        case Quotient() | Remainder():
+            within = modulo(first, still)
+            bounds[AtMost(within + (last - first), still - 1)] = None
+            return divide(first, still) if isinstance(atom, Quotient) else within + straight - first
+
+
+def _ends(e: Index, lane: Lane) -> tuple[Index, Index] | None:
+    """The index in the first lane and in the last, where it grows from one to the next by a constant."""
+    linear = linear_in(e, lane.index)
+    step = None if linear is None else linear[0].constant
+    if linear is None or step is None or step < 0:
+        return None
+    return linear[1], linear[1] + step * (lane.width - 1)
