@@ -88,6 +88,27 @@ def saxpy_vectors(w: int, n: int) -> Program:
     return saxpy_vectors
 
 
+def _in_vectors_of_eight(x: Any) -> Any:
+    widths = (3, -(len(x) + 3) % 8)
+    edge, symmetric, wrapped = (np.pad(x, widths, mode) for mode in ("edge", "symmetric", "wrap"))
+    return edge + 2 * symmetric + 4 * wrapped + 8 * np.pad(x, widths)
+
+
+@case(_in_vectors_of_eight, [(1,), (5,), (22,), (41,)], (10_007,))
+def vectors_at_borders(n: int) -> Program:
+    @typed(x=f32[n])
+    def vectors_at_borders(x: Any) -> Any:
+        of = [rl.pad(3, -(n + 3) % 8, each, x) for each in (rl.clamp, rl.mirror, rl.wrap, 0.0)]
+        return rl.as_scalar(
+            rl.map_glb(0)(
+                rl.map_vec(lambda p: p[0] + 2.0 * p[1] + 4.0 * p[2] + 8.0 * p[3]),
+                rl.as_vector(8, rl.zip(*of)),
+            )
+        )
+
+    return vectors_at_borders
+
+
 @case(lambda x, y: np.sum(x * y), [(4, 1, 8), (4, 3, 24), (2, 5, 30)], (16, 64, 1 << 20))
 def dot(w: int, parts: int, n: int) -> Program:
     @typed(x=f32[n], y=f32[n])

@@ -7,6 +7,7 @@ them from the few that are put together number by number.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from relift.semantics.indices.atoms import (
     Index,
@@ -94,7 +95,7 @@ def away_from_borders(leaf: Leaf, lane: Lane) -> tuple[Cell, tuple[AtMost, ...]]
 
     >>> from relift import f32
     >>> from relift.semantics.indices.lanes import Lane, away_from_borders
-    >>> from relift.semantics.indices.expressions import clamp, modulo, variable
+    >>> from relift.semantics.indices.expressions import clamp, minimum, modulo, variable
     >>> from relift.semantics.indices.views import Cell, Memory
     >>> from relift.semantics.syntax.memory import Space
     >>> from relift.semantics.syntax.sizes import Size
@@ -106,6 +107,9 @@ def away_from_borders(leaf: Leaf, lane: Lane) -> tuple[Cell, tuple[AtMost, ...]]
     ('8*i + l - 1', [('0', '8*i - 1'), ('8*i + 6', '99')])
     >>> shown(modulo(8 * i + l + 97, Size.of(100)))
     ('4*((2*i + 24) % 25) + l + 1', [('4*((2*i + 24) % 25) + 8', '99')])
+    >>> j = 8 * i + l
+    >>> shown(minimum(j, 2 * Size.of(52) - 1 - j))  # reflected at its end
+    ('8*i + l', [('8*i + 7', '-8*i + 96')])
     >>> shown(clamp(8 * i - l, Size.of(100))) is None
     True
     """
@@ -127,8 +131,9 @@ def _inside(leaf: Leaf, lane: Lane, bounds: dict[AtMost, None]) -> Cell | None:
             ends = None if index is None else _ends(index, lane)
             if ends is None:
                 return None
-            bounds[AtMost(Size.of(0), ends[0])] = None
-            bounds[AtMost(ends[1], condition.extent - 1)] = None
+            for end in ends:
+                bounds[AtMost(Size.of(0), end)] = None
+                bounds[AtMost(end, condition.extent - 1)] = None
             return _inside(inside, lane, bounds)
         case Cell(memory, offset):
             if not memory.space.of_device or memory.scalar == boolean:
@@ -161,33 +166,46 @@ def _straight_atom(atom: Atom, lane: Lane, bounds: dict[AtMost, None]) -> Index 
         return Size.atom(atom)
     match atom:
         case Smaller(left, right) | Larger(left, right):
-            moving, still = (left, right) if depends_on(left, lane.index) else (right, left)
-        case Quotient(moving, still) | Remainder(moving, still):
-            pass
-        case _:
+            return _growing(atom, left, right, lane, bounds)
+        case Quotient(dividend, divisor) | Remainder(dividend, divisor):
+            straight = _straight(dividend, lane, bounds)
+            ends = None if straight is None else _ends(straight, lane)
+            if straight is None or ends is None or depends_on(divisor, lane.index):
+                return None
+            first, last = ends
+            within = modulo(first, divisor)
+            bounds[AtMost(within + (last - first), divisor - 1)] = None
+            whole = isinstance(atom, Quotient)
+            return divide(first, divisor) if whole else within + straight - first
+        case _:  # data: of each lane its own
             return None
-    straight = _straight(moving, lane, bounds)
-    ends = None if straight is None else _ends(straight, lane)
-    if straight is None or ends is None or depends_on(still, lane.index):
-        return None
-    first, last = ends
-    match atom:
-        case Smaller():
-            bounds[AtMost(last, still)] = None
-            return straight
-        case Larger():
-            bounds[AtMost(still, first)] = None
-            return straight
-        case Quotient() | Remainder():
-            within = modulo(first, still)
-            bounds[AtMost(within + (last - first), still - 1)] = None
-            return divide(first, still) if isinstance(atom, Quotient) else within + straight - first
+
+
+def _growing(
+    atom: Smaller | Larger, left: Index, right: Index, lane: Lane, bounds: dict[AtMost, None]
+) -> Index | None:
+    """Of two indices the one that grows more from lane to lane, where in all of them it is the one that is asked for."""
+    grown: list[tuple[int, Index, tuple[Index, Index]]] = []
+    for side in (left, right):
+        straight = _straight(side, lane, bounds)
+        ends = None if straight is None else _ends(straight, lane)
+        growth = None if ends is None else (ends[1] - ends[0]).constant
+        if straight is None or ends is None or growth is None:
+            return None
+        grown.append((growth, straight, ends))
+    (_, _, (other_first, other_last)), (_, straight, (first, last)) = sorted(
+        grown, key=itemgetter(0)
+    )
+    if isinstance(atom, Smaller):
+        bounds[AtMost(last, other_last)] = None
+    else:
+        bounds[AtMost(other_first, first)] = None
+    return straight
 
 
 def _ends(e: Index, lane: Lane) -> tuple[Index, Index] | None:
-    """The index in the first lane and in the last, where it grows from one to the next by a constant."""
+    """The index in the first lane and in the last, where it moves by a constant from one to the next."""
     linear = linear_in(e, lane.index)
-    step = None if linear is None else linear[0].constant
-    if linear is None or step is None or step < 0:
+    if linear is None or linear[0].constant is None:
         return None
-    return linear[1], linear[1] + step * (lane.width - 1)
+    return linear[1], linear[1] + linear[0] * (lane.width - 1)

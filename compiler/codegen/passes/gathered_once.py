@@ -89,10 +89,21 @@ def _always(e: tree.Expression) -> Iterator[tree.Expression]:
 def _at_border(e: tree.Expression, constant: frozenset[str]) -> tree.Expression:
     """What a vector is where it is not read at once, if only a border of its memory decides; else the expression itself."""
     if isinstance(e, tree.Conditional):
-        match e.yes:
-            case tree.Invocation(_, (_, pointer)) | tree.Prefix("*", pointer):
-                return e.no if tree.root_of(pointer) <= constant else e
+        read = {name for part in tree.within(e.yes) for name in _memory(part)}
+        return e.no if read and read <= constant else e
     return e
+
+
+def _memory(e: tree.Expression) -> set[str]:
+    """The memory of which an expression is a number or a vector; nothing for all else."""
+    match e:
+        case tree.Invocation(function, (_, pointer)) if function.startswith("vload"):
+            return tree.root_of(pointer)
+        case tree.Prefix("*", pointer):
+            return tree.root_of(pointer)
+        case tree.Element(array, _):
+            return tree.root_of(array)
+    return set()
 
 
 def _array(e: tree.Expression) -> str:
