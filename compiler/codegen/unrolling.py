@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from relift.compiler.lowering.threads import number
+from relift.semantics.patterns import AsScalar, Fold
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, children, inside
 
 WRITTEN_OUT = 128
@@ -40,10 +41,14 @@ def unrolling(t: Term) -> Unrolling:
 def _copies(t: Pattern) -> int:
     """How often the innermost body of a nest of unrolled loops is written.
 
-    What a loop works on is computed before it, and written once.
+    What a loop works on is computed before it, and written once.  The lanes of a vector are in one register, and count as one.
     """
     inside = (_most(f.body) for _, f in children(t) if isinstance(f, Lambda))
-    return number(t.solved["n"]) * max(inside, default=1)
+    if isinstance(t, Fold) and isinstance(t.xs, AsScalar):
+        turns = number(t.xs.solved["k"])
+    else:
+        turns = number(t.solved["n"])
+    return turns * max(inside, default=1)
 
 
 def _most(t: Term) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
 from math import prod
 
 from relift.egraph.cost.beyond import read_of
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
+from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
     moving_alike,
     moving_with,
@@ -17,8 +17,15 @@ from relift.egraph.cost.strides import (
     stride_between,
     stride_of,
     turns_of,
+    turns_written_out,
 )
-from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, Passed, Walked, crowd_each_other
+from relift.egraph.cost.walked import (
+    FROM_SECOND,
+    LINE_BYTES,
+    LINE_CELLS,
+    PAGE_CELLS,
+    crowd_each_other,
+)
 from relift.semantics.indices.atoms import (
     Index,
     Loaded,
@@ -53,9 +60,8 @@ from relift.semantics.syntax.types import Type
 # Cycles of one core of a CPU.
 _STORE = 1.0
 _FAR_STRIDE, _FAR_ACCESS = 16, 4.0  # cells of f32: every access is a cache line of its own
-_PAGE, _NEW_PAGE = 1024, 1.5  # cells; what an access costs more that is in another page
+_NEW_PAGE = 1.5  # what an access costs more that is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
-_LINE = 16  # cells of f32
 _SEEN_STEP = 256
 """Cells of steps of which a page has so few that no core sees them; those of shorter steps it fetches in part before they are read."""
 _ALONG = 0.35
@@ -63,10 +69,6 @@ _ALONG = 0.35
 
 The sums of 32 parts of 2^24 numbers take two cores 2.3 ms on Intel's, a cycle for each number, and the sums up to each of them 6.5: a sixth.
 131,072 rows of 16 numbers, each of which is read 17 times, take 2.0 ms, and 0.9 in vectors: more than a quarter."""
-_STRIP, _FOLLOWED = 25.0, 32
-"""What each part of a row costs that is read, where a loop goes down so many rows or more: nothing fetches the next one ahead.
-
-The columns of a matrix of 4096 x 4096 are summed in 5.4, 4.1, 3.3 and 2.9 ms in strips of 1, 2, 4 and 8 lines, on two cores."""
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory answers after
 # about 600 cycles, its caches after 40 to 200, behind what memory sends after more, local memory after 30.
@@ -95,8 +97,7 @@ class Accesses:
         self.meter = meter
         self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
         self._storing = False
-        self._walks: dict[Index, Walked] = {}
-        self._strips: dict[str, float] = {}
+        self._rows = Rows(meter)
 
     def stored(self, name: str, t: Type, space: Space = Space.GLOBAL) -> View:
         """A new memory for a value of a type."""
@@ -148,9 +149,9 @@ class Accesses:
                 self._reach(memory, offset)
                 again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
-                self._walk_through(memory, offset, again)
-                self.meter.counted.streamed += self._in_strips(memory, offset)
+                self._rows.walk_through(memory, offset, again, storing=self._storing)
                 if not self._storing:
+                    self.meter.counted.streamed += self._rows.in_strips(memory, offset)
                     self.meter.counted.streamed += _rows_again(self.meter, memory, offset)
                     _from_beyond(self.meter, memory, offset)
                 apart = _lie_apart(self.meter.scope, memory, offset)
@@ -180,7 +181,7 @@ class Accesses:
         scope, counted = self.meter.scope, self.meter.counted
         around = (scope.lane, scope.thread, scope.loop, *(i for i, _ in scope.unrolled))
         steps = (abs(stride_of(offset, i) or 0) for i in around if i is not None)
-        cells = 1 if 1 in steps else _LINE
+        cells = 1 if 1 in steps else LINE_CELLS
         times = scope.trips * scope.items * scope.width
         counted.touched[memory.name] = memory
         near = self.meter.on_gpu or bytes_of(memory) <= _CACHED_BYTES
@@ -246,10 +247,10 @@ class Accesses:
                 case apart:
                     near = stride is not None and abs(stride) < _FAR_STRIDE
                     lines = turns_of(scope.loop) * int(scope.width)
-                    page = apart is None or abs(apart) >= _PAGE
+                    page = apart is None or abs(apart) >= PAGE_CELLS
                     each = 2.0 if page else 1.0
                     if not near:
-                        each = _far(lines, apart or _PAGE, memory, self.meter)
+                        each = _far(lines, apart or PAGE_CELLS, memory, self.meter)
                     return each * scope.width + arithmetic, 0.0
         if stride is not None and abs(stride) < _FAR_STRIDE:
             return issue + arithmetic, 0.0
@@ -259,102 +260,20 @@ class Accesses:
         """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
         loop = self.meter.scope.loop
         turn = 0 if loop is None else abs(stride_of(offset, loop) or 0)
-        if turn < _LINE or turns_of(loop) * LINE_BYTES <= self.meter.device.nearest_bytes:
+        if turn < LINE_CELLS or turns_of(loop) * LINE_BYTES <= self.meter.device.nearest_bytes:
             return 0.0
-        together = len({each // _LINE for each in self._turns_written_out(offset)})
+        together = len(
+            {each // LINE_CELLS for each in turns_written_out(self.meter.scope.unrolled, offset)}
+        )
         all_turns = prod(n for _, n in self.meter.scope.unrolled)
-        line = _FAR_PAGE if turn >= _PAGE // 2 else _FAR_ACCESS * min(1.0, turn / _SEEN_STEP)
+        line = _FAR_PAGE if turn >= PAGE_CELLS // 2 else _FAR_ACCESS * min(1.0, turn / _SEEN_STEP)
         return line * together / all_turns
 
     def _from_afar(self, offset: Index) -> float:
         """Cycles that a vector of neighbours takes more, where pages change."""
         loop = self.meter.scope.loop
         turn = 0 if loop is None else stride_of(offset, loop)
-        return _NEW_PAGE * (1.0 if turn is None else min(1.0, abs(turn) / _PAGE))
-
-    def _walk_through(self, memory: Memory, offset: Index, again: float) -> None:
-        """Charge for vectors that come from further away, as their loop walks through much, or through rows in one set.
-
-        That is known when the last of its accesses is seen, and what is owed of those before is charged with that.
-        """
-        scope, device = self.meter.scope, self.meter.device
-        if self.meter.on_gpu or memory.space.distance == "register":
-            return
-        if scope.loop is None or scope.lane is None:
-            return
-        turn, across = stride_of(offset, scope.loop), stride_of(offset, scope.lane)
-        if not turn or not across or (abs(across) >= _LINE and abs(turn) >= _LINE):
-            return
-        in_row = across == 1 or abs(turn) >= _LINE  # of which the lanes may leave some cells out
-        walk = self._walks.setdefault(scope.loop, Walked())
-        first, turns = somewhere(offset), sorted(self._turns_written_out(offset))
-        lanes, cells = range(1), min(float(abs(turn)), scope.width)
-        side_by_side = turns == [int(i * scope.width) for i in range(len(turns))]
-        if across == 1 and side_by_side and abs(turn) >= len(turns) * scope.width:
-            turns, cells = turns[:1], len(turns) * scope.width  # a turn's vectors are of one row
-        if not in_row:
-            # each lane is in a row of its own, and crowds them as much in each turn that is written out
-            lanes, turns = range(int(scope.width)), turns[:1]
-        begun = walk.begin(memory, (first + each + across * i for each in turns for i in lanes))
-        written_out = prod(n for _, n in scope.unrolled)
-        lines = max(1.0, scope.width * abs(across) / device.vector_width)
-        accesses = (lines if in_row else scope.width) * written_out / again
-        self.meter.charge(
-            walk.crowds(accesses, device, writing=self._storing, whole=across == 1) / written_out
-        )
-        if across == 1:
-            self._walk_along(walk, memory, offset, begun, cells)
-
-    def _walk_along(
-        self, walk: Walked, memory: Memory, offset: Index, rows: int, cells: float
-    ) -> None:
-        """Charge for rows that a loop begins to walk through in vectors, by so many cells a turn."""
-        scope, device = self.meter.scope, self.meter.device
-        assert scope.loop is not None, "cannot happen: it walks through rows"
-        written_out = prod(n for _, n in scope.unrolled)
-        cycles, far = walk.streamed(memory, rows, cells, turns_of(scope.loop), device)
-        self.meter.charge(cycles / written_out)
-        times = scope.trips * scope.items / written_out
-        passed = self.meter.counted.passed
-        of_this = passed.setdefault(memory.name, Passed(memory.name))
-        step = 0 if scope.thread is None else stride_of(offset, scope.thread) or 0
-        size = memory.scalar.bytes
-        walk.passes(memory, of_this, rows, cells * size * times, step * size)
-        for name, moved in far.items():
-            passed[name].far += moved * times
-
-    def _in_strips(self, memory: Memory, offset: Index) -> float:
-        """Cycles for the rows of a memory that are read a part at a time: once for all, as what is read again is near."""
-        scope = self.meter.scope
-        read = memory.space.of_device and not self._storing and not self.meter.on_gpu
-        if not read or scope.loop is None or turns_of(scope.loop) < _FOLLOWED:
-            return 0.0
-        lane, width = scope.lane, scope.width
-        if self.meter.device.packs == "loops" and not self.meter.counted.has_lanes:
-            lane, width = scope.thread, float(self.meter.device.vector_width)
-        if lane is None or stride_of(offset, lane) != 1:
-            return 0.0
-        turn = abs(stride_of(offset, scope.loop) or 0)
-        together = sorted(self._turns_written_out(offset))
-        rows = 1 + sum(1 for a, b in pairwise(together) if b - a >= _PAGE)
-        part = len(together) * width / rows
-        if turn <= part:
-            return 0.0
-        cells = min(float(memory.cells.constant or 0), scope.trips * scope.items * scope.width)
-        cycles = _STRIP * min(1.0, turn / _PAGE) * cells / part
-        self.meter.counted.in_strips = True
-        before = self._strips.get(memory.name, 0.0)
-        self._strips[memory.name] = max(cycles, before)
-        return max(cycles - before, 0.0)
-
-    def _turns_written_out(self, offset: Index) -> set[int]:
-        """Where the turns of the loops that are written out access a memory, from where the first of them does."""
-        steps = [
-            [k * stride for k in range(int(n))]
-            for i, n in self.meter.scope.unrolled
-            if (stride := stride_of(offset, i)) is not None
-        ]
-        return {sum(each) for each in product(*steps)}
+        return _NEW_PAGE * (1.0 if turn is None else min(1.0, abs(turn) / PAGE_CELLS))
 
     def _step(self, offset: Index) -> int | None:
         """How far an access is from the one before: in what is written out, in a loop, or by the work-item before.
@@ -409,7 +328,7 @@ def _lie_apart(scope: Scope, memory: Memory, offset: Index) -> float:
     if linear is not None and linear[0].constant in (0, 1):
         return 0.0
     turn = 0 if scope.loop is None else abs(stride_of(offset, scope.loop) or 0)
-    return _ALONG if 0 < turn < _LINE else 1.0
+    return _ALONG if 0 < turn < LINE_CELLS else 1.0
 
 
 def _far(lines: int, apart: int | None, memory: Memory, meter: Meter) -> float:
@@ -417,7 +336,7 @@ def _far(lines: int, apart: int | None, memory: Memory, meter: Meter) -> float:
     if apart is None:
         return _FAR_ACCESS
     gone = crowd_each_other(lines, apart, memory.scalar.bytes, meter.device)
-    return _FAR_PAGE if gone or abs(apart) >= 3 * _PAGE // 4 else _FAR_ACCESS
+    return _FAR_PAGE if gone or abs(apart) >= 3 * PAGE_CELLS // 4 else _FAR_ACCESS
 
 
 def _is_computed(atom: Atom) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 
 from relift.egraph.cost.fetched import Around, Moving
@@ -88,3 +89,13 @@ def moving_alike(loops: Sequence[tuple[Index, float]], offset: Index) -> dict[in
 def places_of(turns: Sequence[float]) -> float:
     """At how many addresses loops of these turns are that all move an access alike."""
     return sum(turns) - len(turns) + 1
+
+
+def turns_written_out(loops: Sequence[tuple[Index, float]], offset: Index) -> set[int]:
+    """Where the turns of loops that are written out access a memory, from where the first of them does."""
+    steps = [
+        [k * stride for k in range(int(n))]
+        for i, n in loops
+        if (stride := stride_of(offset, i)) is not None
+    ]
+    return {sum(each) for each in product(*steps)}

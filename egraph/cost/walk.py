@@ -36,6 +36,7 @@ from relift.semantics.indices.views import (
 )
 from relift.semantics.patterns import (
     Accumulating,
+    AsScalar,
     AtRuntime,
     Concat,
     EachInTurn,
@@ -225,6 +226,8 @@ class Walk:
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
                     element = self._read(data.at(i), f.parameters[1].type)
+                    if isinstance(t.xs, AsScalar) and _in_register(element):
+                        self._meter.take_lane()
                     inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
@@ -370,6 +373,11 @@ class Walk:
         return (
             private and numbers and (cells(t.type).constant or 0) >= self._meter.device.vector_width
         )
+
+
+def _in_register(v: View) -> bool:
+    """Whether a number lies in a register, or in an array of registers."""
+    return isinstance(v, CodeValue) or (isinstance(v, Cell) and v.memory.space.of_item)
 
 
 def _has_loop(t: terms.Term) -> bool:

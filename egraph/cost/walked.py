@@ -16,6 +16,7 @@ from relift.semantics.indices.views import Memory
 
 LINE_BYTES = 64
 _PAGE_BYTES = 4096
+LINE_CELLS, PAGE_CELLS = LINE_BYTES // 4, _PAGE_BYTES // 4  # of f32
 _SETS_BYTES = 4096
 """Cells that lie a multiple of so many bytes apart share a set of the nearest cache: an x86 CPU has 64 sets of lines of
 64 bytes."""

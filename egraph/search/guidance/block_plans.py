@@ -12,6 +12,7 @@ from relift.egraph.cost.beyond import KEPT
 from relift.egraph.search.guidance.tilings import Extent, extent_of
 from relift.rewrites.tactics.combinators import Tactic
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
+from relift.rewrites.tactics.vectors.folds_along import Along, folds_along
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 from relift.rewrites.tactics.vectors.strips import folds_in_strips
 from relift.semantics.language.programs import Program
@@ -34,9 +35,9 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
     >>> from relift.device import CPU
     >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
     >>> blocks_of(64, 64, CPU)[0]
-    Block(rows=4, vectors=4, lanes=16, packed=True, stored=True)
+    Block(rows=4, vectors=4, lanes=16, packed=True, stored=True, rows_packed=False)
     >>> len(list(register_blocks(product, CPU)))
-    16
+    23
     """
     nest = extent_of(program) if device.kind == "cpu" else None
     if nest is not None:
@@ -44,6 +45,11 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
             yield blocks_of_pairs(block)
             yield blocks_of_pairs(replace(block, packed=False))
         padding = padding_blocks(nest.rows, nest.columns, device)
+        if nest.batches == 1 and nest.rows <= _FEW_ROWS:
+            for block in blocks_of(nest.rows, nest.columns, device)[:_DEEP]:
+                yield blocks_of_pairs(replace(block, packed=False, rows_packed=True))
+            for block in padding[:_DEEP]:
+                yield blocks_of_pairs(replace(block, packed=False, rows_packed=True, stored=False))
         if padding:
             yield from (folds_in_strips(device.vector_width, down) for down in ROWS)
         for block in padding[:_BLOCKS]:
@@ -53,6 +59,39 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
             if nest.batches == 1:
                 yield blocks_of_pairs(block)
         yield from _deep_blocks(nest, device)
+        for along in blocks_along(nest, device):
+            yield folds_along(along)
+
+
+def blocks_along(nest: Extent, device: DeviceDescription) -> list[Along]:
+    """The blocks of a nest whose vectors go along its folds, the best first: those that load the fewest vectors for each result.
+
+    >>> from relift.device import CPU
+    >>> from relift.egraph.search.guidance.block_plans import blocks_along
+    >>> from relift.egraph.search.guidance.tilings import Extent
+    >>> blocks_along(Extent(rows=2, columns=1000, steps=4096, batches=1, scalar_bytes=4), CPU)[0]
+    Along(rows=2, columns=8, lanes=16)
+    """
+    widths = (w for w in (16, 8, 4) if w <= device.vector_width and nest.steps % w == 0)
+    lanes = next(widths, None)
+    if lanes is None or nest.steps < _TURNS * lanes or nest.scalar_bytes * nest.element > 4:
+        return []
+    sides = itertools.product(range(1, min(nest.rows, 8) + 1), range(1, min(nest.columns, 8) + 1))
+    room = device.vector_registers - device.vector_registers // _ONE_SPARE_OF
+
+    def price(rows: int, columns: int) -> float:
+        whole = -(-nest.rows // rows) * -(-nest.columns // columns)
+        return (max(rows * columns, _LATENCY) + (rows + columns) / 2) * whole
+
+    fitting = [each for each in sides if each[0] * each[1] + each[1] + 1 <= room]
+    return [Along(*each, lanes) for each in sorted(fitting, key=lambda s: price(*s))[:_ALONG]]
+
+
+_ALONG = 3
+"""How many blocks along folds are tried."""
+
+_TURNS = 4
+"""Vectors that a row has at least for each of those that its lanes are folded in at the end."""
 
 
 def _deep_blocks(nest: Extent, device: DeviceDescription) -> Iterator[Tactic]:
@@ -72,6 +111,9 @@ def _deep_blocks(nest: Extent, device: DeviceDescription) -> Iterator[Tactic]:
 
 _DEEP = 4
 """So many blocks are tried, the first of all blocks: of shallow ones those do best that take the fewest instructions."""
+
+_FEW_ROWS = 64
+"""Rows of a nest at most that are copied side by side: what is copied is read again by each block of columns."""
 
 _PARTS = 64
 """Parts of a fold at most: all of them are stored, and folded again."""
@@ -100,7 +142,7 @@ def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[B
     >>> from relift.device import CPU
     >>> from relift.egraph.search.guidance.block_plans import padding_blocks
     >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(1024, 1024, CPU)
-    (Block(rows=8, vectors=3, lanes=16, packed=True, stored=True), [])
+    (Block(rows=8, vectors=3, lanes=16, packed=True, stored=True, rows_packed=False), [])
     """
 
     def price(b: Block) -> float:

@@ -185,8 +185,13 @@ def apart() -> Tactic:
     results, nothing changes.
     """
 
+    return lambda at, place: apart_from(_nest_here(at, place))(at, place)
+
+
+def apart_from(nest: Nest) -> Tactic:
+    """The same of a nest that is known, whose folds may be by vectors."""
+
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        nest = _nest_here(at, place)
         if not nest.fold:
             return at
         cell = (*place, "f", "f")

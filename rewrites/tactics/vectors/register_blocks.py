@@ -56,7 +56,8 @@ class Block:
 
     `packed` says whether the second operand is copied in the order in which the blocks read it, and the first where its rows lie
     across: each step of a block reads a line of its own there, and a product of two matrices of 4096 x 512, the first transposed,
-    takes 31 ms, and 15 with a copy.  A result that blocks do not divide is `stored` with what was added, and copied; or the blocks
+    takes 31 ms, and 15 with a copy.  `rows_packed` copies the first one also where its rows lie along memory, and blocks read a line of each:
+    a product of 17 x 8192 numbers with 1000 rows takes 5.2 ms, for the lines share a set of the nearest cache, and 2.7 so.  A result that blocks do not divide is `stored` with what was added, and copied; or the blocks
     at its end write what there is of it.
     """
 
@@ -65,6 +66,7 @@ class Block:
     lanes: int
     packed: bool = True
     stored: bool = True
+    rows_packed: bool = False
 
     @property
     def columns(self) -> int:
@@ -120,8 +122,11 @@ def _in_blocks(block: Block, batches: Sequence[Position]) -> Tactic:
                 at = _panels_of_batches(block.columns, second[len(outside) :])(at, outside)
             if not batches:
                 at = in_panels(block.columns)(at, second)
-            if lies_across(at.term, (*place, *parts.folds, *OPERANDS[0])):
-                at = attempt(inside(*parts.folds, *OPERANDS[0])(in_panels(block.rows)))(at, place)
+        first_operand = inside(*parts.folds, *OPERANDS[0])(in_panels(block.rows))
+        if block.rows_packed:
+            at = first_operand(at, place)
+        elif block.packed and lies_across(at.term, (*place, *parts.folds, *OPERANDS[0])):
+            at = attempt(first_operand)(at, place)
         return _tiled(block, parts)(at, place)
 
     return tactic

@@ -1,0 +1,141 @@
+"""A tactic for nests whose folds go along the rows of both operands, on a CPU: vectors lie along the folds.
+
+A product with a transpose, as of a few rows with the weights of a layer, reads rows of both operands.  Lanes that are neighbouring
+results would be gathered from as many rows, or one operand copied across first.  Here each result has a vector of
+accumulators, and a work-item those of a block of rows by columns:
+
+    map (\\x. map (\\y. fold f z (zip x y)) ys) xs
+
+in blocks, whose folds are by vectors, lifted out of both maps; the lanes are folded at the end, and then what is done with a
+result is done.  A vector of a row is read once for all results of the block that need it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    inside,
+    repeat,
+    skip,
+    then,
+    topdown,
+    vectorize_reduction,
+)
+from relift.rewrites.tactics.folds.shared import in_vectors
+from relift.rewrites.tactics.groups.tiles import UNROLLED, nest
+from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
+from relift.rewrites.tactics.nests.dimensions import nest_at, one_fold
+from relift.rewrites.tactics.nests.normal_form import (
+    OPERANDS,
+    Nest,
+    Parts,
+    apart_from,
+    bare,
+    maps_together,
+    parts_at,
+    prologues_stored,
+)
+from relift.rewrites.tactics.nests.padding import beyond_the_end
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.patterns import ReduceSeqUnroll
+from relift.semantics.syntax.binding import Position, term_at
+
+
+@dataclass(frozen=True)
+class Along:
+    """Blocks of `rows` by `columns` results, each with a vector of `lanes` accumulators."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+
+def folds_along(block: Along) -> Tactic:
+    """A nest block by block, each of which a work-item folds by vectors along the rows of both operands.
+
+    Neighbouring work-items have the same columns, and read them from a cache.  Raises `NoMatch` where no two maps are around a fold
+    that the lanes divide, by an operator that is associative.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.vectors.folds_along import Along, folds_along
+    >>> n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+    >>> @rl.program
+    ... def layer(x: rl.f32[n, k], w: rl.f32[m, k]):
+    ...     dot = lambda r, s: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(r, s)))
+    ...     return rl.map(lambda r: rl.map(lambda s: dot(r, s), w), x)
+    >>> found = derive(layer, folds_along(Along(2, 4, 8)), {"n": 4, "m": 8, "k": 32})
+    >>> [step.rule for step in found.steps].count("lift_reduce_seq")
+    2
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = then(repeat(topdown(one_fold)), maps_together())(at, place)
+        found = nest_at(at, place)
+        if len(found.around) > 1:
+            raise NoMatch("blocks along folds are for a nest alone or in one more map")
+        cells = inside(*found.place, "f", "f", *found.fold)
+        at = cells(_in_vectors(block.lanes))(at, place)
+        blocks = _in_blocks(block, found.fold)
+        at = beyond_the_end(found, block.rows, block.columns, 1, blocks)(at, place)
+        for outside in found.around:
+            at = apply("map_to_glb", d=2)(at, (*place, *outside))
+        return at
+
+    return tactic
+
+
+_VECTORS: Position = ("xs", "vs", "x")
+"""From a fold of lanes to the fold of vectors that fills them."""
+
+
+def _in_vectors(lanes: int) -> Tactic:
+    """A fold by vectors of exactly so many lanes, which are folded at the end."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        vectorize_reduction(lanes)(at, place)  # or there is no match
+        at = in_vectors(lanes)(at, place)
+        if not isinstance(term_at(at.term, place), ReduceSeqUnroll):
+            raise NoMatch("the fold has no lanes to be folded")
+        return at
+
+    return tactic
+
+
+def _in_blocks(block: Along, fold: Position) -> Tactic:
+    """A nest whose cells fold by vectors, where their fold is, block by block."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        here = term_at(at.term, place)
+        at = apart_from(Nest((), (), here, (*fold, *_VECTORS)))(at, place)
+        parts = parts_at(at, place)
+        if not parts.alone:
+            at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
+        at = inside(*parts.folds)(then(bare(), prologues_stored()))(at, place)
+        if any(lies_across(at.term, (*place, *parts.folds, *each)) for each in OPERANDS):
+            raise NoMatch("the rows of an operand lie across: no vectors go along them")
+        items = nest(apply("map_to_glb", d=0), apply("map_to_glb", d=1), _computed(parts))
+        return then(
+            in_blocks(TILES, parts, block.rows, block.columns),
+            inside(*TILE)(then(in_each_block(parts), items)),
+        )(at, place)
+
+    return tactic
+
+
+def _computed(parts: Parts) -> Tactic:
+    """A block: the folds of its results as one, and with each result what is done there."""
+    written_out = nest(UNROLLED, UNROLLED)
+    folds = then(
+        inside("f")(apply("lift_reduce_seq")),
+        apply("lift_reduce_seq"),
+        inside("init")(then(written_out, apply("store_private"))),
+        inside("f")(written_out),
+    )
+    together = skip if parts.alone else apply("map_fusion")
+    return then(inside(*parts.folds)(folds), together, written_out)
