@@ -107,3 +107,48 @@ def test_rows_of_which_lanes_leave_cells_out_crowd_each_other_out_of_a_set() -> 
         return found.compute / rows
 
     assert pooled(24) > 1.08 * pooled(8)
+
+
+@pytest.mark.parametrize(("length", "crowded"), [(4096, True), (4112, False)])
+def test_numbers_for_all_lanes_crowd_each_other_out_of_a_set(length: int, crowded: bool) -> None:
+    """Of 24 rows a number each is read in each step for all lanes: rows of 16 KB begin in one set, others a line later each."""
+
+    def sums(x: Any, y: Any) -> Any:
+        zero = rl.to_private(rl.map_seq_unroll(lambda v: v, rl.repeat(24, rl.splat(16, 0.0))))
+
+        def step(held: Any, p: Any) -> Any:
+            scaled = lambda q: rl.vectorize(16, rl.add)(q[0], rl.map_vec(lambda c: q[1] * c, p[1]))
+            return rl.map_seq_unroll(scaled, rl.zip(held, p[0]))
+
+        def block(columns: Any) -> Any:
+            of_rows = rl.reduce_seq(step, zero, rl.zip(rl.transpose(x), columns))
+            return rl.map_seq_unroll(lambda v: v, of_rows)
+
+        return rl.map_glb(0)(block, rl.transpose(rl.map(lambda row: rl.as_vector(16, row), y)))
+
+    def cycles(rows: int) -> float:
+        return cost(sums, x=f32[24, rows], y=f32[rows, 64]).compute / rows
+
+    assert (cycles(length) > 1.2 * cycles(4112)) == crowded
+
+
+def test_lanes_that_are_taken_out_of_a_vector_have_their_price() -> None:
+    """Rows of 32 numbers are folded by vectors of 16, whose lanes are folded at the end; or 16 of their cells are added in turn."""
+
+    def by_vectors(x: Any) -> Any:
+        add = rl.vectorize(16, rl.add)
+        of_row = lambda row: rl.reduce_seq_unroll(
+            rl.add,
+            0.0,
+            rl.as_scalar(
+                rl.repeat(1, rl.reduce_seq(add, rl.splat(16, 0.0), rl.as_vector(16, row)))
+            ),
+        )
+        return rl.map_glb(0)(of_row, x)
+
+    def of_cells(x: Any) -> Any:
+        return rl.map_glb(0)(lambda row: rl.reduce_seq_unroll(rl.add, 0.0, rl.take(16, row)), x)
+
+    n = 4096
+    lanes, cells = (cost(body, x=f32[n, 32]).compute for body in (by_vectors, of_cells))
+    assert (lanes - cells) * CPU.core_ghz * 1e9 * CPU.compute_units / n > 16

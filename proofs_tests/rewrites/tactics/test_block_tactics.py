@@ -208,6 +208,19 @@ def test_the_first_operand_is_copied_where_each_step_would_read_a_line_of_its_ow
     assert copies == {"f32[2, 5, 16]", "f32[2, 5, 4]"}
 
 
+def test_a_few_rows_that_lie_along_are_copied_side_by_side_where_that_is_asked_for() -> None:
+    """Each step of a block reads a line of each of them, which may share a set of the nearest cache."""
+    block = Block(4, 2, 8, packed=False, stored=False, rows_packed=True)
+    sizes = {"n": 6, "m": 32, "k": 5}
+    found = derive(with_a_transpose, blocks_of_pairs(block), sizes)
+    low = replace(with_a_transpose.at(sizes), body=found.result)
+    copies = {str(t.type) for t, _ in subterms(low.body) if isinstance(t, ToGlobal)}
+    A, B = random_inputs(low, 1)
+
+    assert copies == {"f32[2, 5, 4]"}
+    np.testing.assert_allclose(compile_program(low)(A, B, device="cpu"), A @ B.T, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("length", "together"), [(48, 16), (20, 4), (5, 1)])
 def test_an_operand_whose_rows_lie_along_is_copied_by_parts_of_lines(
     length: int, together: int

@@ -103,7 +103,7 @@ def blocks_of_folds(results: int, width: int) -> Tactic:
         own = _own(term_at(at.term, place))
         for fold in _sharing(at, place):
             at = inside(*fold)(
-                then(_out_of_zips, first(in_vectors_with_rest(width), in_vectors(width)))
+                then(OUT_OF_ZIPS, first(in_vectors_with_rest(width), in_vectors(width)))
             )(at, place)
             loop = (*fold, *_loop(term_at(at.term, (*place, *fold))))
             at = inside(*loop)(repeat(_beside(own)))(at, place)
@@ -246,7 +246,7 @@ def _own(t: Term) -> frozenset[str]:
     return frozenset(x.name for x in t.f.parameters) if isinstance(t, Map) else frozenset()
 
 
-_out_of_zips = repeat(
+OUT_OF_ZIPS = repeat(
     topdown(first(apply("zip_map_left"), apply("zip_map_right"), apply("map_fusion")))
 )
 """What is computed of each element that a fold goes through is computed by its steps."""
@@ -295,7 +295,7 @@ def table_in_registers(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no table of folds that share what they read")
     if not 1 < (dimensions(t.type)[0][0].constant or 0) <= _MOST_IN_REGISTERS:
         raise NoMatch("the results of a work-item are too many for its registers")
-    return then(inside("f")(then(_out_of_zips, fuse())), lifted())(at, place)
+    return then(inside("f")(then(OUT_OF_ZIPS, fuse())), lifted())(at, place)
 
 
 _MOST_IN_REGISTERS = 16

@@ -26,7 +26,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
     vectorize_reduction,
 )
-from relift.rewrites.tactics.folds.shared import in_vectors
+from relift.rewrites.tactics.folds.shared import OUT_OF_ZIPS, in_vectors
 from relift.rewrites.tactics.groups.tiles import UNROLLED, nest
 from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
 from relift.rewrites.tactics.nests.dimensions import nest_at, one_fold
@@ -99,7 +99,7 @@ def _in_vectors(lanes: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         vectorize_reduction(lanes)(at, place)  # or there is no match
-        at = in_vectors(lanes)(at, place)
+        at = then(OUT_OF_ZIPS, in_vectors(lanes))(at, place)
         if not isinstance(term_at(at.term, place), ReduceSeqUnroll):
             raise NoMatch("the fold has no lanes to be folded")
         return at
