@@ -151,7 +151,7 @@ class Accesses:
                 cycles, waits = self._access(memory, offset)
                 self._rows.walk_through(memory, offset, again, storing=self._storing)
                 if not self._storing:
-                    self.meter.counted.streamed += self._rows.in_strips(memory, offset)
+                    self.meter.counted.streamed += self._rows.in_strips(memory, offset, again)
                     self.meter.counted.streamed += _rows_again(self.meter, memory, offset)
                     _from_beyond(self.meter, memory, offset)
                 apart = _lie_apart(self.meter.scope, memory, offset)

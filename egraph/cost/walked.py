@@ -15,8 +15,8 @@ from relift.device import DeviceDescription
 from relift.semantics.indices.views import Memory
 
 LINE_BYTES = 64
-_PAGE_BYTES = 4096
-LINE_CELLS, PAGE_CELLS = LINE_BYTES // 4, _PAGE_BYTES // 4  # of f32
+PAGE_BYTES = 4096
+LINE_CELLS, PAGE_CELLS = LINE_BYTES // 4, PAGE_BYTES // 4  # of f32
 _SETS_BYTES = 4096
 """Cells that lie a multiple of so many bytes apart share a set of the nearest cache: an x86 CPU has 64 sets of lines of
 64 bytes."""
@@ -173,7 +173,7 @@ class Walked:
         The next work-item begins `step` bytes on.
         """
         rows = self._rows_of(memory.name)
-        paged = max(sum(0 <= at - other < _PAGE_BYTES for other in rows) for at in rows)
+        paged = max(sum(0 <= at - other < PAGE_BYTES for other in rows) for at in rows)
         passed.moved += more * moved
         if all(walk is not self for walk, _, _ in passed.by_items):
             passed.by_items.append((self, moved, step))

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import KEPT
+from relift.egraph.cost.rows import PAGES_KNOWN
+from relift.egraph.cost.walked import PAGE_BYTES
 from relift.egraph.search.guidance.tilings import Extent, extent_of
 from relift.rewrites.tactics.combinators import Tactic
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
@@ -95,16 +97,21 @@ _TURNS = 4
 
 
 def _deep_blocks(nest: Extent, device: DeviceDescription) -> Iterator[Tactic]:
-    """Blocks for a nest whose folds are so long that what a block reads leaves its core's second cache: parts of the folds."""
+    """Blocks for a nest whose folds are so long that what a block reads leaves its core's second cache: parts of the folds.
+
+    Or that it reads more pages than the core knows, where it goes down rows of its second operand as they lie.
+    """
     if nest.batches > 1:
         return
-    dividing = blocks_of(nest.rows, nest.columns, device)[:_DEEP]
-    for block in dividing or padding_blocks(nest.rows, nest.columns, device)[:_DEEP]:
+    dividing = blocks_of(nest.rows, nest.columns, device)[: _DEEP // 2]
+    padding = padding_blocks(nest.rows, nest.columns, device)[: _DEEP - len(dividing)]
+    for block in (*dividing, *padding):
         read = (block.columns + max(block.rows, LINE)) * nest.steps * nest.scalar_bytes
-        fewest = math.ceil(read / (KEPT * max(1, device.second_bytes)))
-        parts = [n for n in range(2, _PARTS + 1) if n >= fewest and nest.steps % n == 0]
-        if fewest > 1 and parts:
-            for packed in (True, False):
+        kept = math.ceil(read / (KEPT * max(1, device.second_bytes)))
+        pages = nest.steps * min(1.0, nest.columns * nest.scalar_bytes / PAGE_BYTES)
+        for packed, fewest in ((True, kept), (False, max(kept, math.ceil(pages / PAGES_KNOWN)))):
+            parts = [n for n in range(2, _PARTS + 1) if n >= fewest and nest.steps % n == 0]
+            if fewest > 1 and parts:
                 blocks = blocks_of_pairs(replace(block, packed=packed))
                 yield folds_in_parts(parts[0], blocks, block.rows, block.columns)
 
