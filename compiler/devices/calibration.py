@@ -25,7 +25,7 @@ from relift.semantics.errors import ReliftError, Unsupported
 if TYPE_CHECKING:
     import pyopencl as cl
 
-FORMAT = 2
+FORMAT = 3
 ROUNDS = 9
 """Each time is the least of this many."""
 
@@ -35,7 +35,8 @@ class Calibration:
     """What was measured of a device: GB/s of a sum of two arrays, GFLOP/s of multiply-adds, seconds of a launch.
 
     `packs` says which kernels run about as fast with scalars as with vectors, `refetch_cycles` what a read takes longer whose line
-    others of its set have crowded out of a core's nearest cache.
+    others of its set have crowded out of a core's nearest cache, `unseen_rows` how many times as long memory takes more for rows of a page
+    that are read side by side.
     """
 
     bandwidth_gbs: float
@@ -43,6 +44,7 @@ class Calibration:
     launch_seconds: float
     packs: Packing
     refetch_cycles: float
+    unseen_rows: float
 
 
 def kept(device: Device) -> Calibration | None:
@@ -57,7 +59,8 @@ def kept(device: Device) -> Calibration | None:
         found = Calibration(**data)
         numbers = (found.bandwidth_gbs, found.fma_gflops, found.launch_seconds)
         known = all(isinstance(n, float) and 0 < n < 1e9 for n in numbers)
-        return found if known and 0 <= found.refetch_cycles < 1e3 else None
+        known &= all(0 <= n < 1e3 for n in (found.refetch_cycles, found.unseen_rows))
+        return found if known else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -104,6 +107,7 @@ def calibrate(device: Device) -> Calibration:
     refetched = (
         units * (seconds["crowded rows"] - seconds["rows apart"]) / (_ROWS * _PASSES * _READ)
     )
+    longer = seconds["rows of a page"] / seconds["rows in turn"] - 1.0
     core_hz = gflops * 1e9 / (units * width * 4)
     return Calibration(
         bandwidth_gbs=12.0 * _CELLS / seconds["add"] * 1e-9,
@@ -111,6 +115,7 @@ def calibrate(device: Device) -> Calibration:
         launch_seconds=seconds["empty"],
         packs=packs,
         refetch_cycles=max(0.0, refetched * core_hz),
+        unseen_rows=max(0.0, longer / (1.0 - 1.0 / _PAGED)),
     )
 
 
@@ -120,6 +125,8 @@ _CHAINED = 1 << 18
 _CHAINS = ("straight", "loop")
 _ROWS, _PASSES, _READ = 32, 8, 4096
 """Rows that are read side by side, how often in each place, and at how many places: more rows than a set of a nearest cache has lines."""
+_PAGED = 4
+"""Rows of a page."""
 _PAGE, _LINE = 1024, 16
 """Numbers: rows that are so many apart share the sets of a nearest cache, and with so many more they do not."""
 
@@ -186,6 +193,20 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
             _READ,
             64,
             max(_ROWS * (_PAGE + _LINE) + _READ * width, _CHAINED),
+        )
+    pages = _CELLS // (16 * _PAGE)
+    in_row = _PAGE // _PAGED // 16
+    for kind, order in (("rows in turn", (_PAGED, in_row)), ("rows of a page", (in_row, _PAGED))):
+        first, second = ("r", "j") if order[0] == _PAGED else ("j", "r")
+        found[kind] = _Kernel(
+            f"{hint}kernel void run(global float* x, global float* y, global float* out) {{ float16 s = (float16)(0.0f);"
+            f" for (int p = 0; p < {pages}; ++p) for (int {first} = 0; {first} < {order[0]}; ++{first})"
+            f" for (int {second} = 0; {second} < {order[1]}; ++{second})"
+            f" s += *(global const float16*)(x + ({at} * {pages} + p) * {_PAGE} + r * {_PAGE // _PAGED} + 16 * j);"
+            f" vstore16(s, {at}, out); }}",
+            16,
+            1,
+            _CELLS,
         )
     for kind, body in bodies.items():
         found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from platform import machine
 from typing import Any
 
-from relift.compiler.devices.caches import REFETCH_CYCLES, nearest_caches
+from relift.compiler.devices.caches import BY_VENDOR, nearest_caches
 from relift.compiler.devices.calibration import kept
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
 from relift.compiler.devices.naming import (
@@ -287,9 +287,9 @@ def describe(device: Device) -> DeviceDescription:
     if is_gpu:
         return found
     known: dict[str, Any] = {**nearest_caches()}
-    for vendor, cycles in REFETCH_CYCLES.items():
+    for vendor, caches in BY_VENDOR.items():
         if vendor in device.name:
-            known["refetch_cycles"] = cycles
+            known |= caches
     if (calibrated := kept(device)) is not None:
         known |= asdict(calibrated)
     return replace(found, **known)

@@ -9,14 +9,7 @@ from typing import NamedTuple
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import Read, read_again
 from relift.egraph.cost.fetched import GROUP, Begun
-from relift.egraph.cost.walked import (
-    FROM_SECOND,
-    LINE_BYTES,
-    NOT_AHEAD,
-    PASSED_BY,
-    SIDE_BY_SIDE,
-    Passed,
-)
+from relift.egraph.cost.walked import FROM_SECOND, LINE_BYTES, PASSED_BY, SIDE_BY_SIDE, Passed
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
@@ -197,14 +190,14 @@ class Kernel:
 
     def _seconds_of_memory(self, device: DeviceDescription, beyond: float) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
-        cores = min(device.compute_units, self.items)
+        cores = self._cores(device)
         sizes = {name: bytes_of(m) for name, m in self.touched.items() if m.space.of_device}
         walked = [(sizes[name], each) for name, each in self.passed.items() if name in sizes]
         if device.kind == "gpu":
             few = max(0.0, _IN_FLIGHT * device.compute_units / self.started - 1.0)
             moved = self.bytes + self._read_again(device)[1]
             return moved * (1.0 + _FEW * few) / (device.bandwidth_gbs * 1e9)
-        moved = self.bytes + NOT_AHEAD * sum(each.not_ahead(size) for size, each in walked)
+        moved = self.bytes + device.unseen_rows * sum(each.not_ahead(size) for size, each in walked)
         moved -= SIDE_BY_SIDE * sum(each.side_by_side(size) for size, each in walked)
         again = sum(each.again(size) for size, each in walked)
         again = max(0.0, again - beyond)
@@ -219,7 +212,7 @@ class Kernel:
     def _seconds_of_waiting(self, device: DeviceDescription, beyond: float) -> float:
         """What cores of a CPU wait, while they compute, for so many bytes that they read again from beyond their second cache."""
         cycles = _WAITED * beyond
-        return cycles / min(device.compute_units, self.items) / (device.core_ghz * 1e9)
+        return cycles / self._cores(device) / (device.core_ghz * 1e9)
 
     def _seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.
@@ -255,8 +248,12 @@ class Kernel:
             busy = (busy - self.apart) / max(1.0, self._filled_lanes(device) * PACKED) + self.apart
             if device.packs == "loops":
                 busy += (_GATHERED - 1.0) * self.gathered
-        busy /= min(device.compute_units, self.items)
+        busy /= self._cores(device)
         return max(busy, longest) / (device.core_ghz * 1e9)
+
+    def _cores(self, device: DeviceDescription) -> float:
+        """As many cores of a CPU as would take as long, were they all busy to the end."""
+        return self.items / math.ceil(self.items / device.compute_units)
 
     def _filled_lanes(self, device: DeviceDescription) -> float:
         """The lanes of a CPU's vectors that work-items fill: those of dimension 0, of which the last vector may have a few.

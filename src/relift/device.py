@@ -21,7 +21,8 @@ class DeviceDescription:
     a lane for each work-item: those without loops, those with loops too, or none.  `nearest_bytes` is what the
     nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
     `second_ways` the same of the one behind it.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
-    its set have crowded out of the nearest cache.
+    its set have crowded out of the nearest cache; `unseen_rows` how many times as long memory takes more for rows of one page that are
+    read side by side, all but one of which nothing fetches before.
     """
 
     name: str
@@ -42,6 +43,7 @@ class DeviceDescription:
     second_bytes: int = 1 << 20
     second_ways: int = 8
     refetch_cycles: float = 7.0
+    unseen_rows: float = 0.9
 
     @property
     def core_ghz(self) -> float:
@@ -141,4 +143,4 @@ def _unfit(value: object) -> str | None:
     return None
 
 
-_MAY_BE_NOTHING = ("local_memory_bytes", "launch_seconds", "refetch_cycles")
+_MAY_BE_NOTHING = ("local_memory_bytes", "launch_seconds", "refetch_cycles", "unseen_rows")

@@ -13,7 +13,12 @@ from relift.compiler.devices.survey import describe, find_device
 from relift.device import CPU
 
 FOUND = Calibration(
-    bandwidth_gbs=33.0, fma_gflops=500.0, launch_seconds=1e-5, packs="loops", refetch_cycles=2.0
+    bandwidth_gbs=33.0,
+    fma_gflops=500.0,
+    launch_seconds=1e-5,
+    packs="loops",
+    refetch_cycles=2.0,
+    unseen_rows=0.5,
 )
 
 
@@ -60,11 +65,11 @@ def test_what_is_kept_is_found_for_the_same_driver_only() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": 0}', '{"format": 2, "packs": "loops", "bandwidth_gbs": "much"}',
-     '{"format": 2, "packs": "loops", "bandwidth_gbs": NaN, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0}',
-     '{"format": 2, "packs": "all", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0}',
-     '{"format": 2, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": -1.0}',
-     '{"format": 2, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0}'],
+    ["", "[]", "{}", '{"format": 0}', '{"format": 3, "packs": "loops", "bandwidth_gbs": "much"}',
+     '{"format": 3, "packs": "loops", "bandwidth_gbs": NaN, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}',
+     '{"format": 3, "packs": "all", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}',
+     '{"format": 3, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": -1.0, "unseen_rows": 0.0}',
+     '{"format": 3, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0}'],
 )  # fmt: skip
 def test_a_damaged_file_is_as_good_as_none(text: str) -> None:
     keep(device(), FOUND)
@@ -89,6 +94,7 @@ def test_a_calibration_measures_something() -> None:
     assert 0 < found.launch_seconds < 1
     assert found.packs in ("nothing", "loop-free", "loops")
     assert 0 <= found.refetch_cycles < 100
+    assert 0 <= found.unseen_rows < 10
 
 
 def test_the_clock_of_a_core_follows_from_its_multiply_adds() -> None:
