@@ -152,3 +152,30 @@ def test_lanes_that_are_taken_out_of_a_vector_have_their_price() -> None:
     n = 4096
     lanes, cells = (cost(body, x=f32[n, 32]).compute for body in (by_vectors, of_cells))
     assert (lanes - cells) * CPU.core_ghz * 1e9 * CPU.compute_units / n > 16
+
+
+def test_three_rows_take_two_cores_as_long_as_four() -> None:
+    """A core has nothing to do while the other one computes the last of them."""
+
+    def sums(x: Any) -> Any:
+        return rl.map_glb(0)(lambda row: rl.reduce_seq(rl.add, 0.0, row), x)
+
+    three, four = (cost(sums, x=f32[rows, 65536]) for rows in (3, 4))
+    assert three.compute == pytest.approx(four.compute)
+
+
+def test_rows_of_a_page_beside_one_another_cost_what_the_device_says() -> None:
+    """Eight rows of 1 KB at a time, of which some CPUs fetch one alone before it is read."""
+
+    def sums(x: Any) -> Any:
+        def of_eight(rows: Any) -> Any:
+            columns = rl.transpose(rl.map(lambda row: rl.as_vector(16, row), rows))
+            add = rl.vectorize(16, rl.add)
+            folded = lambda c: rl.reduce_seq_unroll(add, rl.splat(16, 0.0), c)
+            return rl.as_scalar(rl.map_seq(folded, columns))
+
+        return rl.map_glb(0)(of_eight, rl.split(8, x))
+
+    program = typed(x=f32[65536, 256])(sums)
+    unseen, seen = (estimate(program, replace(CPU, unseen_rows=u)).memory for u in (0.9, 0.0))
+    assert unseen > 1.4 * seen

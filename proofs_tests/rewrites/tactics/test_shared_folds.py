@@ -256,11 +256,11 @@ def test_wide_strips_are_estimated_to_come_from_memory_faster() -> None:
     """The parts of a row that are read together are fetched together; little of it is seen where a page has many rows.
 
     Strips of 1, 2 and 4 vectors of 4096 x 4096 take two cores of an AMD 5.4, 4.1 and 3.3 ms, and those of 8 and 16 an Intel 1.7.  Strips that are
-    whole rows lie one after the other.
+    whole rows lie one after the other.  Of five strips two cores have three at most.
     """
     one, two, four = (memory_of_strips(4096, 4096, vectors) for vectors in (1, 2, 4))
     assert [one, two, four] == pytest.approx([5.4e-3, 4.1e-3, 3.3e-3], rel=0.2)
-    assert memory_of_strips(4096, 80, 1) < 1.15 * memory_of_strips(4096, 80, 4)
+    assert memory_of_strips(4096, 80, 1) < 1.2 * memory_of_strips(4096, 80, 4)
     whole, parts = (memory_of_strips(4096, 64, vectors, cores=1) for vectors in (4, 1))
     assert whole < parts  # by one core, which a single strip has
 
