@@ -3,6 +3,8 @@
 `python -m proofs_tests [PYTEST ARGUMENT...]` runs them all whatever fails, and exits with 1 if
 any did. Without arguments the tests run on all cores, and those of kernels on a second OpenCL implementation
 before, while the type checkers work. pytest comes last, so that its closing line is the last one printed.
+
+`python -m proofs_tests --long` runs the tests that this leaves out, those marked `long`, and nothing else.
 """
 
 import os
@@ -12,6 +14,8 @@ import sysconfig
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+
+from proofs_tests.portions import LONG, SHORT
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -46,6 +50,8 @@ SIMULATED = KERNELS[:1]
 WORKERS = ("-n", str((os.cpu_count() or 1) + 1))
 """One more than there are cores: many tests wait for a process that they started, or for one that hangs."""
 
+ON_ALL_CORES = (*WORKERS, "--dist", "worksteal")
+
 
 def second_device() -> tuple[str, dict[str, str]] | None:
     """The name of a CPU device of another OpenCL implementation than the default, and variables to find it.
@@ -67,8 +73,11 @@ def second_device() -> tuple[str, dict[str, str]] | None:
     return None if simulator is None else ("Oclgrind", {ONLY: str(simulator)})
 
 
-def kernels_pass_elsewhere() -> bool:
-    """Whether the tests of kernels pass on a second OpenCL implementation; where there is none, it is said."""
+def kernels_pass_elsewhere(marked: str) -> bool:
+    """Whether the tests of kernels that are so marked pass on a second OpenCL implementation.
+
+    Where there is none, it is said.
+    """
     from relift.semantics.errors import Unsupported
 
     try:
@@ -86,7 +95,7 @@ def kernels_pass_elsewhere() -> bool:
     tests = KERNELS if name != "Oclgrind" else SIMULATED
     if name == "Oclgrind":
         print("== no second OpenCL implementation works here: Oclgrind takes its place", flush=True)
-    again = ("-m", "not no_device", "--device", name)
+    again = ("-m", f"{marked} and not no_device", "--device", name)
     return passes("pytest", *WORKERS, *again, *tests, variables=variables)
 
 
@@ -128,17 +137,25 @@ def failing(
     return [check for check, done in calls.items() if done.result().returncode]
 
 
+def long_tests_pass() -> bool:
+    """Whether the tests that every other run leaves out pass, those of kernels on two implementations."""
+    elsewhere = kernels_pass_elsewhere(LONG)
+    return passes("pytest", *ON_ALL_CORES, "-m", LONG) and elsewhere
+
+
 def main() -> int:
     """Run every check, then pytest, and report all failures."""
+    if sys.argv[1:] == [f"--{LONG}"]:
+        return 0 if long_tests_pass() else 1
     with ThreadPoolExecutor() as pool:
         calls = {check: pool.submit(call, *check, output=subprocess.PIPE) for check in CHECKS}
         # the slowest of the checks keeps one core busy for longer than all others take
-        elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere()
+        elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere(SHORT)
         failed = failing(calls)
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
-    tests_pass = passes("pytest", *(sys.argv[1:] or (*WORKERS, "--dist", "worksteal")))
+    tests_pass = passes("pytest", *(sys.argv[1:] or (*ON_ALL_CORES, "-m", SHORT)))
     return 0 if tests_pass and elsewhere and not failed else 1
 
 

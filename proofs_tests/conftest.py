@@ -1,12 +1,16 @@
-"""What all tests share: the device that kernels run on."""
+"""What all tests share: the device that kernels run on, and how many tests a run left to another command."""
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import hypothesis
 import pytest
+
+from proofs_tests.portions import LONG, SHORT
 
 hypothesis.settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 hypothesis.settings.register_profile(  # a mutant is to be noticed each time, and not explained
@@ -54,3 +58,37 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: the garbage collector need not go through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+LEFT = pytest.StashKey[int]()
+"""How many tests that are marked `long` the run left out; of several workers each leaves the same ones."""
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count those that are marked `long`, where they are left out for that and not by `-k`."""
+    for item in items:
+        chosen = item.config.option
+        if SHORT in chosen.markexpr and not chosen.keyword and item.get_closest_marker(LONG):
+            item.config.stash[LEFT] = item.config.stash.get(LEFT, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells the process that prints."""
+    told: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if told is not None:
+        told[LONG] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker told."""
+    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get(LONG, 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Nothing is left out in silence."""
+    left = config.stash.get(LEFT, 0)
+    if left:
+        terminalreporter.write_line(f"== tests left to python -m proofs_tests --{LONG}: {left}")

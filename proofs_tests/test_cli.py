@@ -353,7 +353,7 @@ def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:
         "        rl.map(lambda y: rl.map(lambda x: h(x, y), xs), ys),\n"
         "    )\n"
     )
-    ran = relift("check", "--file", str(file))
+    ran = relift("check", "--file", str(file), "--tier", "3")
 
     assert ran.returncode == 1
     assert "REFUTED" in ran.stdout

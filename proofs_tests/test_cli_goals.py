@@ -73,7 +73,7 @@ def test_a_goal_that_cannot_be_reached_is_one_message(sketch: str, message: str)
 
 def test_tuning_is_reused(tmp_path: Path) -> None:
     """The second time, the times are those of the first."""
-    words = ("optimize", DOT, "--size", "n=65536", "--tune", "--times", str(tmp_path / "t.sqlite"))
+    words = ("optimize", DOT, "--size", "n=4096", "--tune", "--times", str(tmp_path / "t.sqlite"))
     first, second = (json.loads(here(*words, "--json").stdout) for _ in range(2))
     (before,), (after,) = first["candidates"], second["candidates"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from proofs_tests.command_line import ROOT, session
+from proofs_tests.portions import portioned
 
 SOON = 5.0
 """Seconds; on a quiet machine it takes half of one."""
@@ -48,8 +49,11 @@ def started(words: list[str], tmp_path: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("alone", [False, True], ids=["terminal", "alone"])
-@pytest.mark.parametrize("verb", VERBS)
+@portioned(
+    "verb,alone",
+    {f"{v}-{('terminal', 'alone')[alone]}": (v, alone) for v in VERBS for alone in (False, True)},
+    {f"{v}-{('terminal', 'alone')[i % 2]}" for i, v in enumerate(VERBS)},
+)
 def test_ctrl_c_ends_a_verb(verb: str, alone: bool, tmp_path: Path) -> None:
     """A terminal sends the signal to all processes of the command, `kill` to the first only."""
     moment = MOMENTS[(list(VERBS).index(verb) + alone) % len(MOMENTS)]

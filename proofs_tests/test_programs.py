@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import relift as rl
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.agreement.verification import check_derivation, check_run
 from relift.rewrites.derivation.files import from_json, to_json
@@ -135,8 +136,16 @@ def test_two_operators_of_one_name_are_two() -> None:
     assert rl.compile(best.term)(x) == both(x) == 12 - 16
 
 
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("size", [64, 100])
+BY_TURNS = [(f, (64, 100)[i % 2]) for i, f in enumerate(PROGRAMS)]
+"""Each program at one of two sizes, what vectors divide and what leaves a rest by turns."""
+
+
+@portioned(
+    "function,size",
+    itertools.product(PROGRAMS, (64, 100)),
+    BY_TURNS,
+    ids=lambda given: getattr(given, "__name__", str(given)),
+)
 def test_found_kernel_agrees(function: Callable[..., Any], size: int) -> None:
     """The kernel that the search finds agrees with the interpreter at this and at small sizes."""
     program: Program = rl.program(function)

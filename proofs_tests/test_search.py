@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from proofs_tests.portions import portioned
 from relift.compiler.agreement import verification
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
@@ -135,7 +136,7 @@ def total(A: rl.f32[n, m]):
 
 
 @pytest.mark.parametrize("name", ["rows", "columns", "largest", "total"])
-@pytest.mark.parametrize("sizes", [{"n": 512, "m": 1024}, {"n": 4096, "m": 4096}], ids=str)
+@portioned("sizes", [{"n": 512, "m": 1024}, {"n": 4096, "m": 4096}], 2, ids=str)
 def test_reductions_of_any_length_have_a_program(
     tmp_path: Path, name: str, sizes: dict[str, int]
 ) -> None:
@@ -149,8 +150,15 @@ def test_reductions_of_any_length_have_a_program(
     assert any(isinstance(t, AsVector) for t, _ in subterms(found.term.body))
 
 
-@pytest.mark.parametrize("name", ["dot", "gemv", "mriq", "nearest_neighbour", "stencil"])
-@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+@portioned(
+    "name,device",
+    {
+        f"{name}-{device}": (name, {"cpu": CPU, "gpu": GPU}[device])
+        for name in ("dot", "gemv", "mriq", "nearest_neighbour", "stencil")
+        for device in ("cpu", "gpu")
+    },
+    {"dot-cpu", "gemv-cpu", "nearest_neighbour-gpu", "stencil-gpu"},
+)
 def test_nothing_is_estimated_worse_than_the_program_as_it_is_written(
     name: str, device: DeviceDescription
 ) -> None:

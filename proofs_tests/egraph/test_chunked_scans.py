@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.portions import portioned
 from relift.compiler.program import compile_program
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.proposals import Proposals
@@ -90,42 +91,69 @@ def products_from_three(a: rl.i32[n, m]):
     return rl.map(lambda row: rl.scan_seq(rl.mul, 3, row), a)
 
 
-@pytest.mark.parametrize(
-    ("program", "tactic", "sizes", "kernels"),
-    [
-        (sums, scans_in_groups(8, 4, ROOM), {"n": 4096}, 5),
-        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 32}, 1),
-        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 64}, 3),
-        (sums, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
-        (sums, scans_in_groups(8, 4, ROOM), {"n": 65}, 3),
-        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
-        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
-        (products_of_squares, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
-        (products_of_squares, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 4),
-        (balances, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
-        (products_from_three, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
-        (products_from_three, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
-        (products_of_columns, columns_scanned(16), {"n": 3, "m": 64}, 3),
-        (products_of_columns, columns_scanned(16), {"n": 3, "m": 67}, 3),
-        (products_of_columns_of_squares, columns_scanned(16), {"n": 3, "m": 67}, 4),
-    ],
-    ids=[
-        "two levels",
+@portioned(
+    "program,tactic,sizes,kernels",
+    {
+        "two levels": (sums, scans_in_groups(8, 4, ROOM), {"n": 4096}, 5),
+        "a row for each group": (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 32}, 1),
+        "rows in chunks": (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 64}, 3),
+        "two levels and rests": (sums, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
+        "a rest": (sums, scans_in_groups(8, 4, ROOM), {"n": 65}, 3),
+        "rows of no whole chunks": (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 29}, 1),
+        "rows in chunks and rests": (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 67}, 3),
+        "computed rows of no whole chunks": (
+            products_of_squares,
+            rows_scanned(8, 4, ROOM),
+            {"n": 3, "m": 29},
+            1,
+        ),
+        "computed rows in chunks and rests": (
+            products_of_squares,
+            rows_scanned(8, 4, ROOM),
+            {"n": 3, "m": 67},
+            4,
+        ),
+        "what is not neutral first, and rests": (
+            balances,
+            scans_in_groups(8, 4, ROOM),
+            {"n": 4096 + 32 + 7},
+            5,
+        ),
+        "rows of no whole chunks from what is not neutral": (
+            products_from_three,
+            rows_scanned(8, 4, ROOM),
+            {"n": 3, "m": 29},
+            1,
+        ),
+        "rows in chunks and rests from what is not neutral": (
+            products_from_three,
+            rows_scanned(8, 4, ROOM),
+            {"n": 3, "m": 67},
+            3,
+        ),
+        "columns in chunks": (products_of_columns, columns_scanned(16), {"n": 3, "m": 64}, 3),
+        "columns of no whole chunks": (
+            products_of_columns,
+            columns_scanned(16),
+            {"n": 3, "m": 67},
+            3,
+        ),
+        "computed columns of no whole chunks": (
+            products_of_columns_of_squares,
+            columns_scanned(16),
+            {"n": 3, "m": 67},
+            4,
+        ),
+    },
+    {
         "a row for each group",
-        "rows in chunks",
         "two levels and rests",
-        "a rest",
-        "rows of no whole chunks",
         "rows in chunks and rests",
         "computed rows of no whole chunks",
-        "computed rows in chunks and rests",
         "what is not neutral first, and rests",
         "rows of no whole chunks from what is not neutral",
-        "rows in chunks and rests from what is not neutral",
-        "columns in chunks",
         "columns of no whole chunks",
-        "computed columns of no whole chunks",
-    ],
+    },
 )
 def test_groups_scan_in_local_memory(
     program: Program, tactic: Tactic, sizes: dict[str, int], kernels: int

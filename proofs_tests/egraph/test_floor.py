@@ -12,6 +12,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.egraph.written_programs import PROGRAMS
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.compiler.running.launch import Kernel
@@ -52,7 +53,11 @@ def flat(value: object) -> list[np.ndarray]:
     return [np.asarray(value)]
 
 
-@programs
+SLOW = {"gemver", "three_products", "separable"}
+"""Products and folds of several kernels, as are some of the others."""
+
+
+@portioned("program,sizes", PROGRAMS, PROGRAMS.keys() - SLOW)
 def test_every_program_has_one_that_runs_and_is_right(
     program: Program, sizes: Mapping[str, int]
 ) -> None:

@@ -21,6 +21,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import session
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU
@@ -135,9 +136,10 @@ def test_every_goal_of_the_matrix_product_is_reached(name: str) -> None:
     assert (ToGlobal in patterns) == (name in ("array packing", "cache blocks", "parallel"))
 
 
-@pytest.mark.parametrize(
-    ("name", "tile"),
+@portioned(
+    "name,tile",
     [*((name, 16) for name in GOALS.GOALS), ("vectorisation", 32), ("parallel", 32)],
+    {("baseline", 16), ("array packing", 16), ("parallel", 16), ("vectorisation", 32)},
     ids=lambda given: {16: "registers", 32: "private memory"}.get(given, given),
 )
 def test_every_goal_becomes_a_kernel(name: str, tile: int) -> None:

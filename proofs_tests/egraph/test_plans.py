@@ -12,6 +12,7 @@ import pytest
 
 import relift
 from proofs_tests.compiler.programs import typed
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
@@ -249,7 +250,7 @@ def test_a_program_as_it_is_written_has_its_maps_fused_and_no_more() -> None:
     found.derivation.replay(RULES)
 
 
-@pytest.mark.parametrize("name", ["j2d5pt", "j2d9pt"])
+@portioned("name", ["j2d5pt", "j2d9pt"], {"j2d5pt"})
 def test_overlapping_tiles_share_local_memory_on_a_gpu(name: str) -> None:
     """Found from the high-level stencil, by proved rules; the tiles agree with NumPy at their edges too."""
     found = optimize(example(name), {"n": 64, "m": 64}, GPU, top=40, refused=refusal)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.command_line import ROOT, session
+from proofs_tests.portions import portioned
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.process.saturation import Budget, Progress
 from relift.egraph.process.workers import Job, in_order
@@ -23,14 +24,15 @@ from relift.rewrites.loading import load_program
 from relift.semantics.errors import Undefined, Unsupported
 
 
-@pytest.mark.parametrize(
-    ("example", "sizes", "device"),
+@portioned(
+    "example,sizes,device",
     [
         ("j2d5pt", {"n": 64, "m": 64}, CPU),  # several starts
         ("matmul", {"n": 64, "m": 64, "k": 64}, CPU),  # plans
         ("matmul", {"n": 64, "m": 64, "k": 64}, GPU),  # tactics
         ("kmeans", {"n": 64, "k": 4, "d": 16}, GPU),  # a function of the user's
     ],
+    3,
 )
 def test_proposals_do_not_depend_on_the_number_of_workers(
     example: str,

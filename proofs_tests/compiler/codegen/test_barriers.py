@@ -15,6 +15,7 @@ import pytest
 from proofs_tests.compiler.programs import typed
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.texts import BARRIER
+from proofs_tests.portions import portioned
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.program import compile_program
@@ -216,7 +217,7 @@ class Nests:
                 return rl.map_lcl(1)(lambda p: p[0] - p[1] * v, rl.zip(reversed_(s), tiles[-1]))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@portioned("seed", range(12), 3)
 def test_generated_nests_mean_what_the_interpreter_says(seed: int) -> None:
     """To the bit, at sizes at which loops have no turn and at others; and the certificate proves it for all sizes."""
     kernel = compile_program(Nests(Random(seed)).program(nat("n")))

@@ -12,6 +12,7 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import ROOT
 from proofs_tests.compiler.programs import made, typed
+from proofs_tests.portions import portioned
 from relift.compiler.certificates.certificate import Certificate
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import meaning_of
@@ -45,8 +46,11 @@ def proved(found: Sequence[Certificate]) -> bool:
     return all(c.verdict == "proved" for c in claims if c.kind in ("bounds", "races", "barriers"))
 
 
-@pytest.mark.parametrize("rows", [16, 19])
-@pytest.mark.parametrize("steps", [4, 8, 12, 16, 17])
+@portioned(
+    "rows,steps",
+    [(rows, steps) for rows in (16, 19) for steps in (4, 8, 12, 16, 17)],
+    {(16, 4), (16, 12), (19, 8), (19, 17)},
+)
 def test_products_are_right(rows: int, steps: int) -> None:
     """One chunk, two, an odd number of them, a rest of the folds, and rows that no tiles divide."""
     found, kernel, _ = product(rows, steps)

@@ -24,6 +24,7 @@ from proofs_tests.compiler.running.test_low_level import (
     shrunk,
 )
 from proofs_tests.compiler.validation.random_kernels import judged
+from proofs_tests.portions import drawn, in_shares
 from relift.compiler.agreement.comparison import agreed
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.bench.benchmarks import Benchmark
@@ -113,9 +114,10 @@ def of_the_suite() -> Iterator[Program]:
 
 
 @pytest.mark.usefixtures("quick")
-def test_the_suite_is_computed() -> None:
+@in_shares
+def test_the_suite_is_computed(share: int) -> None:
     """Every small program, to the last bit where the interpreter is exact."""
-    for number, program in enumerate(of_the_suite()):
+    for number, program in enumerate(drawn(of_the_suite(), share)):
         arrays = whole_inputs(program, seed=number)
         found = compile_program(program, contract=False)(*arrays, device="c")
         said = agreed("the interpreter", program, found, program(*arrays))
@@ -158,7 +160,8 @@ def test_a_work_item_writes_nothing_but_its_own_cells() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_functions_of_scalars_are_computed(by: Compiler) -> None:
+@in_shares
+def test_functions_of_scalars_are_computed(by: Compiler, share: int) -> None:
     """Each of the table on scalars and on vectors of each type, within the rounding that the table allows."""
     programs = [
         of_function(name, f.arity, t, width)
@@ -169,7 +172,7 @@ def test_functions_of_scalars_are_computed(by: Compiler) -> None:
         for width in WIDTHS
         if width < max(WIDTHS) or t in (rl.f32, rl.i64)  # wide vectors take a compiler long
     ]
-    programs = [replace(p, name=f"each_{i}") for i, p in enumerate(programs)]
+    programs = [replace(p, name=f"each_{i}") for i, p in enumerate(drawn(programs, share))]
     for program, found, wanted in results(programs, by):
         assert np.allclose(found, wanted, rtol=4e-6, equal_nan=True), f"{program}"
 

@@ -11,6 +11,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.compiler.programs import CASES, typed
+from proofs_tests.portions import portioned
 from relift.compiler.bench.benchmarks import load_benchmarks
 from relift.compiler.devices import self_test
 from relift.compiler.dialects.cuda.nvrtc import NotCompiled, ptx
@@ -96,9 +97,10 @@ def of_function(name: str, arity: int, t: Scalar, width: int) -> Program:
     return rl.program(each)
 
 
-@pytest.mark.parametrize(
+@portioned(
     "programs",
     [of_the_suite, of_examples, random_programs, functions_of_scalars],
+    {of_the_suite, random_programs, functions_of_scalars},
     ids=lambda f: f.__name__,
 )
 def test_every_kernel_compiles_to_ptx(programs: Callable[[], Iterator[Program]]) -> None:

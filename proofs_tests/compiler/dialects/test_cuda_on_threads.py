@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from proofs_tests.compiler.programs import CASES
+from proofs_tests.portions import drawn, in_shares
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.dialects.cuda.printer import Cuda, prelude
 from relift.compiler.program import compile_program, kernels_of
@@ -165,8 +166,12 @@ def programs() -> list[Program]:
     return [p for p in found if not p.sizes]
 
 
-def test_threads_compute_what_the_interpreter_says(programs: list[Program], tmp_path: Path) -> None:
+@in_shares
+def test_threads_compute_what_the_interpreter_says(
+    programs: list[Program], share: int, tmp_path: Path
+) -> None:
     """Every small program of the suite; whole inputs, so that sums are exact."""
+    programs = drawn(programs, share)
     library = built([kernels_of(p, contract=False)[0] for p in programs], tmp_path)
     for number, program in enumerate(programs):
         arrays = whole_inputs(program, seed=number)

@@ -16,6 +16,7 @@ import relift as rl
 from proofs_tests.command_line import command, here
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
+from proofs_tests.portions import portioned
 from relift.compiler.idioms.admitted import conditional
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.evidence import Evidence, evidence
@@ -166,13 +167,12 @@ def test_loops_that_mean_the_same_are_one_program(file: str, functions: list[str
     assert len({program(file, f) for f in functions}) == 1
 
 
-def mistakes() -> Iterator[tuple[str, LiftedIdiom, rl.Program]]:
-    """Up to three mistakes in each lifted program that can be run."""
-    for file in FILES:
-        for idiom in lifted(file).idioms:
-            if idiom.lifted is not None and idiom.evidence.ok:
-                for mutant in list(mutants(idiom.lifted.program))[:2]:
-                    yield file, idiom, mutant
+def mistakes(file: str) -> Iterator[tuple[LiftedIdiom, rl.Program]]:
+    """Up to two mistakes in each lifted program of a file that can be run."""
+    for idiom in lifted(file).idioms:
+        if idiom.lifted is not None and idiom.evidence.ok:
+            for mutant in list(mutants(idiom.lifted.program))[:2]:
+                yield idiom, mutant
 
 
 @pytest.mark.parametrize(
@@ -229,11 +229,12 @@ def test_inputs_that_the_conditions_exclude_have_no_value(
         value(refused)
 
 
-def test_mistakes_in_programs_are_noticed() -> None:
+@portioned("file", FILES, 3)
+def test_mistakes_in_programs_are_noticed(file: str) -> None:
     """A program with one number or function changed differs from the C on a drawn input."""
-    compiled = {file: Compiled(bitcode(FOLDER / f"{file}.c")) for file in FILES}
+    compiled = Compiled(bitcode(FOLDER / f"{file}.c"))
     planted, missed = 0, list[str]()
-    for file, idiom, mutant in mistakes():
+    for idiom, mutant in mistakes(file):
         assert idiom.lifted is not None
         planted += 1
         wrong = replace(idiom.lifted, program=mutant)
@@ -243,7 +244,7 @@ def test_mistakes_in_programs_are_noticed() -> None:
                 idiom.relations,
                 idiom.found,
                 wrong,
-                compiled[file],
+                compiled,
                 runs=runs,
                 beside=idiom.lifted,
                 others=idiom.others,
@@ -251,7 +252,7 @@ def test_mistakes_in_programs_are_noticed() -> None:
             for runs in (60, 1000)
         ):
             missed.append(f"{idiom.function}: {mutant}")
-    assert planted >= 100
+    assert planted >= 5
     assert not missed, missed
 
 

@@ -10,6 +10,7 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, lifted
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
+from proofs_tests.portions import portioned
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.llvm.source import bitcode
@@ -100,13 +101,14 @@ def test_wrong_programs_are_not_proved(file: str, function: str) -> None:
         assert not shown.ok, wrong
 
 
-@pytest.mark.parametrize(
-    ("file", "function"),
+@portioned(
+    "file,function",
     [
         ("reductions", "scan_in_place"), ("reductions", "histogram"), ("reductions", "histogram_if"),
         ("reductions", "histogram_max"), ("reductions", "histogram_of_image"), ("reductions", "histogram_shifted"),
         ("products", "csr"), ("products", "jds_in_blocks"),
     ],
+    {("reductions", "scan_in_place"), ("reductions", "histogram"), ("reductions", "histogram_max"), ("products", "csr")},
 )  # fmt: skip
 def test_wrong_programs_over_data_are_not_proved(file: str, function: str) -> None:
     """No mistake has a proof where data choose cells or lengths: one reads what may be no cell."""

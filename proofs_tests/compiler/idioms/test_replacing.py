@@ -19,12 +19,13 @@ import relift as rl
 from proofs_tests.command_line import command
 from proofs_tests.compiler.idioms.checks import FOLDER, lifted
 from proofs_tests.compiler.idioms.replaced import Replaced, find_opencl, library
+from proofs_tests.portions import portioned
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.replacement.replacing import DEVICE, KERNEL, Replacement, replacement
 
 
-@pytest.mark.parametrize(
-    ("file", "least"),
+@portioned(
+    "file,least",
     [
         ("reductions", 38),
         ("maps", 25),
@@ -36,6 +37,7 @@ from relift.compiler.idioms.replacement.replacing import DEVICE, KERNEL, Replace
         ("bits", 5),
         ("structures", 22),
     ],
+    {("products", 20), ("turns", 13), ("searches", 8), ("bins", 9), ("structures", 22)},
 )
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
     """Each function with a call in the place of its loop agrees with the program, and no guard fails where the conditions hold."""

@@ -14,6 +14,7 @@ import pytest
 
 from proofs_tests.compiler.programs import typed
 from proofs_tests.compiler.races import complaints
+from proofs_tests.portions import portioned
 from relift.compiler.bench.benchmarks import Benchmark, Draw, Sizes, load_benchmarks
 from relift.compiler.bench.bundle import entry_of
 from relift.compiler.bench.bundle_runner import inputs_of, largest_error
@@ -69,6 +70,7 @@ BY_HAND_SIZES: dict[str, dict[str, int]] = {
 """Sizes that the hand-written texts can do; they have vectors of 16 and no remainders."""
 
 benchmarks = pytest.mark.parametrize("b", BENCHMARKS, ids=lambda b: f"{b.name}-{b.target}")
+some_benchmarks = portioned("b", {f"{b.name}-{b.target}": b for b in BENCHMARKS}, 3)
 
 
 def shrunk(b: Benchmark, sizes: Sizes) -> Benchmark:
@@ -155,7 +157,7 @@ def test_a_permuted_result_is_refused_at_ten_times_the_tolerance(b: Benchmark) -
             assert error(wrong, gold) > 10 * b.tolerance, (order, place)
 
 
-@benchmarks
+@some_benchmarks
 @pytest.mark.no_device
 def test_no_race(b: Benchmark) -> None:
     """The simulator finds no race, no stray access and no use of what was not written."""
@@ -164,7 +166,7 @@ def test_no_race(b: Benchmark) -> None:
     assert complaints(compiled, inputs) == []
 
 
-@benchmarks
+@some_benchmarks
 def test_meaning_does_not_depend_on_analyses(b: Benchmark, request: pytest.FixtureRequest) -> None:
     """With any analysis switched off the kernel computes the same; on a second device with all of them, whose text differs most."""
     small = shrunk(b, b.small[1])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import CASES, Case, made, typed
+from proofs_tests.portions import portioned
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import meaning_of
@@ -49,7 +50,7 @@ def test_every_kernel_of_the_tests_is_right(case: Case) -> None:
         assert bool(found.notes) == (case.name == "squares_in_c")
 
 
-@pytest.mark.parametrize("b", LOW_LEVEL, ids=lambda b: f"{b.name}-{b.target}")
+@portioned("b", {f"{b.name}-{b.target}": b for b in LOW_LEVEL}, 2)
 def test_kernels_that_are_timed_are_right_at_a_small_size(b: Benchmark) -> None:
     """The programs of examples/low_level, to the last bit, for all data."""
     found = compared(b.make(**b.small[0]))

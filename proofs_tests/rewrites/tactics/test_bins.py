@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.portions import portioned
 from relift.cli.building import certificates_of
 from relift.device import CPU, GPU
 from relift.egraph.cost.model import estimate
@@ -147,14 +148,14 @@ MANY = np.random.default_rng(5).integers(-2, 8, 3000).astype(np.int32)
 ROOM = 8192
 
 BY_GROUPS = [
-    (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
     (numbered, (MANY[:2048],), (FIVE[:, None] == MANY[:2048]).sum(1)),
+    (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
     (numbered, (MANY,), (FIVE[:, None] == MANY).sum(1)),
     (largest, (MANY, MANY / 2.0), [j / 2.0 for j in FIVE]),
 ]
 
 
-@pytest.mark.parametrize(("program", "arguments", "wanted"), BY_GROUPS)
+@portioned("program,arguments,wanted", BY_GROUPS, len(BY_GROUPS))
 def test_the_members_of_a_group_have_a_table_each(
     program: Program, arguments: Any, wanted: Any
 ) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.egraph.search.guidance.tilings import extent_of
@@ -184,7 +185,7 @@ def test_the_accumulators_of_a_block_are_vectors(name: str) -> None:
     assert str(own.type) == "vec(f32, 8)[4, 2]"
 
 
-@programs
+@portioned("name", list(CASES), 3)
 def test_blocks_are_derived_by_proved_rules_and_confirmed(name: str) -> None:
     _, found = blocked(name, Block(2, 1, 4))
 

@@ -10,6 +10,7 @@ import pytest
 
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.texts import BARRIER
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
@@ -146,7 +147,7 @@ def test_every_rule_of_a_tiling_is_proved(source: Program) -> None:
         assert entries[name].tiers["4b"].status == "proved", name
 
 
-@programs
+@portioned("source", {p.name: p for p in PROGRAMS}, {"product", "down_columns"})
 def test_no_access_leaves_its_array_and_no_two_work_items_race(source: Program) -> None:
     """As Z3 proves of the kernel's text, and Oclgrind observes."""
     found = derived(source)
@@ -220,7 +221,7 @@ def test_what_is_timed_fits() -> None:
     assert not Tiles(128, 128, 32, 2, 2).fits(GPU, 8)
 
 
-@programs
+@portioned("source", {p.name: p for p in PROGRAMS}, {"product"})
 def test_every_proposal_is_a_kernel(source: Program) -> None:
     """A tactic that is proposed applies, and what it makes compiles."""
     at_sizes = source.at({"n": 32, "m": 64, "k": 32})

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from proofs_tests.compiler.programs import typed
+from proofs_tests.portions import portion
 from relift import (
     add,
     at_runtime_unsafe,
@@ -277,8 +278,14 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
 ]
 
 
+FIRST_OF_THEIR_KIND = set(range(len(CASES))) - {9, 11, 13, 17, 19, 20, 23, 25, 28}
+"""The others go the way of one of these: the same tactic, on a program of as many dimensions."""
+
+
 @pytest.fixture(
-    scope="module", params=CASES, ids=[f"{p.name}-{i}" for i, (p, _, _) in enumerate(CASES)]
+    scope="module",
+    params=portion(CASES, FIRST_OF_THEIR_KIND),
+    ids=[f"{p.name}-{i}" for i, (p, _, _) in enumerate(CASES)],
 )
 def found(request: pytest.FixtureRequest) -> Derivation:
     source, tactic, sizes = request.param

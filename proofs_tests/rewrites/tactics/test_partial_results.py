@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.device import GPU
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions, partial_folds
@@ -118,7 +119,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("sizes", [SMALL, ODD], ids=["blocks", "blocks and a rest"])
+@portioned("sizes", {"blocks": SMALL, "blocks and a rest": ODD}, {"blocks and a rest"})
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_two_kernels_compute_what_one_does(program: Program, sizes: Mapping[str, int]) -> None:
     """By proved rules, and the kernels as the interpreter has it."""

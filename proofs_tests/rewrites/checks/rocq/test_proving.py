@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from proofs_tests.portions import drawn, in_shares
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.rewrites import reviewed_rules
 from proofs_tests.wrong_rules import WRONG
@@ -94,26 +95,30 @@ def test_few_rules_need_a_script_of_their_own() -> None:
 
 
 @needs_prover
-def test_every_pattern_respects_the_relation() -> None:
+@in_shares
+def test_every_pattern_respects_the_relation(share: int) -> None:
     """Related arguments give related results: what lets a proved rule be applied anywhere."""
-    found = prove([respects(pattern) for pattern in PATTERNS.values()])
+    patterns = drawn(PATTERNS.values(), share)
+    found = prove([respects(pattern) for pattern in patterns])
     assert [name for name, result in found.items() if result.status != "proved"] == []
-    assert len(found) == len(PATTERNS)
+    assert len(found) == len(patterns)
 
 
 @needs_prover
-def test_no_wrong_rule_is_proved() -> None:
+@in_shares
+def test_no_wrong_rule_is_proved(share: int) -> None:
     """Of wrong rules the prover leaves a goal: no rule is proved whose sides it does not prove equal.
 
     What stays defined beside that is not asked, and what the clock stops is not tried again.
     """
     prover = found_prover()
     assert isinstance(prover, Prover)
-    claims = [Stated.of(rule, f"wrong_{i}").equal for i, rule in enumerate(WRONG_RULES.values())]
+    wrong = drawn(WRONG_RULES.values(), share)
+    claims = [Stated.of(rule, f"wrong_{i}").equal for i, rule in enumerate(wrong)]
     assert not any(claim.script for claim in claims)
     found = prover.run(claims, SECONDS - 1)
     assert [name for name, result in found.items() if result.status == "proved"] == []
-    assert len(found) == len(WRONG_RULES)
+    assert len(found) == len(wrong)
 
 
 @needs_prover

@@ -1,0 +1,66 @@
+"""Which cases of a test every run takes, and which it leaves to `python -m proofs_tests --long`.
+
+A case may be left where another that stays is of the same property and goes the same way: a second size of a program,
+one more instance of a statement, the samples after the first.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+LONG = "long"
+"""The marker of what is left out."""
+
+SHORT = f"not {LONG}"
+"""The expression over markers that leaves it out; where it does, `conftest.py` says how many tests that were."""
+
+
+def portioned(
+    names: str,
+    cases: Mapping[str, Any] | Iterable[Any],
+    always: Container[Any] | int,
+    **options: Any,
+) -> pytest.MarkDecorator:
+    """`pytest.mark.parametrize` over `cases`, of which those that are not among `always` are marked `long`.
+
+    A mapping gives the cases names.  `always`: the cases that every run takes, or their names; a number k takes each k-th.
+    Raises `ValueError` when none of them is a case.
+    """
+    named = isinstance(cases, Mapping)
+    made: list[Any] = []
+    for at, case in enumerate(cases):
+        value = cases[case] if isinstance(cases, Mapping) else case
+        stays = at % always == 0 if isinstance(always, int) else case in always
+        values = value if "," in names else (value,)
+        made.append(
+            pytest.param(
+                *values, id=case if named else None, marks=() if stays else pytest.mark.long
+            )
+        )
+    if all(case.marks for case in made):
+        raise ValueError(f"{names}: no case would be left to every run")
+    return pytest.mark.parametrize(names, made, **options)
+
+
+def portion(cases: Iterable[T], always: Container[int]) -> list[Any]:
+    """The cases as parameters of a fixture, of which those whose numbers are not among `always` are marked `long`."""
+    return [
+        pytest.param(case, marks=() if at in always else pytest.mark.long)
+        for at, case in enumerate(cases)
+    ]
+
+
+def drawn(cases: Iterable[T], share: int) -> list[T]:
+    """One of `share` cases, other ones in every run; at least one."""
+    found = list(cases)
+    return random.SystemRandom().sample(found, -(-len(found) // share))
+
+
+in_shares = portioned("share", {"one in four": 4, "all": 1}, {"one in four"})
+"""For a test that draws a share of its cases: every run a few, others each time, and the long run all."""
