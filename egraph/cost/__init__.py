@@ -16,6 +16,6 @@ vectors by themselves (`DeviceDescription.packs`); what neighbouring work-items 
 array is in registers where they suffice.
 
 model.py says what a program costs; walk.py follows its term as the kernels would; meter.py, operations.py, accesses.py (how far
-apart they are: strides.py), walked.py and beyond.py (rows, and what caches keep, for CPUs) and fetched.py (footprints, for GPUs) count
+apart they are: strides.py), rows.py, walked.py and beyond.py (rows, and what caches keep, for CPUs) and fetched.py (footprints, for GPUs) count
 what it does on the way, kernel.py is what a kernel comes to, buffers.py where it is stored, and which kernels are known, and repeated.py how often it is launched.
 """

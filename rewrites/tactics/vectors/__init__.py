@@ -1,6 +1,7 @@
 """Schedules for the vector registers of a CPU.
 
 folded_rows      maps over rows that are folded: each row in vectors
+folds_along      a nest whose vectors go along its folds, of rows of both operands
 lanes            neighbouring results become the lanes of vectors
 register_blocks  a nest in blocks that fit in registers
 strips           stencils: several rows of windows in lanes

@@ -42,7 +42,7 @@ from relift.rewrites.tactics.nests.normal_form import (
 )
 from relift.rewrites.tactics.nests.padding import beyond_the_end
 from relift.rewrites.tactics.reuse import lies_across
-from relift.semantics.patterns import ReduceSeqUnroll
+from relift.semantics.patterns import Map, ReduceSeqUnroll
 from relift.semantics.syntax.binding import Position, term_at
 
 
@@ -112,6 +112,7 @@ def _in_blocks(block: Along, fold: Position) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         here = term_at(at.term, place)
+        assert isinstance(here, Map), "cannot happen: it is a nest"
         at = apart_from(Nest((), (), here, (*fold, *_VECTORS)))(at, place)
         parts = parts_at(at, place)
         if not parts.alone:
