@@ -21,6 +21,10 @@ from relift.rewrites.tactics.vectors.lanes import in_vectors
 from relift.semantics.syntax.binding import Position
 
 
+_WIDTH = 4
+"""Lanes of a vector of results, and of what is read: 16 bytes, the widest access of a GPU."""
+
+
 def folds_in_parts(parts: int, tactic: Tactic, rows: int = 1, columns: int = 1) -> Tactic:
     """A nest whose folds are made of so many parts, all of which a tactic computes, as a nest in one more map.
 
@@ -65,7 +69,7 @@ def _longer_parts(rows: int, columns: int) -> Tactic:
     if not taken:
         return skip
     outside = apply("map_fusion", "backward", parts={"g": ("f", *taken)})
-    return then(inside("f")(padded(rows, columns)), outside)
+    return then(inside("f")(padded(rows, columns, _WIDTH)), outside)
 
 
 _PARTS: Position = ("xs", "xss")
@@ -101,9 +105,6 @@ def _parts_outside(steps: int) -> Tactic:
         ),
     )
 
-
-_WIDTH = 4
-"""Lanes of a vector of results: 16 bytes, the widest access of a GPU."""
 
 _interchanged = then(
     inside("f")(then(inside("xs")(apply("zip_swap")), apply("map_fusion"))),
