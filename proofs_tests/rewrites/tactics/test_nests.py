@@ -125,7 +125,8 @@ def test_steps_that_parts_leave_follow_their_results(manner: Manner) -> None:
     low = replace(source, body=found.result)
     inputs = whole_inputs(source, seed=0)
 
-    assert extent is not None and extent.steps % 5
+    assert extent is not None
+    assert extent.steps % 5
     require_standing(found, RULES)
     assert any(step.rule == "reduce_seq_concat" for step in found.steps)
     assert refusal(low) is None
