@@ -22,10 +22,11 @@ from relift.semantics.indices.views import (
     VectorView,
     View,
     array,
+    is_layout,
     view,
 )
-from relift.semantics.patterns import Map
-from relift.semantics.syntax.binding import Position
+from relift.semantics.patterns import Map, ToGlobal
+from relift.semantics.syntax.binding import Position, replaced
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Lambda, Term, children, subterms
 
@@ -87,6 +88,21 @@ def lie_together(whole: Term, place: Position) -> bool:
     """
     found = neighbours(whole, place)
     return found is not None and found[0] == (1.0, 1.0)
+
+
+def only_rearranges(t: Term) -> bool:
+    """Whether a term only moves what is given, or what a kernel has stored.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.tactics.reuse import only_rearranges
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> xs = Input("xs", f32[8])
+    >>> doubled = "map_glb(0)(lambda x: x + x, xs)"
+    >>> [only_rearranges(parse_term(t, xs=xs)) for t in (f"split(2, {doubled})", f"split(2, to_global({doubled}))")]
+    [False, True]
+    """
+    return is_layout(replaced(t, lambda u: Input("", u.type) if isinstance(u, ToGlobal) else None))
 
 
 def _shown_at(t: Term, place: Position, environment: Environment, path: Position) -> View:

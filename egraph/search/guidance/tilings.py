@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.kernel import balance
@@ -24,6 +24,7 @@ from relift.rewrites.tactics.groups.tiles import (
     tile_for_groups,
 )
 from relift.rewrites.tactics.nests.dimensions import nested
+from relift.rewrites.tactics.nests.gathered import scattered_operands_copied
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, nest_in
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.semantics.language.programs import Program
@@ -67,7 +68,11 @@ _WAITED_AHEAD = 0.05
 _RESIDENT = 2048
 """Work-items that a unit holds at most."""
 _PARTS = range(2, 257)
-"""Of how many parts folds are made that several groups have: of those that divide them."""
+"""Of how many parts folds are made that several groups have: of those that divide them, and of some that leave a few steps."""
+_NEXT_PARTS = 1.25
+"""How many times as many parts are tried next, of those that leave a rest."""
+_MOST_LEFT = 16
+"""Steps that parts leave at most: whoever adds the results of parts goes on with them."""
 _LEAST_PART = 128
 """Steps of a part at least: its results are written and read once more."""
 _FEW = 64
@@ -80,6 +85,8 @@ _NEAR = 1.05
 """Folds in parts are carried out where they are priced at so many times whole ones at most."""
 _SPLIT = 4
 """How many tilings of folds in parts are carried out; all fetch ahead, which is a twelfth faster."""
+_COPIED = 4
+"""How many tilings are carried out of operands that are copied first, where these lie scattered."""
 _SPLIT_FEW = 2
 """How many more, of small blocks, where a unit has few work-items."""
 
@@ -246,21 +253,41 @@ def parts_of(
     """
     if nest.batches > 1:
         return []
+    whole, priced = _in_parts(nest, device)
+    found: list[tuple[float, int, Tiles]] = []
+    for _, each in itertools.groupby(priced, key=lambda one: one[1]):
+        tiles = list(each)
+        of_size = [t for t in tiles if (t[2].cells * nest.work < _OF_BLOCKS[0][0]) == small]
+        found += of_size or tiles
+    cheaper = sorted((one for one in found if one[0] < _NEAR * whole), key=lambda one: one[0])
+    return [(parts, tiles) for _, parts, tiles in cheaper]
+
+
+@lru_cache(maxsize=8)
+def _in_parts(
+    nest: Extent, device: DeviceDescription
+) -> tuple[float, list[tuple[float, int, Tiles]]]:
+    """The price of whole folds, and that of each number of parts in each of its tiles; all fetch ahead."""
 
     def ahead(of: Extent) -> list[Tiles]:
         return [tiles for tiles in tilings(of, device) if tiles.ahead]
 
     whole = min((_waiting(nest, tiles, device) for tiles in ahead(nest)), default=math.inf)
     found: list[tuple[float, int, Tiles]] = []
-    for parts in _PARTS:
-        if nest.steps % parts == 0 and nest.steps // parts >= _LEAST_PART:
-            each = replace(nest, steps=nest.steps // parts, batches=parts)
-            after = summed(nest, parts, device)
-            tiles = ahead(each)
-            of_size = [t for t in tiles if (t.cells * nest.work < _OF_BLOCKS[0][0]) == small]
-            found += [(_waiting(each, t, device) + after, parts, t) for t in of_size or tiles]
-    cheaper = sorted((each for each in found if each[0] < _NEAR * whole), key=lambda each: each[0])
-    return [(parts, tiles) for _, parts, tiles in cheaper]
+    for parts in _numbers_of_parts(nest.steps):
+        each = replace(nest, steps=nest.steps // parts, batches=parts)
+        after = summed(nest, parts, device)
+        found += [(_waiting(each, t, device) + after, parts, t) for t in ahead(each)]
+    return whole, found
+
+
+def _numbers_of_parts(steps: int) -> list[int]:
+    """Of how many parts folds of so many steps may be made: those that leave none, and one of each size that leaves the fewest."""
+    possible = [p for p in _PARTS if steps // p >= _LEAST_PART and steps % p <= _MOST_LEFT]
+    fewest: dict[int, int] = {}
+    for p in sorted(possible, key=lambda p: (steps % p, -p)):
+        fewest.setdefault(int(math.log(p, _NEXT_PARTS)), p)
+    return sorted({*fewest.values(), *(p for p in possible if steps % p == 0)})
 
 
 def _has_few(nest: Extent, parts: int, tiles: Tiles, device: DeviceDescription) -> bool:
@@ -332,14 +359,23 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})
     >>> len(list(nest_tiles(product, GPU))), len(list(nest_tiles(product, CPU)))
-    (10, 0)
+    (14, 0)
     """
     extent = extent_of(program) if device.kind == "gpu" else None
     if extent is not None:
-        for tiles in worth(extent, device):
-            yield tile_for_groups(tiles)
-        in_parts = parts_of(extent, device)[:_SPLIT]
+        found = worth(extent, device)
+        yield from map(tile_for_groups, found)
+        for tiles in found[:_COPIED]:
+            yield scattered_operands_copied(tile_for_groups(tiles))
+        in_parts = _both(extent, parts_of(extent, device), _SPLIT)
         if any(_has_few(extent, *each, device) for each in in_parts):
-            in_parts += parts_of(extent, device, small=True)[:_SPLIT_FEW]
+            in_parts += _both(extent, parts_of(extent, device, small=True), _SPLIT_FEW)
         for parts, tiles in in_parts:
             yield folds_in_parts(parts, tile_for_groups(tiles), tiles.rows, tiles.columns)
+
+
+def _both(nest: Extent, found: Sequence[tuple[int, Tiles]], most: int) -> list[tuple[int, Tiles]]:
+    """The first of parts that leave no steps of the folds, and of those that do."""
+    whole = [each for each in found if nest.steps % each[0] == 0]
+    leaving = [each for each in found if nest.steps % each[0]]
+    return whole[:most] + leaving[:_SPLIT_FEW]

@@ -23,6 +23,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.groups.tiles import MOST_REGISTERS, Tiles, tile_for_groups
+from relift.rewrites.tactics.nests.gathered import scattered_operands_copied
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 from relift.semantics.language import vocabulary as rl
@@ -115,9 +116,63 @@ def test_folds_in_parts_are_computed_in_blocks_of_vectors(packed: bool) -> None:
     assert kernel.source.count("i < 4") == 1
 
 
-def test_parts_that_do_not_divide_the_folds_are_refused() -> None:
-    with pytest.raises(NoMatch, match="5 parts do not divide folds of"):
-        derive(written(PLAIN), folds_in_parts(5, tile_for_groups(SMALL)))
+@pytest.mark.parametrize("manner", [PLAIN, replace(PLAIN, after="all", apart=True)])
+def test_steps_that_parts_leave_follow_their_results(manner: Manner) -> None:
+    """What is left after five parts is folded from their results, whatever is done with these."""
+    source = written(manner)
+    extent = extent_of(source)
+    found = derive(source, folds_in_parts(5, tile_for_groups(SMALL)))
+    low = replace(source, body=found.result)
+    inputs = whole_inputs(source, seed=0)
+
+    assert extent is not None
+    assert extent.steps % 5
+    require_standing(found, RULES)
+    assert any(step.rule == "reduce_seq_concat" for step in found.steps)
+    assert refusal(low) is None
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
+
+
+def test_more_parts_than_steps_are_refused() -> None:
+    with pytest.raises(NoMatch, match="are too short for 500 parts"):
+        derive(written(PLAIN), folds_in_parts(500, tile_for_groups(SMALL)))
+
+
+def test_parts_are_lengthened_in_vectors() -> None:
+    """What is read of a row beyond its end comes as whole vectors, so that each is one access."""
+    source = load_program(str(EXAMPLES / "matmul.py")).at({"n": 16, "m": 20, "k": 64})
+    found = derive(source, folds_in_parts(2, tile_for_groups(Tiles(16, 16, 4, 1, 1)), 16, 16))
+    kernel = compile_program(replace(source, body=found.result))
+
+    assert "*(global const float4*)(B" in kernel.source
+    assert "(float4)(B[" not in kernel.source
+
+
+@typed(A=f32[8, 12], B=f32[3, 8, 4])
+def contraction(A: Any, B: Any) -> Any:
+    """Over two dimensions of the second operand, of which neither those nor the third lie in the order in which they are read."""
+    columns = rl.transpose(B)
+
+    def cell(a: Any, b: Any) -> Any:
+        read = rl.join(rl.transpose(rl.split(2, rl.transpose(b))))
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(a, rl.join(read))))
+
+    return rl.map(lambda a: rl.map(lambda b: cell(a, b), columns), A)
+
+
+def test_an_operand_that_lies_scattered_is_copied_before_it_is_tiled() -> None:
+    found = derive(contraction, scattered_operands_copied(tile_for_groups(SMALL)))
+    low = replace(contraction, body=found.result)
+    inputs = whole_inputs(contraction, seed=0)
+
+    assert len(compile_program(low).plan.kernels) == 2
+    require_standing(found, RULES)
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(contraction(*inputs)))
+
+
+def test_operands_that_lie_side_by_side_are_not_copied() -> None:
+    with pytest.raises(NoMatch, match="lies side by side"):
+        derive(written(PLAIN), scattered_operands_copied(tile_for_groups(SMALL)))
 
 
 @typed(x=f32[2, 3, 4, 5], kernels=f32[2, 8, 3])

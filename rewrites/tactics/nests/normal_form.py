@@ -33,7 +33,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.nests.zips import by_owner
-from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.reuse import lies_across, only_rearranges
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
@@ -477,7 +477,7 @@ def prologues_stored() -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for operand in OPERANDS:
-            if not is_layout(term_at(at.term, (*place, *operand))):
+            if not only_rearranges(term_at(at.term, (*place, *operand))):
                 at = inside(*operand)(_stored_before())(at, place)
         return at
 

@@ -20,6 +20,9 @@ from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.vectors.lanes import in_vectors
 from relift.semantics.syntax.binding import Position
 
+_WIDTH = 4
+"""Lanes of a vector of results, and of what is read: 16 bytes, the widest access of a GPU."""
+
 
 def folds_in_parts(parts: int, tactic: Tactic, rows: int = 1, columns: int = 1) -> Tactic:
     """A nest whose folds are made of so many parts, all of which a tactic computes, as a nest in one more map.
@@ -43,12 +46,16 @@ def folds_in_parts(parts: int, tactic: Tactic, rows: int = 1, columns: int = 1) 
         if nest.around:
             raise NoMatch("only the folds of a nest that stands by itself are made of parts")
         steps = nest.lengths[2]
-        if not steps or steps % parts:
-            raise NoMatch(f"{parts} parts do not divide folds of {steps} steps")
+        if steps < parts:
+            raise NoMatch(f"folds of {steps} steps are too short for {parts} parts")
         here = (*place, *nest.place)
         at = normal_form()(at, here)
         table = (*here, *parts_at(at, here).folds)
-        at = then(prologues_stored(), _parts_outside(steps // parts))(at, table)
+        at = prologues_stored()(at, table)
+        if steps % parts:
+            at = _rest_apart(steps - steps % parts)(at, table)
+            table = (*table, *_BESIDE)
+        at = _parts_outside(steps // parts)(at, table)
         down, across, _ = nest.lengths
         more = -down % rows, -across % columns
         within = inside(*("xs",) if any(more) else ())
@@ -65,8 +72,30 @@ def _longer_parts(rows: int, columns: int) -> Tactic:
     if not taken:
         return skip
     outside = apply("map_fusion", "backward", parts={"g": ("f", *taken)})
-    return then(inside("f")(padded(rows, columns)), outside)
+    return then(inside("f")(padded(rows, columns, _WIDTH)), outside)
 
+
+def _rest_apart(main: int) -> Tactic:
+    """The folds of a table go on from those of their first steps, which are a table of their own."""
+    of_both = then(
+        inside("xs")(apply("concat_take_drop", "backward", m=main)),
+        apply("reduce_seq_concat"),
+        inside("init", "xs")(apply("take_zip")),
+    )
+    apart = apply("map_fission_with_zip", parts={"g": ("f", "init")})
+    straight = then(
+        inside("f")(apply("map_fusion", "backward", parts={"g": ("f", "xs", "ys")})),
+        apply("map_fusion", "backward", parts={"g": ("f", "f", "xs", "xs")}),
+    )
+    return then(
+        inside("f")(then(inside("f")(of_both), apart)),
+        apply("map_fission_with_zip", parts={"g": ("f", "xs", "ys")}),
+        inside(*_BESIDE)(straight),
+    )
+
+
+_BESIDE: Position = ("xs", "ys")
+"""From a map over a zip to the second of its arrays."""
 
 _PARTS: Position = ("xs", "xss")
 """From a table of folds of parts to the parts."""
@@ -101,9 +130,6 @@ def _parts_outside(steps: int) -> Tactic:
         ),
     )
 
-
-_WIDTH = 4
-"""Lanes of a vector of results: 16 bytes, the widest access of a GPU."""
 
 _interchanged = then(
     inside("f")(then(inside("xs")(apply("zip_swap")), apply("map_fusion"))),
