@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    LONG,
     Rewriting,
     Tactic,
     apply,
@@ -220,8 +221,11 @@ def inlined() -> Tactic:
             raise NoMatch("no name that is outside all functions")
         (name,) = t.f.parameters
         places = sum(1 for u, _ in subterms(t.f.body) if u == name)
-        if (places - 1) * parts_of(t.x) > MOST_REPEATED:
+        repeated = (places - 1) * parts_of(t.x)
+        if repeated > MOST_REPEATED:
             raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
+        if parts_of(at.term) + repeated > LONG:
+            raise NoMatch(f"a term of more than {LONG} parts, were the name written out")
         return apply("let_inline")(at, place)
 
     return repeat(topdown(tactic))
@@ -354,7 +358,7 @@ def _through_zip(at: Rewriting, place: Position) -> Rewriting:
     for below, read in _zipped(t.xs, (), x):
         u = term_at(t.xs, below)
         is_own = around <= free_variables(u) or (not around & free_variables(t) and folds)
-        if is_own and len(places_of(at.term, u)) == 1 and _is_read_once(t.f.body, read):
+        if is_own and _is_read_once(t.f.body, read) and len(places_of(at.term, u)) == 1:
             for end in range(len(below) - 1, -1, -1):
                 rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
                 at = apply(rule)(at, (*place, "xs", *below[:end]))
