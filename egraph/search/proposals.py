@@ -78,6 +78,7 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import (
+    MOST_PARTS,
     Tactic,
     apply,
     attempt,
@@ -88,13 +89,12 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.iterations import of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
-from relift.rewrites.tactics.sharing import inlined, stored
+from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
-from relift.semantics.patterns import Let
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import MakeTuple, Pattern, Term, subterms
 
@@ -153,7 +153,7 @@ class Proposals:
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
-        if isinstance(self.prepared().result, Let):
+        if parts_without_names(self.prepared().result) > MOST_PARTS:
             return self._of_names()
         grown, iterations = self._iterated()
         if iterations and not self.strategies:

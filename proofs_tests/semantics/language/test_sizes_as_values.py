@@ -17,7 +17,7 @@ from relift.semantics.notation.printer import show
 from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import Type, f32, f64, i32, i64, nat
 
-n = nat("n")
+n: Any = nat("n")
 DATA = [3, -1, 4, 1, -5]
 
 CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Type]] = {
