@@ -19,6 +19,7 @@ from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal, in_rounds
 from relift.egraph.search.starts.iterated import Iterated, copied_by_steps
+from relift.egraph.search.starts.named import joined_under_names
 from relift.egraph.search.starts.staged import (
     StagedKernel,
     body_in_names_of,
@@ -187,6 +188,13 @@ def joined(
 ) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of its kernels."""
     return together(parted, kernels, [each.derive() for each in chosen])
+
+
+def under_names(
+    parted: Derivation, kernels: Sequence[StagedKernel], chosen: Sequence[Proposal]
+) -> Derivation:
+    """That of a whole whose kernels have names outside all functions."""
+    return joined_under_names(parted, kernels, [each.derive() for each in chosen])
 
 
 def of_iteration(cut: Iterated, start: Derivation, chosen: Sequence[Proposal]) -> Derivation:

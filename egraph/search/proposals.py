@@ -41,6 +41,7 @@ from relift.egraph.search.derived import (
     of_iteration,
     of_shape,
     same,
+    under_names,
     with_copies,
     with_copies_by_steps,
 )
@@ -60,13 +61,15 @@ from relift.egraph.search.starts.forms import (
     UNROLLED,
     Form,
     accepted,
-    choices_of,
+    choices_in,
+    is_lowered_apart,
     is_near,
     least_of,
     promising,
     steps_of,
 )
 from relift.egraph.search.starts.iterated import iterated
+from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, lowered, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
@@ -75,6 +78,7 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import (
+    MOST_PARTS,
     Tactic,
     apply,
     attempt,
@@ -84,16 +88,15 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.iterations import of_steps, of_tables
-from relift.rewrites.tactics.sharing import inlined, made_of_once, storable, stored
+from relift.rewrites.tactics.long_functions import names_stored
+from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
-from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import MakeTuple, Pattern, Term, subterms
-from relift.semantics.syntax.types import Tuple, holds_array
 
 STAGES: tuple[Stage, ...] = (
     Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
@@ -150,6 +153,8 @@ class Proposals:
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
+        if parts_without_names(self.prepared().result) > MOST_PARTS:
+            return self._of_names()
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
             written = self.as_written()
@@ -206,6 +211,21 @@ class Proposals:
         derived = partial(of_iteration, cut, start)
         found = combined(self.source, self.device, ranked, cut.low, derived)
         return grown, _ranked(list(found))
+
+    def _of_names(self) -> Outcome:
+        """What suits a program that is too long without names outside all functions: a kernel for each, searched for itself."""
+        parted = after(self.source, self.prepared(), names_stored())
+        kernels = kernels_under_names(replace(self.source, body=parted.result))
+        tasks = [self._kernel(kernel.program) for kernel in kernels]
+        alike, grown = _alike(tasks, 0), NOTHING
+        outcomes: list[list[Proposal]] = [[] for _ in tasks]
+        for number, task in enumerate(tasks):
+            if alike[number] == number:
+                more, outcomes[number] = task.all()
+                grown = grown.and_then(more)
+        ranked = alternatives(list(_for_all(tasks, alike, outcomes)), self.refused)
+        low, derived = partial(lowered, kernels), partial(under_names, parted, kernels)
+        return grown, _ranked(list(combined(self.source, self.device, ranked, low, derived)))
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
@@ -350,7 +370,7 @@ class Proposals:
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
-                for chosen in _choices(shaped.result, most, self.device):
+                for chosen in choices_in(shaped.result, most, self.device):
                     parted = after(self.source, shaped, stored(chosen))
                     fused = fused_of(self.source, parted)
                     if (result := canonical(fused.result)) not in seen:
@@ -375,7 +395,7 @@ class Proposals:
         simple, nests = known
         kernels = kernels_of(replace(self.source, body=parted.result))
         found: list[Proposal] = []
-        apart = _is_lowered_apart(kernels, self.device)
+        apart = is_lowered_apart(kernels, self.device)
         if self.device.kind != "gpu" or not apart:
             found += self.extracted(fused, {}, most=2)
         if apart:
@@ -411,12 +431,6 @@ class Proposals:
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
-
-
-def _choices(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, ...]]:
-    """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
-    values = [each.value for each in storable(t)]
-    return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
 
 
 def _multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
@@ -472,18 +486,6 @@ def _shared(task: Proposals) -> list[object]:
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
     return NOTHING, task.floor()
-
-
-def _is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription) -> bool:
-    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores or folds to numbers.
-
-    So are folds of tuples on a CPU: one element after the other they are far from what vectors of accumulators take.
-    """
-    if device.kind == "gpu":
-        return len(kernels) > 1 or any(not holds_array(k.program.body.type) for k in kernels)
-    terms = (t for kernel in kernels for t, _ in subterms(kernel.program.body))
-    tuples = any(isinstance(t, Reduce) and isinstance(t.type, Tuple) for t in terms)
-    return len(kernels) > 1 and tuples
 
 
 def _lowered_by(rules: Sequence[str]) -> Tactic:

@@ -115,6 +115,9 @@ MOST_PARTS = 1 << 11
 
 Ten steps of a stencil, each in the windows of the next, have 3^10; what searches of the examples come to has up to 400."""
 
+LONG = MOST_PARTS // 2
+"""A term of more parts is made shorter, for what is done with it adds to it."""
+
 
 def derive(
     program: Program,

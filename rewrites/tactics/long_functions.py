@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import MOST_PARTS, Rewriting, Tactic, apply
+from relift.rewrites.tactics.combinators import LONG, Rewriting, Tactic, apply
 from relift.rewrites.tactics.sharing import computes_itself
+from relift.semantics.patterns import Let, ToGlobal
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import fields
@@ -24,13 +25,11 @@ from relift.semantics.syntax.terms import (
     Pattern,
     Term,
     children,
+    distinct,
     free_variables,
     parts_of,
 )
 from relift.semantics.syntax.types import holds_array
-
-LONG = MOST_PARTS // 2
-"""A term of more parts is made shorter, for what is done with it adds to it."""
 
 _SAVED = 16
 """A name leaves out so many parts at least."""
@@ -72,6 +71,27 @@ def values_named(most: int = LONG) -> Tactic:
             at = more
         if at is start:
             raise NoMatch("nothing is computed more than once")
+        return at
+
+    return tactic
+
+
+def names_stored() -> Tactic:
+    """What has a name outside all functions is stored by a kernel of its own, or stands where it is read where no loop computes it.
+
+    Raises `NoMatch` where nothing has such a name.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), Let):
+            raise NoMatch("no name that is outside all functions")
+        while isinstance(t := term_at(at.term, place), Let):
+            if isinstance(t.x, ToGlobal):
+                place = (*place, "f")
+            elif any(isinstance(u, Pattern) and computes_itself(u) for u in distinct(t.x)):
+                at, place = apply("store_global")(at, (*place, "x")), (*place, "f")
+            else:
+                at = apply("let_inline")(at, place)
         return at
 
     return tactic
@@ -181,11 +201,19 @@ def _holds_terms(x: object) -> bool:
     )
 
 
-def _may_be_named(t: Term) -> bool:
+def _may_be_named(t: Term, *, once: bool) -> bool:
     """Whether it takes time to compute a term: numbers and tuples of them, and what the whole program computes once."""
     if isinstance(t, Pattern):
-        return computes_itself(t) and (not holds_array(t.type) or not free_variables(t))
+        return computes_itself(t) and (once or not holds_array(t.type))
     return isinstance(t, Apply | Call | Combine)
+
+
+def _outside_functions(t: Term) -> Iterator[tuple[Term, frozenset[str]]]:
+    """A term and what is below its names, with the name that each is below."""
+    yield t, frozenset()
+    while isinstance(t, Let):
+        names, t = frozenset(x.name for x in t.f.parameters), t.f.body
+        yield t, names
 
 
 def _with_a_name(at: Rewriting, place: Position) -> Rewriting | None:
@@ -200,12 +228,14 @@ def _repeated(t: Term) -> Iterator[tuple[Position, Position]]:
     """Bodies that repeat a value, and where this is first in it: those before of which a name saves more parts."""
     numbering = _Numbering()
     whole = numbering.number(t)
+    once = {_Body(numbering.number(u), names) for u, names in _outside_functions(t)}
     found: list[tuple[int, _Body, int]] = []
     for body, often in numbering.bodies(whole).items():
         for number, times in numbering.times(body).items():
             part = numbering.parts[number]
             saved = (times - 1) * (parts_of(part) - 1) * often
-            if saved >= _SAVED and _may_be_named(part) and numbering.is_innermost(body, part):
+            may = saved >= _SAVED and _may_be_named(part, once=body in once)
+            if may and numbering.is_innermost(body, part):
                 found.append((saved, body, number))
     for _, body, number in sorted(found, key=lambda each: each[0], reverse=True):
         above = numbering.place_of(body, whole)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    LONG,
+    MOST_PARTS,
     Rewriting,
     Tactic,
     apply,
@@ -42,6 +44,7 @@ from relift.semantics.syntax.binding import (
     canonical,
     places_of,
     positions,
+    substitute,
     term_at,
 )
 from relift.semantics.syntax.terms import (
@@ -59,7 +62,6 @@ from relift.semantics.syntax.types import Array, Tuple, cells, holds_array
 
 MOST_STEPS = 16
 """Steps of an iteration that are written out at most."""
-
 
 MOST_WRITTEN = 1 << 13
 """Parts of an iteration that is written out, at most: a step that reads its array twice doubles all steps before it."""
@@ -211,6 +213,14 @@ def named_pair(left: Term, right: Term) -> Tactic:
     return tactic
 
 
+def parts_without_names(t: Term) -> int:
+    """How many parts a term has where what is named outside all functions stands wherever it is read."""
+    while isinstance(t, Let):
+        (x,) = t.f.parameters
+        t = substitute(t.f.body, {x.name: t.x})
+    return parts_of(t)
+
+
 def inlined() -> Tactic:
     """No name outside all functions: what it stands for stands at each of its places, unless it is long and they are many."""
 
@@ -219,9 +229,11 @@ def inlined() -> Tactic:
         if not isinstance(t, Let) or free_variables(t):
             raise NoMatch("no name that is outside all functions")
         (name,) = t.f.parameters
-        places = sum(1 for u, _ in subterms(t.f.body) if u == name)
-        if (places - 1) * parts_of(t.x) > MOST_REPEATED:
+        repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
+        if repeated > MOST_REPEATED:
             raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
+        if parts_of(at.term) + repeated > LONG and parts_without_names(t) > MOST_PARTS:
+            raise NoMatch(f"a term of more than {LONG} parts, were the name written out")
         return apply("let_inline")(at, place)
 
     return repeat(topdown(tactic))
@@ -354,7 +366,7 @@ def _through_zip(at: Rewriting, place: Position) -> Rewriting:
     for below, read in _zipped(t.xs, (), x):
         u = term_at(t.xs, below)
         is_own = around <= free_variables(u) or (not around & free_variables(t) and folds)
-        if is_own and len(places_of(at.term, u)) == 1 and _is_read_once(t.f.body, read):
+        if is_own and _is_read_once(t.f.body, read) and len(places_of(at.term, u)) == 1:
             for end in range(len(below) - 1, -1, -1):
                 rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
                 at = apply(rule)(at, (*place, "xs", *below[:end]))

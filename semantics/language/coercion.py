@@ -87,6 +87,9 @@ def _adapted(t: Term, expected: Type | None) -> Term:
     (i32, f64)
     >>> select(v < 0, 0.1, 2).type, (v * select(v < 0, 0.1, 2)).type
     (f32, f64)
+    >>> from relift import nat
+    >>> (1.0 / nat("n")).type, (v * (1.0 / nat("n"))).type
+    (f32, f64)
     """
     if not isinstance(expected, Scalar) or t.type == expected or not _is_bare(t):
         return t
@@ -99,13 +102,15 @@ def _retyped(t: Term, expected: Scalar) -> Term:
     if isinstance(t, Literal):
         return _bare(literal(t.value, expected))
     assert isinstance(t, Apply), "cannot happen: no bare number"
+    if t.function in SCALARS:  # the number that a size is
+        return scalar(str(expected), *t.arguments)
     kept = t.arguments[:1] if t.function == "select" else ()
     changed = (_retyped(u, expected) for u in t.arguments[len(kept) :])
     return Apply(t.function, (*kept, *changed), expected)
 
 
-def _bare(number: Literal) -> Literal:
-    """A constant of which nothing says of what type it is, which is no part of what it means."""
+def _bare(number: Literal | Apply) -> Term:
+    """A constant, or the number of a size, of which nothing says of what type it is, which is no part of what it means."""
     vars(number)["_bare"] = True
     return number
 
@@ -120,11 +125,11 @@ def _is_bare(t: Term) -> bool:
         return False
     if t.function == "select":
         return all(map(bare, t.arguments[1:]))
-    return t.function in _KEEPING_BARE and all(map(bare, t.arguments))
-
-
-_KEEPING_BARE = ("minimum", "maximum", "absolute", "add", "sub", "mul", "neg")
-"""What is a bare number again, of such."""
+    if t.function in SCALARS:
+        return "_bare" in vars(t)
+    function = SCALAR_FUNCTIONS[t.function]
+    of_numbers = function.on in ("numbers", "floats") and function.result not in SCALARS
+    return of_numbers and all(map(bare, t.arguments))
 
 
 def _common(values: Sequence[Any]) -> Type:
@@ -214,7 +219,12 @@ def scalar(name: str, *arguments: Any) -> Term:
         raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
     terms = [as_term(a, common) for a in compared]
     if not any(is_term(a) and not _is_bare(a) for a in compared):
-        terms = [_bare(t) if isinstance(t, Literal) else t for t in terms]
+        terms = [
+            _bare(t)
+            if isinstance(t, Literal) or (isinstance(t, Apply) and isinstance(a, Size))
+            else t
+            for a, t in zip(compared, terms, strict=True)
+        ]
     for t in terms:
         if not isinstance(t.type, Scalar):
             raise IllTyped(f"{name} works on scalars, not on {t.type}; use map or a component")

@@ -18,12 +18,12 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Term,
     Var,
+    beneath,
     children,
     distinct,
     free_variables,
     inside,
     kinds_in,
-    mask_of,
     parts_of,
     unused,
 )
@@ -457,16 +457,16 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
 
 def places_of(t: Term, u: Term) -> list[Position]:
     """Where in `t` there is `u`, up to names, outermost first."""
-    kind, least = mask_of(type(u)), parts_of(canonical(u))
+    kinds, least = kinds_in(canonical(u)), parts_of(canonical(u))
     found: list[Position] = []
     waiting: list[tuple[Position, Term]] = [((), t)]
     while waiting:
         position, v = waiting.pop()
-        if not kinds_in(v) & kind or parts_of(v) < least:
+        if kinds & ~kinds_in(v) or parts_of(v) < least:
             continue
         if type(v) is type(u) and alpha_equal(v, u):
             found.append(position)
-        waiting += [((*position, place), w) for place, w, _ in inside(v)][::-1]
+        waiting += [((*position, place), w) for place, w in beneath(v)[::-1]]
     return found
 
 
@@ -483,5 +483,4 @@ def positions(
         yield position, t
         if closed is not None and isinstance(t, closed):
             continue
-        below = [(place, u) for place, u, _ in inside(t) if kinds_in(u) & kinds]
-        waiting += [((*position, place), u) for place, u in reversed(below)]
+        waiting += [((*position, place), u) for place, u in beneath(t)[::-1] if kinds_in(u) & kinds]

@@ -28,14 +28,15 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Self, TypeAlias, TypeVar
+from functools import lru_cache, wraps
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax import overloading
 from relift.semantics.syntax.monomials import Atom, Monomial, product, ratio, written
 
 V = TypeVar("V")
+_Operation = TypeVar("_Operation", bound=Callable[..., Any])
 
 
 class Name(str):
@@ -106,6 +107,23 @@ def _refused(why: str) -> Callable[[Size, object], Any]:
     return operation
 
 
+def _or_scalar(function: str, *, swapped: bool = False) -> Callable[[_Operation], _Operation]:
+    """Beside a number with a point a size is the number that it is, and the operation that of scalars."""
+
+    def decorated(of_sizes: _Operation) -> _Operation:
+        @wraps(of_sizes)
+        def operation(self: Size, other: Any) -> Any:
+            if isinstance(other, Combined):
+                return NotImplemented
+            if type(other) is not float:
+                return of_sizes(self, other)
+            return overloading.scalar(function, *((other, self) if swapped else (self, other)))
+
+        return cast("_Operation", operation)
+
+    return decorated
+
+
 class Size:
     """An immutable polynomial over naturals.
 
@@ -131,7 +149,8 @@ class Size:
         if isinstance(value, Size):
             return value
         if type(value) is not int:  # a truth value is an int to Python, but no size
-            raise IllTyped(f"a size is a whole number or rl.nat(...), not {value!r}")
+            given = "a value that is computed" if isinstance(value, Combined) else repr(value)
+            raise IllTyped(f"a size is a whole number or rl.nat(...), not {given}")
         return _number(value)
 
     @staticmethod
@@ -146,9 +165,8 @@ class Size:
         size.terms, size._hash = terms, None
         return size
 
+    @_or_scalar("add")
     def __add__(self, other: SizeLike) -> Size:
-        if isinstance(other, Combined):
-            return NotImplemented
         more = Size.of(other)
         if not more.terms:
             return self
@@ -162,23 +180,24 @@ class Size:
                 del terms[monomial]
         return Size._of_terms(terms)
 
-    __radd__ = __add__
+    @_or_scalar("add", swapped=True)
+    def __radd__(self, other: SizeLike) -> Size:
+        return self + other
 
     def __neg__(self) -> Size:
         return _times(self, -1)
 
+    @_or_scalar("sub")
     def __sub__(self, other: SizeLike) -> Size:
-        if isinstance(other, Combined):
-            return NotImplemented
         less = Size.of(other)
         return self + -less if less.terms else self
 
+    @_or_scalar("sub", swapped=True)
     def __rsub__(self, other: SizeLike) -> Size:
         return Size.of(other) - self
 
+    @_or_scalar("mul")
     def __mul__(self, other: SizeLike) -> Size:
-        if isinstance(other, Combined):
-            return NotImplemented
         factor = Size.of(other)
         if (by := factor.constant) is not None:
             return _times(self, by)
@@ -191,8 +210,11 @@ class Size:
                 terms[monomial] = terms.get(monomial, 0) + c * d
         return Size(terms)
 
-    __rmul__ = __mul__
+    @_or_scalar("mul", swapped=True)
+    def __rmul__(self, other: SizeLike) -> Size:
+        return self * other
 
+    @_or_scalar("power")
     def __pow__(self, power: object) -> Size:
         """The power, whose exponent is a sum of products: each open one gives an atom `Power`."""
         if not isinstance(power, int | Size) or isinstance(power, bool):
@@ -207,10 +229,13 @@ class Size:
                 result = result * factor
         return result
 
+    @_or_scalar("power", swapped=True)
     def __rpow__(self, base: SizeLike) -> Size:
         return Size.of(base) ** self
 
-    _uneven = _refused("sizes divide exactly or not at all; write ({}) // {}")
+    _uneven = _refused(
+        "sizes divide exactly or not at all; write ({0}) // {1}, or of numbers f32({0}) / {1}"
+    )
 
     def __truediv__(self, other: object) -> Any:
         """Through a number with a point as the number that it is; sizes themselves divide by `//`."""

@@ -2,6 +2,7 @@
 
 forms       shared, stored, computed apart
 staged      kernel by kernel
+named       a kernel for each name outside all functions, of programs that are too long without
 iterated    an iteration whose steps are kernels
 chains      long chains of maps
 remainders  sizes that do not divide

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.outcomes import Proposal
-from relift.egraph.search.starts.staged import shape_of
+from relift.egraph.search.starts.staged import StagedKernel, shape_of
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart, pairs_apart
 from relift.rewrites.tactics.both_axes import along_both_axes
@@ -33,8 +33,10 @@ from relift.rewrites.tactics.sharing import (
     copied,
     finished,
     has_fold,
+    made_of_once,
     named,
     parts_apart,
+    storable,
     through_zips,
     unrolled,
 )
@@ -47,10 +49,10 @@ from relift.rewrites.tactics.transpositions import (
     tables_by_rows,
 )
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Iterate, Reduction
+from relift.semantics.patterns import Iterate, Reduce, Reduction
 from relift.semantics.syntax.binding import alpha_equal
-from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children
-from relift.semantics.syntax.types import Array, Type
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
+from relift.semantics.syntax.types import Array, Tuple, Type, holds_array
 
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
@@ -221,6 +223,12 @@ def choices_of(
     return list(dict.fromkeys([*chosen, *without]))
 
 
+def choices_in(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, ...]]:
+    """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
+    values = [each.value for each in storable(t)]
+    return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
+
+
 def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     numbers = tuple(value for value in values if not isinstance(value.type, Array))
     arrays = [value for value in values if isinstance(value.type, Array)]
@@ -230,6 +238,18 @@ def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     counts = range(len(arrays) + 1)
     chosen = ((*numbers, *each) for k in counts for each in itertools.combinations(arrays, k))
     return list(dict.fromkeys([(), *chosen]))
+
+
+def is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription) -> bool:
+    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores or folds to numbers.
+
+    So are folds of tuples on a CPU: one element after the other they are far from what vectors of accumulators take.
+    """
+    if device.kind == "gpu":
+        return len(kernels) > 1 or any(not holds_array(k.program.body.type) for k in kernels)
+    terms = (t for kernel in kernels for t, _ in subterms(kernel.program.body))
+    tuples = any(isinstance(t, Reduce) and isinstance(t.type, Tuple) for t in terms)
+    return len(kernels) > 1 and tuples
 
 
 def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:

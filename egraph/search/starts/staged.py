@@ -77,22 +77,22 @@ def kernels_of(whole: Program) -> list[StagedKernel]:
     found: list[StagedKernel] = []
     for key in sorted(values, key=parts_of):
         names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
-        found.append(StagedKernel(names[key], _program(whole, names[key], values[key], names)))
-    return [*found, *_results(whole, names)]
+        found.append(StagedKernel(names[key], program_of(whole, names[key], values[key], names)))
+    return [*found, *results_of(whole, names)]
 
 
-def _results(whole: Program, names: Mapping[Term, str]) -> Iterator[StagedKernel]:
+def results_of(whole: Program, names: Mapping[Term, str]) -> Iterator[StagedKernel]:
     """What computes the result; where that is several, or arrays that are zipped, what computes each."""
     parts = [(place, t) for place, t, _ in inside(whole.body)]
     read = [_reading(t, names) for _, t in parts]
     if isinstance(whole.body, MakeTuple | Zip) and not any(map(is_layout, read)):
         for place, t in parts:
-            yield StagedKernel("", _program(whole, whole.name, t, names), (place,))
+            yield StagedKernel("", program_of(whole, whole.name, t, names), (place,))
     else:
-        yield StagedKernel("", _program(whole, whole.name, whole.body, names))
+        yield StagedKernel("", program_of(whole, whole.name, whole.body, names))
 
 
-def _program(whole: Program, name: str, value: Term, names: Mapping[Term, str]) -> Program:
+def program_of(whole: Program, name: str, value: Term, names: Mapping[Term, str]) -> Program:
     """The program of one kernel: the values that others store are inputs."""
     body = _reading(value, names)
     inputs = dict.fromkeys(t for t, _ in subterms(body) if isinstance(t, Input))

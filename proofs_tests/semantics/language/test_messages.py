@@ -362,7 +362,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: n // m,
         "n is not divisible by m for every size; write it as a multiple of m",
     ),
-    "size truediv": (lambda: n / 2, "sizes divide exactly or not at all; write (n) // 2"),
+    "size truediv": (
+        lambda: n / 2,
+        "sizes divide exactly or not at all; write (n) // 2, or of numbers f32(n) / 2",
+    ),
     "size mod": (
         lambda: n % m,
         "sizes have no remainder; make n a multiple, such as m * rl.nat('k')",
@@ -371,7 +374,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: n > 4,
         "whether n > 4 is not known while a program is traced; state it with rl.nat(name, least=...)",
     ),
-    "size float": (lambda: n + 0.5, "a size is a whole number or rl.nat(...), not 0.5"),
+    "size float": (
+        lambda: f32[n + 0.5],
+        "a size is a whole number or rl.nat(...), not a value that is computed",
+    ),
     "size pow": (lambda: n**-1, "the power of a size is a whole number, 0 or more, not -1"),
     "compose": (
         lambda: (rl.split(3) >> rl.join)(xs),

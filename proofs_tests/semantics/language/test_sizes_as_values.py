@@ -17,7 +17,7 @@ from relift.semantics.notation.printer import show
 from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import Type, f32, f64, i32, i64, nat
 
-n = nat("n")
+n: Any = nat("n")
 DATA = [3, -1, 4, 1, -5]
 
 CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Type]] = {
@@ -26,6 +26,12 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Type]] = {
     "of a number": (lambda v: 2 / n + v, lambda v: 2 / 5 + v, f32),
     "of a number with a point": (lambda v: 0.5 / n * v, lambda v: 0.5 / 5 * v, f32),
     "by a number with a point": (lambda v: (n - 1) / 2.0 - v, lambda v: 2 - v, f32),
+    "with numbers alone first": (lambda v: (1.0 / n) * v, lambda v: v / 5, f64),
+    "times a number with a point": (lambda v: v / (2.0 * n), lambda v: v / 10, f64),
+    "less a number with a point": (lambda v: (n - 0.5) * v, lambda v: 4.5 * v, f32),
+    "from a number with a point": (lambda v: v * (0.5 - n), lambda v: v * -4.5, f64),
+    "to a power": (lambda v: v * n**-0.5 + 0.5**n, lambda v: v * 5**-0.5 + 0.5**5, f64),
+    "root": (lambda v: v / rl.sqrt(n), lambda v: v / 5**0.5, f64),
     "is taken away": (lambda v: v - n, lambda v: v - 5, f64),
     "is less by": (lambda v: n - v, lambda v: 5 - v, i32),
     "as a polynomial": (lambda v: (2 * n + 1) * v, lambda v: 11 * v, i64),
