@@ -154,7 +154,7 @@ class Proposals:
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
         if parts_without_names(self.prepared().result) > MOST_PARTS:
-            return self._of_names()
+            return _of_names(self)
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
             written = self.as_written()
@@ -211,21 +211,6 @@ class Proposals:
         derived = partial(of_iteration, cut, start)
         found = combined(self.source, self.device, ranked, cut.low, derived)
         return grown, _ranked(list(found))
-
-    def _of_names(self) -> Outcome:
-        """What suits a program that is too long without names outside all functions: a kernel for each, searched for itself."""
-        parted = after(self.source, self.prepared(), names_stored())
-        kernels = kernels_under_names(replace(self.source, body=parted.result))
-        tasks = [self._kernel(kernel.program) for kernel in kernels]
-        alike, grown = _alike(tasks, 0), NOTHING
-        outcomes: list[list[Proposal]] = [[] for _ in tasks]
-        for number, task in enumerate(tasks):
-            if alike[number] == number:
-                more, outcomes[number] = task.all()
-                grown = grown.and_then(more)
-        ranked = alternatives(list(_for_all(tasks, alike, outcomes)), self.refused)
-        low, derived = partial(lowered, kernels), partial(under_names, parted, kernels)
-        return grown, _ranked(list(combined(self.source, self.device, ranked, low, derived)))
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
@@ -431,6 +416,22 @@ class Proposals:
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
+
+
+def _of_names(whole: Proposals) -> Outcome:
+    """What suits a program that is too long without names outside all functions: a kernel for each, searched for itwhole."""
+    parted = after(whole.source, whole.prepared(), names_stored())
+    kernels = kernels_under_names(replace(whole.source, body=parted.result))
+    tasks = [whole._kernel(kernel.program) for kernel in kernels]
+    alike, grown = _alike(tasks, 0), NOTHING
+    outcomes: list[list[Proposal]] = [[] for _ in tasks]
+    for number, task in enumerate(tasks):
+        if alike[number] == number:
+            more, outcomes[number] = task.all()
+            grown = grown.and_then(more)
+    ranked = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
+    low, derived = partial(lowered, kernels), partial(under_names, parted, kernels)
+    return grown, _ranked(list(combined(whole.source, whole.device, ranked, low, derived)))
 
 
 def _multiply_adds(kernel: Program, known: dict[Term, int]) -> int:

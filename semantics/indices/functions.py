@@ -30,7 +30,8 @@ import numpy as np
 from relift.semantics.errors import IllTyped, Undefined, Unsupported
 from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.atoms import Index
-from relift.semantics.syntax.sizes import Combined, Size, SizeLike
+from relift.semantics.syntax.operations import Combined
+from relift.semantics.syntax.sizes import Size, SizeLike
 
 Symbol: TypeAlias = Literal["+", "-", "*", "//", "%"]
 V = TypeVar("V")

@@ -1,6 +1,7 @@
 """What programs are made of: sizes, types, terms, signatures, scalar functions; binders and substitution.
 
 sizes         polynomials over named naturals; `monomials` are the products in them
+operations    those of a size with what is no size
 types         scalars, arrays, tuples, vectors
 memory        the memories of a device, a row each
 scalars       the scalar functions, a row each

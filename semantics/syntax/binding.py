@@ -18,7 +18,6 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Term,
     Var,
-    beneath,
     children,
     distinct,
     free_variables,
@@ -484,3 +483,11 @@ def positions(
         if closed is not None and isinstance(t, closed):
             continue
         waiting += [((*position, place), u) for place, u in beneath(t)[::-1] if kinds_in(u) & kinds]
+
+
+def beneath(t: Term) -> list[tuple[str, Term]]:
+    """The terms directly below `t`, each with the name of its place; a term keeps them."""
+    known: list[tuple[str, Term]] | None = vars(t).get("_beneath")
+    if known is None:
+        known = vars(t)["_beneath"] = [(place, u) for place, u, _ in inside(t)]
+    return known

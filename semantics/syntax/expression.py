@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from relift.display.displayed import Displayed
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax import overloading
-from relift.semantics.syntax.sizes import Combined
+from relift.semantics.syntax.operations import Combined
 from relift.semantics.syntax.types import Array, Tuple, Type
 
 if TYPE_CHECKING:

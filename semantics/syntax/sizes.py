@@ -25,18 +25,27 @@ n_by_m
 from __future__ import annotations
 
 import keyword
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, wraps
-from typing import Any, Self, TypeAlias, TypeVar, cast
+from functools import lru_cache
+from typing import Any, Self, TypeAlias, TypeVar
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax import overloading
 from relift.semantics.syntax.monomials import Atom, Monomial, product, ratio, written
+from relift.semantics.syntax.operations import (
+    ELSEWHERE,
+    UNKNOWN,
+    Combined,
+    as_number,
+    reflected,
+    refused,
+    uneven,
+)
 
 V = TypeVar("V")
-_Operation = TypeVar("_Operation", bound=Callable[..., Any])
 
 
 class Name(str):
@@ -89,41 +98,6 @@ def letter_of(name: str) -> str:
     return name.letter if isinstance(name, Unknown) else name
 
 
-class Combined:
-    """What has arithmetic of its own that takes sizes in: terms, and the index expressions of `written`."""
-
-
-_UNKNOWN = "is not known while a program is traced; state it with rl.nat(name, least=...)"
-
-
-def _refused(why: str) -> Callable[[Size, object], Any]:
-    """An operation that numbers have, sizes do not, and terms do again."""
-
-    def operation(self: Size, other: object) -> Any:
-        if isinstance(other, Combined):
-            return NotImplemented
-        raise IllTyped(why.format(self, other))
-
-    return operation
-
-
-def _or_scalar(function: str, *, swapped: bool = False) -> Callable[[_Operation], _Operation]:
-    """Beside a number with a point a size is the number that it is, and the operation that of scalars."""
-
-    def decorated(of_sizes: _Operation) -> _Operation:
-        @wraps(of_sizes)
-        def operation(self: Size, other: Any) -> Any:
-            if isinstance(other, Combined):
-                return NotImplemented
-            if type(other) is not float:
-                return of_sizes(self, other)
-            return overloading.scalar(function, *((other, self) if swapped else (self, other)))
-
-        return cast("_Operation", operation)
-
-    return decorated
-
-
 class Size:
     """An immutable polynomial over naturals.
 
@@ -165,8 +139,9 @@ class Size:
         size.terms, size._hash = terms, None
         return size
 
-    @_or_scalar("add")
     def __add__(self, other: SizeLike) -> Size:
+        if isinstance(other, ELSEWHERE):
+            return as_number(self, "add", other)
         more = Size.of(other)
         if not more.terms:
             return self
@@ -180,24 +155,18 @@ class Size:
                 del terms[monomial]
         return Size._of_terms(terms)
 
-    @_or_scalar("add", swapped=True)
-    def __radd__(self, other: SizeLike) -> Size:
-        return self + other
-
     def __neg__(self) -> Size:
         return _times(self, -1)
 
-    @_or_scalar("sub")
     def __sub__(self, other: SizeLike) -> Size:
+        if isinstance(other, ELSEWHERE):
+            return as_number(self, "sub", other)
         less = Size.of(other)
         return self + -less if less.terms else self
 
-    @_or_scalar("sub", swapped=True)
-    def __rsub__(self, other: SizeLike) -> Size:
-        return Size.of(other) - self
-
-    @_or_scalar("mul")
     def __mul__(self, other: SizeLike) -> Size:
+        if isinstance(other, ELSEWHERE):
+            return as_number(self, "mul", other)
         factor = Size.of(other)
         if (by := factor.constant) is not None:
             return _times(self, by)
@@ -210,13 +179,10 @@ class Size:
                 terms[monomial] = terms.get(monomial, 0) + c * d
         return Size(terms)
 
-    @_or_scalar("mul", swapped=True)
-    def __rmul__(self, other: SizeLike) -> Size:
-        return self * other
-
-    @_or_scalar("power")
     def __pow__(self, power: object) -> Size:
         """The power, whose exponent is a sum of products: each open one gives an atom `Power`."""
+        if isinstance(power, ELSEWHERE):
+            return as_number(self, "power", power)
         if not isinstance(power, int | Size) or isinstance(power, bool):
             raise IllTyped(f"the power of a size is a whole number, 0 or more, not {power!r}")
         result = Size.of(1)
@@ -229,26 +195,21 @@ class Size:
                 result = result * factor
         return result
 
-    @_or_scalar("power", swapped=True)
-    def __rpow__(self, base: SizeLike) -> Size:
-        return Size.of(base) ** self
-
-    _uneven = _refused(
-        "sizes divide exactly or not at all; write ({0}) // {1}, or of numbers f32({0}) / {1}"
-    )
+    __radd__ = reflected("add", operator.add)
+    __rsub__ = reflected("sub", operator.sub)
+    __rmul__ = reflected("mul", operator.mul)
+    __rpow__ = reflected("power", operator.pow)
 
     def __truediv__(self, other: object) -> Any:
         """Through a number with a point as the number that it is; sizes themselves divide by `//`."""
-        return (
-            overloading.scalar("div", self, other) if type(other) is float else self._uneven(other)
-        )
+        return as_number(self, "div", other) if type(other) is float else uneven(self, other)
 
     def __rtruediv__(self, other: object) -> Any:
         return overloading.scalar("div", other, self)
 
-    __mod__ = _refused("sizes have no remainder; make {} a multiple, such as {} * rl.nat('k')")
-    __lt__ = __le__ = _refused(f"whether {{}} < {{}} {_UNKNOWN}")
-    __gt__ = __ge__ = _refused(f"whether {{}} > {{}} {_UNKNOWN}")
+    __mod__ = refused("sizes have no remainder; make {} a multiple, such as {} * rl.nat('k')")
+    __lt__ = __le__ = refused(f"whether {{}} < {{}} {UNKNOWN}")
+    __gt__ = __ge__ = refused(f"whether {{}} > {{}} {UNKNOWN}")
 
     def __index__(self) -> int:
         if self.constant is None:

@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from typing import Literal as Choice
 
@@ -354,12 +353,7 @@ def children(t: Term) -> Iterator[tuple[str, Term | Lambda]]:
         yield place, getattr(t, place)
     if t.row:
         for i, u in enumerate(getattr(t, t.row)):
-            yield _in_row(t.row, i), u
-
-
-@cache
-def _in_row(row: str, index: int) -> str:
-    return f"{row}.{index}"
+            yield f"{t.row}.{i}", u
 
 
 def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:
@@ -369,14 +363,6 @@ def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:
             yield place, child.body, child.parameters
         else:
             yield place, child, ()
-
-
-def beneath(t: Term) -> list[tuple[str, Term]]:
-    """The terms directly below `t`, each with the name of its place; a term keeps them."""
-    known: list[tuple[str, Term]] | None = vars(t).get("_beneath")
-    if known is None:
-        known = vars(t)["_beneath"] = [(place, u) for place, u, _ in inside(t)]
-    return known
 
 
 def _below(t: Term) -> list[Term]:

@@ -178,20 +178,15 @@ def _zipped_map(at: Rewriting, place: Position) -> Rewriting:
 # ---- what is done with the results of the folds
 
 
-def apart() -> Tactic:
+def apart(known: Nest | None = None) -> Tactic:
     """The folds of a nest become a table of their own, and what is done with each result a map over it.
 
     With what it needs of the cell in a second table, of which nothing is stored.  Where nothing is done with the
-    results, nothing changes.
+    results, nothing changes.  The folds of a nest that is `known` may be by vectors.
     """
 
-    return lambda at, place: apart_from(_nest_here(at, place))(at, place)
-
-
-def apart_from(nest: Nest) -> Tactic:
-    """The same of a nest that is known, whose folds may be by vectors."""
-
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        nest = known or _nest_here(at, place)
         if not nest.fold:
             return at
         cell = (*place, "f", "f")

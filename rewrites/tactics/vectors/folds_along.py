@@ -34,7 +34,7 @@ from relift.rewrites.tactics.nests.normal_form import (
     OPERANDS,
     Nest,
     Parts,
-    apart_from,
+    apart,
     bare,
     maps_together,
     parts_at,
@@ -113,7 +113,7 @@ def _in_blocks(block: Along, fold: Position) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         here = term_at(at.term, place)
         assert isinstance(here, Map), "cannot happen: it is a nest"
-        at = apart_from(Nest((), (), here, (*fold, *_VECTORS)))(at, place)
+        at = apart(Nest((), (), here, (*fold, *_VECTORS)))(at, place)
         parts = parts_at(at, place)
         if not parts.alone:
             at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
