@@ -194,6 +194,19 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
             64,
             max(_ROWS * (_PAGE + _LINE) + _READ * width, _CHAINED),
         )
+    found |= _pages_of_rows(hint)
+    for kind, body in bodies.items():
+        found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)
+        found[f"{kind} vectors"] = _Kernel(
+            hint + chain(v, body), _CHAINED // width, max(1, 64 // width)
+        )
+    return found
+
+
+def _pages_of_rows(hint: str) -> dict[str, _Kernel]:
+    """Kernels that add up pages of a few rows each, one row after the other or beside one another."""
+    at = "get_global_id(0)"
+    found: dict[str, _Kernel] = {}
     pages = _CELLS // (16 * _PAGE)
     in_row = _PAGE // _PAGED // 16
     for kind, order in (("rows in turn", (_PAGED, in_row)), ("rows of a page", (in_row, _PAGED))):
@@ -207,11 +220,6 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
             16,
             1,
             _CELLS,
-        )
-    for kind, body in bodies.items():
-        found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)
-        found[f"{kind} vectors"] = _Kernel(
-            hint + chain(v, body), _CHAINED // width, max(1, 64 // width)
         )
     return found
 

@@ -226,8 +226,7 @@ class Walk:
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
                     element = self._read(data.at(i), f.parameters[1].type)
-                    if isinstance(t.xs, AsScalar) and _in_register(element):
-                        self._meter.take_lane()
+                    self._take_lane(t.xs, element)
                     inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
@@ -287,6 +286,11 @@ class Walk:
             self._accesses.touch(v)
             return _registers(t)
         return v
+
+    def _take_lane(self, xs: terms.Term, v: View) -> None:
+        """What it costs to read a number of the lanes of vectors that lie in registers."""
+        if isinstance(xs, AsScalar) and _in_register(v):
+            self._meter.take_lane()
 
     def _scan(self, t: ScanSeq, target: ArrayView, environment: Environment) -> None:
         """A loop that writes what it has accumulated."""

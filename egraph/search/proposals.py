@@ -171,7 +171,7 @@ class Proposals:
             (form, kernels_of(replace(self.source, body=form.parted.result)))
             for form in promising([accepted(form, self.refused) for form in forms])
         ]
-        parts = [[self._kernel(kernel.program) for kernel in kernels] for _, kernels in chains]
+        parts = [[self.of_part(kernel.program) for kernel in kernels] for _, kernels in chains]
         whole = [self] if is_near(forms[0], forms) and not self.apart else []
         tasks = [*whole, *itertools.chain(*parts)]
         alike = _alike(tasks, len(whole))
@@ -204,7 +204,7 @@ class Proposals:
         for program in cut.programs:
             refused = cut.refused(program, self.refused)
             apart = isinstance(program.body, MakeTuple) and program is cut.step
-            task = replace(self._kernel(program), refused=refused, apart=apart)
+            task = replace(self.of_part(program), refused=refused, apart=apart)
             more, proposals = task.all()
             grown = grown.and_then(more)
             ranked.append(best_of(proposals, refused))
@@ -217,7 +217,7 @@ class Proposals:
         ways = (self._by_tactic(tactic) for tactic in folded_rows(self.source, self.device))
         return best_of([each for _, found in ways for each in found], self.refused)
 
-    def _kernel(self, program: Program) -> Proposals:
+    def of_part(self, program: Program) -> Proposals:
         """The same task for one kernel, or another part of the program."""
         return replace(self, program=program, sizes={}, strategies=(), apart=False)
 
@@ -385,7 +385,7 @@ class Proposals:
             found += self.extracted(fused, {}, most=2)
         if apart:
             parts: list[list[Proposal]] = []
-            for task in (self._kernel(kernel.program) for kernel in kernels):
+            for task in (self.of_part(kernel.program) for kernel in kernels):
                 shape = shape_of(task.source)
                 if shape not in simple:
                     simple[shape] = task._simply()
@@ -422,7 +422,7 @@ def _of_names(whole: Proposals) -> Outcome:
     """What suits a program that is too long without names outside all functions: a kernel for each, searched for itwhole."""
     parted = after(whole.source, whole.prepared(), names_stored())
     kernels = kernels_under_names(replace(whole.source, body=parted.result))
-    tasks = [whole._kernel(kernel.program) for kernel in kernels]
+    tasks = [whole.of_part(kernel.program) for kernel in kernels]
     alike, grown = _alike(tasks, 0), NOTHING
     outcomes: list[list[Proposal]] = [[] for _ in tasks]
     for number, task in enumerate(tasks):

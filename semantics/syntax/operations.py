@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax import overloading
@@ -22,15 +22,19 @@ ELSEWHERE = (Combined, float)
 UNKNOWN = "is not known while a program is traced; state it with rl.nat(name, least=...)"
 
 
-def as_number(size: Size, function: str, other: Any, *, swapped: bool = False) -> Any:
-    """An operation of scalars: beside a number with a point a size is the number that it is.  Terms have their own."""
+def as_number(size: Size, function: str, other: Any, *, swapped: bool = False) -> Size:
+    """An operation of scalars, to type checkers one of sizes: beside a number with a point a size is the number that it is.
+
+    Terms have their own.
+    """
     if isinstance(other, Combined):
-        return NotImplemented
+        return cast("Size", NotImplemented)
     number = other if type(other) is float else size.of(other)
-    return overloading.scalar(function, *((number, size) if swapped else (size, number)))
+    sides = (number, size) if swapped else (size, number)
+    return cast("Size", overloading.scalar(function, *sides))
 
 
-def reflected(function: str, of_sizes: Callable[[Any, Any], Any]) -> Callable[[Size, Any], Any]:
+def reflected(function: str, of_sizes: Callable[[Any, Any], Size]) -> Callable[[Size, Any], Size]:
     """An operation of sizes with its sides swapped."""
 
     def operation(self: Size, other: Any) -> Any:

@@ -96,14 +96,11 @@ def _at_border(e: tree.Expression, constant: frozenset[str]) -> tree.Expression:
 
 def _memory(e: tree.Expression) -> set[str]:
     """The memory of which an expression is a number or a vector; nothing for all else."""
-    match e:
-        case tree.Invocation(function, (_, pointer)) if function.startswith("vload"):
-            return tree.root_of(pointer)
-        case tree.Prefix("*", pointer):
-            return tree.root_of(pointer)
-        case tree.Element(array, _):
-            return tree.root_of(array)
-    return set()
+    if isinstance(e, tree.Invocation) and e.function.startswith("vload"):
+        return tree.root_of(e.arguments[1])
+    if isinstance(e, tree.Prefix) and e.operator == "*":
+        return tree.root_of(e.operand)
+    return tree.root_of(e.array) if isinstance(e, tree.Element) else set()
 
 
 def _array(e: tree.Expression) -> str:

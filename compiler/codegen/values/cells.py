@@ -28,7 +28,6 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, depends_on, linear_in
 from relift.semantics.indices.expressions import divide, modulo, variable
 from relift.semantics.indices.lanes import (
-    AtMost,
     Lane,
     at_lane,
     away_from_borders,
@@ -142,12 +141,10 @@ class Addressing:
         vector = self.load(cell, lane)
         if not bounds:
             return vector
-        whole = reduce(partial(tree.Binary, "&&"), map(self._at_most, bounds))
+        asked = (tree.Binary("<=", self.index(b.low), self.index(b.high)) for b in bounds)
+        whole = reduce(partial(tree.Binary, "&&"), asked)
         chosen = tree.Conditional(whole, vector.code, numbers)
         return CExpression(tree.wrapped(chosen), scalar, lane.width)
-
-    def _at_most(self, bound: AtMost) -> tree.Expression:
-        return tree.Binary("<=", self.index(bound.low), self.index(bound.high))
 
     def _place(self, leaf: Cell) -> tree.Expression:
         """One cell in C; of a row of vectors, a lane."""
