@@ -225,8 +225,7 @@ class Walk:
                     self._meter.chain(data.length),
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
-                    element = self._read(data.at(i), f.parameters[1].type)
-                    self._take_lane(t.xs, element)
+                    element = self._read(t.xs, data.at(i), f.parameters[1].type)
                     inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
@@ -280,17 +279,14 @@ class Walk:
             self._meter.hold(_held(xs) * self._meter.scope.width)
         return target
 
-    def _read(self, v: View, t: Type) -> View:
-        """What a fold takes, in a register where it is a number in local memory: it may be an index."""
+    def _read(self, xs: terms.Term, v: View, t: Type) -> View:
+        """What a fold takes of `xs`, in a register where it is a number in local memory: it may be an index."""
+        if isinstance(xs, AsScalar) and _in_register(v):
+            self._meter.take_lane()
         if isinstance(v, Cell) and v.memory.space.of_group and isinstance(t, Scalar):
             self._accesses.touch(v)
             return _registers(t)
         return v
-
-    def _take_lane(self, xs: terms.Term, v: View) -> None:
-        """What it costs to read a number of the lanes of vectors that lie in registers."""
-        if isinstance(xs, AsScalar) and _in_register(v):
-            self._meter.take_lane()
 
     def _scan(self, t: ScanSeq, target: ArrayView, environment: Environment) -> None:
         """A loop that writes what it has accumulated."""
