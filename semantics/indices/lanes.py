@@ -12,10 +12,13 @@ from operator import itemgetter
 from relift.semantics.indices.atoms import (
     Index,
     Larger,
+    Loaded,
     Quotient,
     Remainder,
     Smaller,
+    Variable,
     depends_on,
+    index_atom,
     linear_in,
     parts_of,
 )
@@ -164,10 +167,10 @@ def _straight(e: Index, lane: Lane, bounds: dict[AtMost, None]) -> Index | None:
 def _straight_atom(atom: Atom, lane: Lane, bounds: dict[AtMost, None]) -> Index | None:
     if not any(depends_on(part, lane.index) for part in parts_of(atom)):
         return Size.atom(atom)
-    match atom:
-        case Smaller(left, right) | Larger(left, right):
-            return _growing(atom, left, right, lane, bounds)
-        case Quotient(dividend, divisor) | Remainder(dividend, divisor):
+    match index_atom(atom):
+        case Smaller(left, right) | Larger(left, right) as either:
+            return _growing(either, left, right, lane, bounds)
+        case Quotient(dividend, divisor) | Remainder(dividend, divisor) as either:
             straight = _straight(dividend, lane, bounds)
             ends = None if straight is None else _ends(straight, lane)
             if straight is None or ends is None or depends_on(divisor, lane.index):
@@ -175,9 +178,9 @@ def _straight_atom(atom: Atom, lane: Lane, bounds: dict[AtMost, None]) -> Index 
             first, last = ends
             within = modulo(first, divisor)
             bounds[AtMost(within + (last - first), divisor - 1)] = None
-            whole = isinstance(atom, Quotient)
+            whole = isinstance(either, Quotient)
             return divide(first, divisor) if whole else within + straight - first
-        case _:  # data: of each lane its own
+        case Loaded() | Variable():  # data: of each lane its own
             return None
 
 
