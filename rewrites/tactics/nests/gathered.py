@@ -9,14 +9,14 @@ Source: transpose, transpose, GEMM, transpose: Springer and Bientinesi, ACM TOMS
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, skip, then
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import copied_out
 from relift.rewrites.tactics.reuse import neighbours
 from relift.semantics.indices.views import is_layout
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import free_variables
+from relift.semantics.syntax.terms import Term, free_variables
 
 _SIDE_BY_SIDE = 0.5
 """The part of neighbours that lie so in an operand which is read as it is, in one of its dimensions."""
@@ -57,6 +57,15 @@ def scattered_operands_copied(tactic: Tactic) -> Tactic:
         return tactic(at, place)
 
     return copied
+
+
+def has_scattered_operands(t: Term) -> bool:
+    """Whether there is a nest that stands by itself, of which an operand lies scattered."""
+    try:
+        scattered_operands_copied(skip)(Rewriting(t, "reassociate"), ())
+    except NoMatch:
+        return False
+    return True
 
 
 def _is_scattered(at: Rewriting, place: Position) -> bool:
