@@ -419,7 +419,7 @@ class Proposals:
 
 
 def _of_names(whole: Proposals) -> Outcome:
-    """What suits a program that is too long without names outside all functions: a kernel for each, searched for itwhole."""
+    """What suits a program that is too long without names outside all functions: a kernel for each, searched for itself."""
     parted = after(whole.source, whole.prepared(), names_stored())
     kernels = kernels_under_names(replace(whole.source, body=parted.result))
     tasks = [whole.of_part(kernel.program) for kernel in kernels]

@@ -79,13 +79,12 @@ def blocks_along(nest: Extent, device: DeviceDescription) -> list[Along]:
     if lanes is None or nest.steps < _TURNS * lanes or nest.scalar_bytes * nest.element > 4:
         return []
     sides = itertools.product(range(1, min(nest.rows, 8) + 1), range(1, min(nest.columns, 8) + 1))
-    room = device.vector_registers - device.vector_registers // _ONE_SPARE_OF
 
     def price(rows: int, columns: int) -> float:
         whole = -(-nest.rows // rows) * -(-nest.columns // columns)
         return (max(rows * columns, _LATENCY) + (rows + columns) / 2) * whole
 
-    fitting = [each for each in sides if each[0] * each[1] + each[1] + 1 <= room]
+    fitting = [each for each in sides if each[0] * each[1] + each[1] + 1 <= _room(device)]
     return [Along(*each, lanes) for each in sorted(fitting, key=lambda s: price(*s))[:_ALONG]]
 
 
@@ -176,8 +175,12 @@ def _fitting(lanes: Sequence[int], device: DeviceDescription) -> list[Block]:
     """The blocks that registers hold."""
     sides = itertools.product(lanes, range(1, device.vector_registers), range(1, 9))
     blocks = (Block(rows, vectors, width) for width, rows, vectors in sides)
-    room = device.vector_registers - device.vector_registers // _ONE_SPARE_OF
-    return [b for b in blocks if b.registers <= room]
+    return [b for b in blocks if b.registers <= _room(device)]
+
+
+def _room(device: DeviceDescription) -> int:
+    """The vector registers that are for what a block holds."""
+    return device.vector_registers - device.vector_registers // _ONE_SPARE_OF
 
 
 _ONE_SPARE_OF = 16

@@ -24,8 +24,8 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
     topdown,
-    vectorize_reduction,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.shared import OUT_OF_ZIPS, in_vectors
 from relift.rewrites.tactics.groups.tiles import UNROLLED, nest
 from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
@@ -98,7 +98,8 @@ def _in_vectors(lanes: int) -> Tactic:
     """A fold by vectors of exactly so many lanes, which are folded at the end."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        vectorize_reduction(lanes)(at, place)  # or there is no match
+        if length_of(term_at(at.term, (*place, "xs"))) % lanes:
+            raise NoMatch(f"vectors of {lanes} do not divide the fold")
         at = then(OUT_OF_ZIPS, in_vectors(lanes))(at, place)
         if not isinstance(term_at(at.term, place), ReduceSeqUnroll):
             raise NoMatch("the fold has no lanes to be folded")
