@@ -15,6 +15,7 @@ from relift.compiler.codegen.passes.conditional_barriers import close_conditiona
 from relift.compiler.codegen.passes.gathered_once import gathered_once
 from relift.compiler.codegen.passes.local_memory import share_places
 from relift.compiler.codegen.passes.registers import named_registers
+from relift.compiler.codegen.passes.row_pointers import row_pointers
 from relift.compiler.codegen.passes.shared_indices import share_indices
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Addressing
@@ -145,6 +146,7 @@ def kernel_of(
     names = tuple(a.name for a in arguments)
     if settings.analyses.indices:
         body = share_indices(body, [*WORK_ITEMS, *names], addressing.number, inside.fresh)
+        body = row_pointers(body, arguments, inside.fresh)
     tree = KernelText(
         name,
         arguments,

@@ -3,6 +3,7 @@
     columns            the columns of a table that is computed are computed from those of what it is computed of
     scans_across       rows that are scanned in order are read, and what comes of them is stored, column by column
     few_columns        tables of few columns, each of which is folded, are stored column by column
+    few_outside        of two maps around a fold of columns, the one over few goes outside
     rows_of_columns    a result whose columns are computed from columns is computed row by row, with what folds of its columns give
     tables_by_rows     so are tables that a kernel may store, and their columns are read
 
@@ -29,6 +30,7 @@ from relift.rewrites.tactics.sharing import apart, has_fold, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, parts_of
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
@@ -298,6 +300,39 @@ def few_columns() -> Tactic:
     return tactic
 
 
+def few_outside() -> Tactic:
+    """Where many columns of a table meet few others in a fold, those few go through the many: vectors go along the rows of the table.
+
+    Raises `NoMatch` where there are none.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import few_outside
+    >>> @rl.program
+    ... def weighted(x: rl.f32[64, 32], w: rl.f32[3, 64]):
+    ...     def total(c, v):
+    ...         return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(c, v)))
+    ...     return rl.map(lambda c: rl.map(lambda v: total(c, v), w), rl.transpose(x))
+    >>> found = derive(weighted, few_outside()).result
+    >>> rl.show(found.xss.xs), rl.show(found.xss.f.body.xs)
+    ('w', 'transpose(x)')
+    """
+
+    def once(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Transpose) or not is_layout(t.xs):
+            raise NoMatch("no map goes through the columns of a table here")
+        within = t.f.body
+        if not isinstance(within, Map) or not has_fold(within.f.body):
+            raise NoMatch("no map goes through others inside, and folds")
+        lengths, _ = dimensions(t.type)
+        if len(lengths) != 2 or not _are_few_and_many(lengths[1], lengths[0]):
+            raise NoMatch("what is inside is not few, or what is outside not many")
+        return apply("map_interchange")(at, place)
+
+    return topdown(once)
+
+
 _FEW = 16
 """Columns of a table of which no vector of a CPU goes along a row."""
 
@@ -305,10 +340,11 @@ _FEW = 16
 def _has_few_long_rows(t: Type) -> bool:
     """Whether a table has so few rows, each at least as long as a vector."""
     lengths, _ = dimensions(t)
-    if len(lengths) != 2 or any(n.constant is None for n in lengths):
-        return False
-    few, long = (n.constant or 0 for n in lengths)
-    return 1 < few < _FEW <= long
+    return len(lengths) == 2 and _are_few_and_many(*lengths)
+
+
+def _are_few_and_many(few: Size, many: Size) -> bool:
+    return 1 < (few.constant or 0) < _FEW <= (many.constant or 0)
 
 
 def _is_folded_by_rows(t: Term, place: Position) -> bool:

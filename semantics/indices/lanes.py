@@ -98,7 +98,7 @@ def away_from_borders(leaf: Leaf, lane: Lane) -> tuple[Cell, tuple[AtMost, ...]]
 
     >>> from relift import f32
     >>> from relift.semantics.indices.lanes import Lane, away_from_borders
-    >>> from relift.semantics.indices.expressions import clamp, minimum, modulo, variable
+    >>> from relift.semantics.indices.expressions import clamp, divide, minimum, modulo, variable
     >>> from relift.semantics.indices.views import Cell, Memory
     >>> from relift.semantics.syntax.memory import Space
     >>> from relift.semantics.syntax.sizes import Size
@@ -113,6 +113,8 @@ def away_from_borders(leaf: Leaf, lane: Lane) -> tuple[Cell, tuple[AtMost, ...]]
     >>> j = 8 * i + l
     >>> shown(minimum(j, 2 * Size.of(52) - 1 - j))  # reflected at its end
     ('8*i + l', [('8*i + 7', '-8*i + 96')])
+    >>> shown(4 * minimum(divide(j, 4), Size.of(24)) + modulo(j, 4))  # in rows of four, beyond which there is none
+    ('8*i + l', [('2*i + 1', '24')])
     >>> shown(clamp(8 * i - l, Size.of(100))) is None
     True
     """
@@ -176,9 +178,11 @@ def _straight_atom(atom: Atom, lane: Lane, bounds: dict[AtMost, None]) -> Index 
             if straight is None or ends is None or depends_on(divisor, lane.index):
                 return None
             first, last = ends
+            whole = isinstance(either, Quotient)
+            if surely_at_most(divisor, last - first):  # several rows, which may make one line
+                return divide(straight, divisor) if whole else modulo(straight, divisor)
             within = modulo(first, divisor)
             bounds[AtMost(within + (last - first), divisor - 1)] = None
-            whole = isinstance(either, Quotient)
             return divide(first, divisor) if whole else within + straight - first
         case Loaded() | Variable():  # data: of each lane its own
             return None
@@ -207,8 +211,31 @@ def _growing(
 
 
 def _ends(e: Index, lane: Lane) -> tuple[Index, Index] | None:
-    """The index in the first lane and in the last, where it moves by a constant from one to the next."""
-    linear = linear_in(e, lane.index)
-    if linear is None or linear[0].constant is None:
+    """The index in the first lane and in the last, between which it only grows or only falls."""
+    if _directions(e, lane) in (None, {-1, 1}):
         return None
-    return linear[1], linear[1] + linear[0] * (lane.width - 1)
+    return substitute(e, lane.index, Size.of(0)), substitute(e, lane.index, Size.of(lane.width - 1))
+
+
+def _directions(e: Index, lane: Lane) -> set[int] | None:
+    """Which ways the terms of an index go from lane to lane: 1 where they grow, -1 where they fall; None where that is open."""
+    ways: set[int] = set()
+    for monomial, c in e.terms.items():
+        if not depends_on(Size({monomial: c}), lane.index):
+            continue
+        if len(monomial) > 1 or monomial[0][1] > 1:
+            return None
+        within = _ways_of(monomial[0][0], lane)
+        if within is None:
+            return None
+        ways |= {way if c > 0 else -way for way in within}
+    return ways
+
+
+def _ways_of(atom: Atom, lane: Lane) -> set[int] | None:
+    if Size.atom(atom) == lane.index:
+        return {1}
+    found = index_atom(atom)
+    if isinstance(found, Quotient) and not depends_on(found.divisor, lane.index):
+        return _directions(found.dividend, lane)
+    return None

@@ -7,4 +7,5 @@ fetched_ahead         a loop fetches what its next turn reads
 gathered_once         vectors of numbers that lie apart are put together once
 alike_reads           wide vectors are read alike, aligned or not
 shared_indices        sums that several indices have in common are computed once
+row_pointers          a loop has a pointer to each row of a memory that it walks along
 """

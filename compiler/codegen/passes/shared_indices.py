@@ -232,7 +232,7 @@ class _Kernel:
                 line.statement = indices.statement(line.statement)
                 line.sums = self.sums_in(line.statement)
         home = max(self.homes[word] for text in s for word in code[text].mentioned)
-        value = _total([code[text] for text in s])
+        value = total_of([code[text] for text in s])
         t = replace(number, constant=True)
         declaration = tree.Declaration(t, name, None, value)
         if s in self._bounded:
@@ -305,18 +305,18 @@ class _Indices:
 
     def moved(self, pointer: tree.Expression, kind: int) -> tree.Expression:
         """A pointer that is moved by an index; one that is moved back first stays."""
-        terms = _terms(pointer)
+        terms = summands(pointer)
         if len(terms) < 2 or not terms[1].added or not isinstance(terms[0].code, tree.Name):
             return self.expression(pointer)
         changed = self._changed(terms[1:], kind, next(self._order))
-        return pointer if changed is None else _total([terms[0], *changed])
+        return pointer if changed is None else total_of([terms[0], *changed])
 
     def sum(self, index: tree.Expression, kind: int, at: int) -> tree.Expression:
         """A sum, and the sums in parentheses inside it, changed."""
-        changed = self._changed(_terms(index, inside=True), kind, at)
+        changed = self._changed(summands(index, inside=True), kind, at)
         if changed is None:
             return index
-        total = _total(changed)
+        total = total_of(changed)
         return (
             total if isinstance(total, tree.Name) else replace(total, parentheses=index.parentheses)
         )
@@ -342,7 +342,7 @@ class _Indices:
         return tree.mapped_expression(e, lambda part: self.factor(part, kind, at))
 
 
-def _terms(e: tree.Expression, *, inside: bool = False) -> Summands:
+def summands(e: tree.Expression, *, inside: bool = False) -> Summands:
     """The terms of a sum, in order; of one in parentheses if what is `inside` is asked for."""
     if inside and e.parentheses:
         e = replace(e, parentheses=0)
@@ -355,7 +355,7 @@ def _terms(e: tree.Expression, *, inside: bool = False) -> Summands:
     return [Summand(positive is None, _text(first), first), *found]
 
 
-def _total(terms: Sequence[Summand]) -> tree.Expression:
+def total_of(terms: Sequence[Summand]) -> tree.Expression:
     """The sum of some terms."""
     first = terms[0]
     total = first.code if first.added else negated(first.code)

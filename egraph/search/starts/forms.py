@@ -44,6 +44,7 @@ from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.transpositions import (
     columns,
     few_columns,
+    few_outside,
     rows_of_columns,
     scans_across,
     tables_by_rows,
@@ -60,7 +61,7 @@ UNROLLED: Tactic = unrolled()
 _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
-FEW_COLUMNS: Tactic = few_columns()
+FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
