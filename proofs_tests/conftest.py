@@ -68,7 +68,7 @@ def pytest_collection_finish() -> None:
 
 
 LEFT = pytest.StashKey[int]()
-"""How many tests that are marked `long`, or that `--every` does not take, the run left out; of several workers each leaves the same ones."""
+"""How many tests that are marked `long`, or that `--every` does not take, the run left out: each of several workers as many."""
 
 
 @pytest.hookimpl(trylast=True)
