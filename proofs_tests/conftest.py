@@ -74,7 +74,7 @@ LEFT = pytest.StashKey[int]()
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what `--every` says, and count it."""
-    every: int = config.getoption("--every")
+    every: int = config.option.every
     before: Counter[str] = Counter()
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
