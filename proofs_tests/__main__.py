@@ -4,7 +4,10 @@
 any did. Without arguments the tests run on all cores, and those of kernels on a second OpenCL implementation
 before, while the type checkers work. pytest comes last, so that its closing line is the last one printed.
 
-`python -m proofs_tests --long` runs the tests that this leaves out, those marked `long`, and nothing else.
+On that implementation every other case of each test runs; the compiler that is tested is the same one.
+
+`python -m proofs_tests --long` runs the tests that this leaves out, those marked `long`, and all cases of those of kernels
+on the second implementation.
 """
 
 import os
@@ -33,7 +36,9 @@ Call = Future[subprocess.CompletedProcess[str]]
 KERNELS = tuple(
     f"proofs_tests/compiler/{name}"
     for name in (
-        "running/test_kernels.py", "lowering/test_patterns_compiled.py", "running/test_low_level.py",
+        "running/test_kernels.py", "lowering/test_patterns_compiled.py",
+        "running/test_low_level.py::test_kernel_computes_what_numpy_does",
+        "running/test_low_level.py::test_what_is_written_by_hand_computes_the_same",
         "running/test_low_level_examples.py", "codegen/test_local_memory.py", "lowering/test_open_sizes.py",
         "running/test_running.py", "codegen/test_wide_vectors.py",
         "agreement/test_user_functions.py::test_user_functions_agree",
@@ -46,6 +51,9 @@ device.  Those among them that are marked so ask nothing of a device."""
 
 SIMULATED = KERNELS[:1]
 """Those that a simulator is quick enough for."""
+
+EVERY = 2
+"""Of the cases of each of them a second implementation runs the first, and each that is so many after it."""
 
 WORKERS = ("-n", str((os.cpu_count() or 1) + 1))
 """One more than there are cores: many tests wait for a process that they started, or for one that hangs."""
@@ -73,8 +81,8 @@ def second_device() -> tuple[str, dict[str, str]] | None:
     return None if simulator is None else ("Oclgrind", {ONLY: str(simulator)})
 
 
-def kernels_pass_elsewhere(marked: str) -> bool:
-    """Whether the tests of kernels that are so marked pass on a second OpenCL implementation.
+def kernels_pass_elsewhere(every: int = 1) -> bool:
+    """Whether the tests of kernels pass on a second OpenCL implementation: all cases, or each so many.
 
     Where there is none, it is said.
     """
@@ -95,7 +103,8 @@ def kernels_pass_elsewhere(marked: str) -> bool:
     tests = KERNELS if name != "Oclgrind" else SIMULATED
     if name == "Oclgrind":
         print("== no second OpenCL implementation works here: Oclgrind takes its place", flush=True)
-    again = ("-m", f"{marked} and not no_device", "--device", name)
+    marked = "not no_device" if every == 1 else f"{SHORT} and not no_device"
+    again = ("-m", marked, "--every", str(every), "--device", name)
     return passes("pytest", *WORKERS, *again, *tests, variables=variables)
 
 
@@ -139,7 +148,7 @@ def failing(
 
 def long_tests_pass() -> bool:
     """Whether the tests that every other run leaves out pass, those of kernels on two implementations."""
-    elsewhere = kernels_pass_elsewhere(LONG)
+    elsewhere = kernels_pass_elsewhere()
     return passes("pytest", *ON_ALL_CORES, "-m", LONG) and elsewhere
 
 
@@ -150,7 +159,7 @@ def main() -> int:
     with ThreadPoolExecutor() as pool:
         calls = {check: pool.submit(call, *check, output=subprocess.PIPE) for check in CHECKS}
         # the slowest of the checks keeps one core busy for longer than all others take
-        elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere(SHORT)
+        elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere(EVERY)
         failed = failing(calls)
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)

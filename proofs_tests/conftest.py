@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +25,14 @@ hypothesis.settings.load_profile(os.environ.get("RELIFT_HYPOTHESIS", "tests"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Tests run on the default device, or on the one that is named."""
+    """Tests run on the default device, or on the one that is named; all their cases, or each so many."""
     parser.addoption("--device", help="cpu, or part of a device's name (see relift devices)")
+    parser.addoption(
+        "--every",
+        type=int,
+        default=1,
+        help="of the cases of each test the first, and each k-th after",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,7 +68,24 @@ def pytest_collection_finish() -> None:
 
 
 LEFT = pytest.StashKey[int]()
-"""How many tests that are marked `long` the run left out; of several workers each leaves the same ones."""
+"""How many tests that are marked `long`, or that `--every` does not take, the run left out: each of several workers as many."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what `--every` says, and count it."""
+    every: int = config.option.every
+    before: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        (left if before[test] % every else kept).append(item)
+        before[test] += 1
+    if left:
+        items[:] = kept
+        config.hook.pytest_deselected(items=left)
+        config.stash[LEFT] = config.stash.get(LEFT, 0) + len(left)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

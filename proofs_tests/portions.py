@@ -62,5 +62,5 @@ def drawn(cases: Iterable[T], share: int) -> list[T]:
     return random.SystemRandom().sample(found, -(-len(found) // share))
 
 
-in_shares = portioned("share", {"one in four": 4, "all": 1}, {"one in four"})
+in_shares = portioned("share", {"one in eight": 8, "all": 1}, {"one in eight"})
 """For a test that draws a share of its cases: every run a few, others each time, and the long run all."""

@@ -36,10 +36,23 @@ def test_a_share_has_so_many_cases(share: int) -> None:
     assert drawn("a", share) == ["a"]
 
 
+def ran(*options: str) -> str:
+    """What pytest prints of the test above with these options."""
+    chosen = (*options, f"{__file__}::test_a_share_has_so_many_cases")
+    command = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *chosen)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+
 def test_how_many_are_left_out_is_said() -> None:
     """By the process that prints, though others collected them."""
-    chosen = ("-n", "1", "-m", SHORT, f"{__file__}::test_a_share_has_so_many_cases")
-    command = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *chosen)
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "== tests left to python -m proofs_tests --long: 1\n" in ran.stdout
-    assert "1 passed" in ran.stdout
+    said = ran("-n", "1", "-m", SHORT)
+    assert "== tests left to python -m proofs_tests --long: 1\n" in said
+    assert "1 passed" in said
+
+
+def test_of_the_cases_of_each_test_some_run_on_another_device() -> None:
+    """The first is one of them, and the others are counted."""
+    said = ran("--every", "2", "-rA")
+    assert "== tests left to python -m proofs_tests --long: 1\n" in said
+    assert "test_a_share_has_so_many_cases[3]" in said
+    assert "1 passed" in said

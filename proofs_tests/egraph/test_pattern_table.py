@@ -8,6 +8,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.egraph.pattern_table import PATTERNS_OF, PLACES, outcome, program_of
+from proofs_tests.portions import portioned
 from relift.device import GPU
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import parse_term
@@ -29,7 +30,7 @@ PAIRS = [(name, _of(i, 0)) for i, name in enumerate(PATTERNS_OF)]
 IN_ORDER = ["reduce_while", "filter", "sort", "linear_search", "binary_search", "scatter_indices"]
 
 
-@pytest.mark.parametrize(("name", "place"), PAIRS, ids=lambda word: str(word))
+@portioned("name,place", PAIRS, 2, ids=str)
 def test_a_pattern_has_a_program_in_its_place(name: str, place: str) -> None:
     """Found by the floor of the search, not refuted by its certificate, and as the interpreter has it."""
     assert outcome(program_of(name, place)).said == "right"

@@ -11,6 +11,7 @@ import pytest
 
 import relift as relift_api
 from proofs_tests.command_line import here
+from proofs_tests.portions import portioned
 from relift.compiler.agreement import functions_in_c, user_functions
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
@@ -86,7 +87,7 @@ def floor(x: Any, y: Any) -> Any:
     return x // y if y > 0 else x - x
 
 
-@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+@portioned("f", FUNCTIONS, 2)
 @pytest.mark.usefixtures("few")
 def test_user_functions_of_the_examples_agree_with_their_references(f: UserFunction) -> None:
     """In C and in Python, up to the rounding of exp, log, sqrt and the quotient."""

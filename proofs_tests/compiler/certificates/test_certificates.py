@@ -13,6 +13,7 @@ import pytest
 
 from proofs_tests.compiler.programs import CASES, Case, made, typed
 from proofs_tests.compiler.texts import BARRIER
+from proofs_tests.portions import portioned
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates.certificate import Certificate
 from relift.compiler.certificates.claims import certificates, certify
@@ -88,7 +89,7 @@ DATA = {
 """What is not proved of the kernels that are timed, by name: neighbours that are data."""
 
 
-@pytest.mark.parametrize("b", LOW_LEVEL, ids=lambda b: b.name)
+@portioned("b", {b.name: b for b in LOW_LEVEL}, set(DATA) | {b.name for b in LOW_LEVEL[::2]})
 def test_timed_kernels_are_certified(b: Benchmark) -> None:
     """The kernels of examples/low_level at the sizes at which they are timed, in one variant each."""
     found = certificates(compile_program(b.at(b.variants[0])))

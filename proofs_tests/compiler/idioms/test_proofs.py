@@ -24,7 +24,7 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("file", FILES)
+@portioned("file", FILES, 2)
 def test_affine_loops_are_proved(file: str) -> None:
     """Every lifted idiom has a proof for all sizes but those that are listed; where data choose cells or lengths, too."""
     without = [i.function for i in lifted(file).idioms if not i.proof.ok]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import made, typed
+from proofs_tests.portions import portioned
 from proofs_tests.validation import Subject, judged, low_level, planted_faults
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import Meaning, meaning_of, with_meaning
@@ -23,8 +24,8 @@ from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.types import f32, i32
 
-DRAWN = 6
-"""Programs of examples/low_level that are validated here; `python -m proofs_tests.validation kernels` does all."""
+DRAWN = 2
+"""Programs of examples/low_level that every run validates; `python -m proofs_tests.validation kernels` does all."""
 
 
 def found(program: Program, **options: Any) -> Meaning:
@@ -32,13 +33,16 @@ def found(program: Program, **options: Any) -> Meaning:
     return meaning_of(compile_program(program, **options), program)
 
 
-def test_kernels_that_are_timed_mean_their_programs(capsys: pytest.CaptureFixture[str]) -> None:
+@portioned("count", [DRAWN, 6 * DRAWN], {DRAWN})
+def test_kernels_that_are_timed_mean_their_programs(
+    count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     """At the sizes at which they are timed, a drawn sample."""
     seed = random.randrange(10**6)
     with capsys.disabled():
         print(f"kernels drawn from seed {seed}", flush=True)
     subjects = [s for s in low_level(variants=False) if not s.name.startswith(SLOW)]
-    for subject in random.Random(seed).sample(subjects, DRAWN):
+    for subject in random.Random(seed).sample(subjects, count):
         meaning, _, _ = judged(subject.make())
         assert meaning.ok, (subject.name, meaning.text())
 

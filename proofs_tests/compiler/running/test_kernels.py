@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from proofs_tests.compiler.codegen.test_views import layouts
 from proofs_tests.compiler.programs import CASES, Case
+from proofs_tests.portions import portioned
 from relift.compiler import compile_program
 from relift.compiler.running.arrays.buffers import components, unflatten
 from relift.semantics.domains import DTYPES
@@ -62,7 +63,7 @@ def test_kernel_agrees_with_the_interpreter(case: Case, sizes: tuple[int, ...]) 
         assert np.asarray(part).dtype == np.asarray(other).dtype
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@portioned("case", {c.name: c for c in CASES}, 2)
 def test_kernel_agrees_with_numpy_at_a_larger_size(case: Case) -> None:
     """Where the interpreter is too slow, NumPy is the reference."""
     program = case.make(*case.large)

@@ -117,7 +117,7 @@ def error(result: Any, expected: Any) -> float:
 
 
 @benchmarks
-@pytest.mark.parametrize("which", [0, 1])
+@portioned("which", [0, 1], {0})
 def test_kernel_computes_what_numpy_does(b: Benchmark, which: int) -> None:
     """At small sizes the kernel's result is that of the NumPy function, in value and in type."""
     compiled, inputs, gold = at_small(b, which)

@@ -3,6 +3,7 @@
 import dis
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import relift as rl
 from proofs_tests.command_line import here
 from proofs_tests.rewrites.reviewed_rules import RIGHT, WRONG
 from relift import map
-from relift.checking import check
+from relift.checking import check, check_all
 from relift.rewrites.checks import isolation
 from relift.rewrites.checks.floating import float_verdict
 from relift.rewrites.checks.isolation import Stopped, in_a_process
@@ -31,21 +32,39 @@ F, I = rl.f32, rl.i32
 CHEAP: tuple[TierName, ...] = ("1", "2", "3", "4a")
 
 
-@pytest.mark.parametrize("right", RIGHT.values(), ids=RIGHT)
-def test_a_right_rule_is_not_refuted(right: Rule) -> None:
+TOGETHER = 10
+"""Rules that one call checks, whose fifth tier shares a process."""
+
+
+def together(rules: Mapping[str, Rule]) -> pytest.MarkDecorator:
+    """The rules, so many for each case, which is called by its first."""
+    names = list(rules)
+    cases = {names[k]: names[k : k + TOGETHER] for k in range(0, len(names), TOGETHER)}
+    return pytest.mark.parametrize("names", cases.values(), ids=cases)
+
+
+def verdicts(rules: Iterable[Rule]) -> list[CheckReport]:
+    """What all tiers but the kernel say."""
+    return list(check_all(rules, tiers=(*CHEAP, "5"), guards=False))
+
+
+@together(RIGHT)
+def test_right_rules_are_not_refuted(names: list[str]) -> None:
     """No tier says no, and one says yes."""
-    report = check(right, tiers=(*CHEAP, "5"), guards=False)
+    found = verdicts(RIGHT[name] for name in names)
 
-    assert report.ok, report.text()
+    assert len(found) == len(names)
+    assert not [report.text() for report in found if not report.ok]
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_a_wrong_rule_fails(wrong: Rule) -> None:
-    """Also where it is wrong from some size on only, or in a value that is thrown away; no tier fails itself."""
-    report = check(wrong, tiers=(*CHEAP, "5"), guards=False)
+@together(WRONG)
+def test_wrong_rules_fail(names: list[str]) -> None:
+    """Also where they are wrong from some size on only, or in a value that is thrown away; no tier fails itself."""
+    found = verdicts(WRONG[name] for name in names)
 
-    assert report.headline == "failed", report.text()
-    assert not [r for r in report.results if r.status == "unfinished"], report.text()
+    assert len(found) == len(names)
+    assert not [report.text() for report in found if report.headline != "failed"]
+    assert not [r for report in found for r in report.results if r.status == "unfinished"]
 
 
 def reported(*statuses: Status) -> CheckReport:
