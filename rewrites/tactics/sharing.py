@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -352,18 +353,12 @@ def through_zips(*, again: bool = False) -> Tactic:
     >>> rl.show(derive(less, through_zips()).result)
     'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
     """
-
-    @at_kinds(Map)
-    def here(at: Rewriting, place: Position) -> Rewriting:
-        return _through_zip(at, place, again)
-
-    return somewhere(here)
+    return somewhere(at_kinds(Map)(partial(_through_zip, again=again)))
 
 
-def _through_zip(at: Rewriting, place: Position, again: bool) -> Rewriting:
+def _through_zip(at: Rewriting, place: Position, *, again: bool) -> Rewriting:
     t = term_at(at.term, place)
-    if not isinstance(t, Map):
-        raise NoMatch("no map here")
+    assert isinstance(t, Map), "cannot happen: it is asked for maps"
     (x,) = t.f.parameters
     around = {y.name for y in binders_at(at.term, place)[-1:]}
     folds = has_fold(t.f.body)
