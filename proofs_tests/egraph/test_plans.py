@@ -19,6 +19,7 @@ from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.guidance.block_plans import blocks_of, padding_blocks, register_blocks
 from relift.egraph.search.guidance.by_shape import planned
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions
+from relift.egraph.search.guidance.plans import several_dimensions
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
@@ -306,3 +307,21 @@ def test_a_table_of_four_dimensions_is_copied_out() -> None:
     copied = derive(program, then(apply("store_global"), copied_out))
     (x,) = random_inputs(program, 1)
     np.testing.assert_array_equal(compile_program(replace(program, body=copied.result))(x), x + x)
+
+
+def test_gates_of_lines_leave_a_work_item_for_each_element() -> None:
+    """What each line is multiplied with is computed by all of its work-items, not by one that goes along the line."""
+
+    def gated(x: Any, y: Any) -> Any:
+        def line(p: Any) -> Any:
+            return rl.map(lambda v: v * p[1], p[0])
+
+        return rl.map(lambda t: rl.map(line, rl.zip(t[0], rl.map(rl.exp, t[1]))), rl.zip(x, y))
+
+    source = typed(x=f32[3, 4, 8], y=f32[3, 4])(gated)
+    rules = []
+    for tactic in several_dimensions(source, GPU):
+        with suppress(NoMatch):
+            rules.append([step.rule for step in derive(source, tactic).steps])
+
+    assert any(found.count("map_to_glb") == 3 for found in rules)

@@ -21,11 +21,12 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.nests.dimensions import rows_joined
-from relift.rewrites.tactics.sharing import apart, named_pair
+from relift.rewrites.tactics.sharing import apart, has_fold, named_pair
 from relift.rewrites.tactics.transpositions import only, zips_on_the_right
+from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Zip
+from relift.semantics.patterns import Map, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, Var, free_variables
 from relift.semantics.syntax.types import Array
@@ -49,6 +50,51 @@ def batches_apart(*, rows: bool = False) -> Tactic:
     ['map_fission_with_zip', 'map_fission_with_zip']
     """
     return then(apart(within=True, rows=rows), repeat(topdown(_of_what_is_read)))
+
+
+def folded_apart() -> Tactic:
+    """What functions in maps within maps fold, each element of it by a fold of its own, becomes a table for all of them.
+
+    So the inner folds are a nest, as a product of matrices is, and the outer ones go through what it gives.  Raises `NoMatch`
+    where no such function folds what is folded.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.batches import folded_apart
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def largest(x: rl.f32[4, 8], w: rl.f32[2, 3, 8]):
+    ...     def fold(row, v):
+    ...         return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, v)))
+    ...     def most(row, vs):
+    ...         return rl.reduce(rl.maximum, 0.0, rl.map(lambda v: fold(row, v), vs))
+    ...     return rl.map(lambda row: rl.map(lambda vs: most(row, vs), w), x)
+    >>> rl.show(derive(largest, folded_apart()).result.f)
+    'lambda y: map(lambda y: reduce(maximum, 0.0, y), y)'
+    """
+
+    def here(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or free_variables(t):
+            raise NoMatch("no map that needs no variable")
+        depth = depth_of(t)
+        inner = (*place, *("f",) * (depth - 1))
+        body = term_at(at.term, (*inner, "f"))
+        found = [
+            (len(below), (*below, "xs"))
+            for below, u in positions(body)
+            if isinstance(u, Reduction) and isinstance(u.xs, Map) and has_fold(u.xs.f.body)
+            if not ({y.name for y in binders_at(body, below)} & free_variables(u.xs))
+        ]
+        if depth < 2 or not found:
+            raise NoMatch("no maps in one another whose function folds what is folded")
+        below = min(found)[1]
+        for outwards in range(depth):
+            here = (*place, *("f",) * (depth - 1 - outwards))
+            at = apply("map_fusion", "backward", parts={"g": ("f", *below)})(at, here)
+            below = ("xs",)
+        return at
+
+    return topdown(here)
 
 
 def pairs_apart() -> Tactic:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -337,11 +338,11 @@ def _is_read_again(body: Term, place: Position, u: Term) -> bool:
     return any(isinstance(t, Slide) for t in above) or len(places_of(body, u)) > 1
 
 
-def through_zips() -> Tactic:
+def through_zips(*, again: bool = False) -> Tactic:
     """What a map reads once of each element of a zip is computed where it is read, from the outermost map in.
 
     Not what is read elsewhere too, or is the same for each element of a map around, for that may be computed once; unless all that the map
-    computes by folds is the same: that is stored then.  Raises `NoMatch` where no map goes through a zip of what is computed so.
+    computes by folds is the same: that is stored then.  With `again` also what is read again and again by a map inside.  Raises `NoMatch` where no map goes through a zip of what is computed so.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -352,21 +353,20 @@ def through_zips() -> Tactic:
     >>> rl.show(derive(less, through_zips()).result)
     'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
     """
-    return somewhere(_through_zip)
+    return somewhere(at_kinds(Map)(partial(_through_zip, again=again)))
 
 
-@at_kinds(Map)
-def _through_zip(at: Rewriting, place: Position) -> Rewriting:
+def _through_zip(at: Rewriting, place: Position, *, again: bool) -> Rewriting:
     t = term_at(at.term, place)
-    if not isinstance(t, Map):
-        raise NoMatch("no map here")
+    assert isinstance(t, Map), "cannot happen: it is asked for maps"
     (x,) = t.f.parameters
     around = {y.name for y in binders_at(at.term, place)[-1:]}
     folds = has_fold(t.f.body)
     for below, read in _zipped(t.xs, (), x):
         u = term_at(t.xs, below)
         is_own = around <= free_variables(u) or (not around & free_variables(t) and folds)
-        if is_own and _is_read_once(t.f.body, read) and len(places_of(at.term, u)) == 1:
+        once = again or _is_read_once(t.f.body, read)
+        if is_own and once and len(places_of(at.term, u)) == 1:
             for end in range(len(below) - 1, -1, -1):
                 rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
                 at = apply(rule)(at, (*place, "xs", *below[:end]))

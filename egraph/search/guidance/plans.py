@@ -59,6 +59,7 @@ from relift.rewrites.tactics.groups.stencils import (
 )
 from relift.rewrites.tactics.groups.tables import in_tables
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
+from relift.rewrites.tactics.sharing import through_zips
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
@@ -232,11 +233,18 @@ def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[
     They raise `NoMatch` for others.
     """
     if device.kind == "gpu":
-        yield items_of_three()
-        yield items_of_columns()
-        for lines, members in _LINES:
-            yield lines_by_groups(lines, members)
-        yield from (columns_of_rows(_ROWS_OF_ITEM, lanes) for lanes in _LANES_OF_ITEM)
+        ways = (
+            items_of_three(),
+            items_of_columns(),
+            *(lines_by_groups(lines, members) for lines, members in _LINES),
+            *(columns_of_rows(_ROWS_OF_ITEM, lanes) for lanes in _LANES_OF_ITEM),
+        )
+        yield from ways
+        yield from (then(_COMPUTED_WHERE_READ, way) for way in ways)
+
+
+_COMPUTED_WHERE_READ: Tactic = through_zips(again=True)
+"""What is the same for a line is computed by each work-item that reads it: a few operations beside a load from memory."""
 
 
 def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -15,7 +15,7 @@ from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.starts.staged import StagedKernel, shape_of
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.batches import batches_apart, pairs_apart
+from relift.rewrites.tactics.batches import batches_apart, folded_apart, pairs_apart
 from relift.rewrites.tactics.both_axes import along_both_axes
 from relift.rewrites.tactics.combinators import Tactic, attempt, everywhere, first, skip, then
 from relift.rewrites.tactics.folds.beside import folds_together
@@ -89,6 +89,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_APART, 0),
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
+    (folded_apart(), 0),
     (parts_apart(), 0),
     (pairs_apart(), 2),
     (then(maps_together(), edges_apart()), 0),

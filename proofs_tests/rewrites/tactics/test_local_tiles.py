@@ -275,10 +275,13 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
         then(inside("f")(rows_in_groups(8, ROOM)), apply("map_to_wrg", d=1)),
         {"c": 3, "n": 16, "m": 12},
     ),
+    (doubled_across, tiles_across(8), {"n": 13, "m": 9}),
+    (load_program(str(EXAMPLES / "transpose.py")), tiles_across(8), {"n": 16, "m": 19}),
+    (channels_last, in_tables(tiles_across(8)), {"k": 2, "c": 8, "n": 3, "m": 11}),
 ]
 
 
-FIRST_OF_THEIR_KIND = set(range(len(CASES))) - {9, 11, 13, 17, 19, 20, 23, 25, 28}
+FIRST_OF_THEIR_KIND = set(range(len(CASES))) - {9, 11, 13, 17, 19, 20, 23, 25, 28, 32}
 """The others go the way of one of these: the same tactic, on a program of as many dimensions."""
 
 
@@ -379,6 +382,16 @@ def test_rows_that_are_written_need_room_beside_those_that_are_read() -> None:
 def test_what_is_read_along_its_lines_goes_through_no_tile() -> None:
     with pytest.raises(NoMatch, match="what lies side by side"):
         derive(doubled, tiles_across(8), {"n": 8, "m": 8})
+
+
+def test_whole_tiles_go_beyond_a_table_that_none_divides() -> None:
+    """Tiles of at least half as many rows and columns as there may be divide it, or it is padded."""
+    sizes = {"n": 26, "m": 17}
+    padded = [s for s in derive(doubled_across, tiles_across(16), sizes).steps if "clamp" in s.rule]
+
+    assert [step.choices for step in padded] == [{"left": 0, "right": 15}]
+    with pytest.raises(NoMatch, match="few rows or columns"):
+        derive(doubled_across, tiles_across(16), {"n": 7, "m": 64})
 
 
 def test_what_is_looked_up_goes_through_no_tile() -> None:

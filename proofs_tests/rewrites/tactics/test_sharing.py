@@ -16,13 +16,14 @@ from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.staged import kernels_of
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.batches import batches_apart
+from relift.rewrites.tactics.batches import batches_apart, folded_apart
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable, stored, through_zips, unrolled
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Input, Pattern, parts_of, subterms
 from relift.semantics.syntax.types import f32, i32
 
@@ -163,6 +164,35 @@ def test_folds_that_stay_the_same_for_a_map_around_compute_what_they_read() -> N
     found = derive(Program("again", (x, y, a), as_term(again)), through_zips()).result
 
     assert rows not in {t for t, _ in subterms(found)}
+
+
+def test_what_is_the_same_for_a_line_is_computed_by_all_who_read_it() -> None:
+    """Where that is asked for: gates of lines, each of which is multiplied with all elements of its line."""
+    x, y = Input("x", f32[8, 4]), Input("y", f32[8])
+    gates = rl.map(rl.exp, y)
+    lines = rl.map(lambda p: rl.map(lambda v: v * p[1], p[0]), rl.zip(x, gates))
+    found = derive(Program("gated", (x, y), as_term(lines)), through_zips(again=True)).result
+    wanted = rl.map(lambda p: rl.map(lambda v: v * rl.exp(p[1]), p[0]), rl.zip(x, y))
+
+    assert alpha_equal(found, as_term(wanted))
+
+
+def test_what_is_folded_twice_is_a_table_where_maps_go_through_two_arrays() -> None:
+    """The largest of each four products of a row: the products are a nest, which tiles make fast."""
+    x, w = Input("x", f32[5, 3]), Input("w", f32[8, 3])
+
+    def product(row: Any, column: Any) -> Any:
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column)))
+
+    def largest(row: Any, columns: Any) -> Any:
+        return rl.reduce(rl.maximum, 0.0, rl.map(lambda c: product(row, c), columns))
+
+    most = rl.map(lambda r: rl.map(lambda four: largest(r, four), rl.split(4, w)), x)
+    program = Program("most", (x, w), as_term(most))
+    found = derive(program, folded_apart()).result
+
+    assert [str(each.value.type) for each in storable(program.body)] == []
+    assert [str(each.value.type) for each in storable(found)] == ["f32[5, 2, 4]"]
 
 
 def _attempted(program: Program) -> Any:

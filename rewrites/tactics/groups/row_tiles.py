@@ -31,6 +31,7 @@ from relift.rewrites.tactics.groups.tiles import (
     nest,
     rows_behind,
 )
+from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.sharing import has_fold, named
 from relift.semantics.indices.views import is_layout
@@ -121,7 +122,7 @@ def tiles_across(side: int) -> Tactic:
     """A map over the cells of a table that lies across, by groups with a square tile each, read from local memory.
 
     Neighbours read the tile along the lines of memory, and write it along those of the result.  Of rows and columns that
-    `side` does not divide a tile has as many as do.
+    `side` does not divide a tile has as many as do, or there are tiles of which only what is in the table is written.
 
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
@@ -139,7 +140,8 @@ def tiles_across(side: int) -> Tactic:
             raise NoMatch("no map over the cells of one table stands here")
         if not lies_across(at.term, (*place, "xs")):
             raise NoMatch("neighbours read what lies side by side")
-        rows, columns = _sides(t.type, side)
+        at, place = _in_whole_tiles(at, place, side)
+        rows, columns = _sides(term_at(at.term, place).type, side)
         at = apply("tile_map", m=rows, n=columns)(at, place)
         tile = then(nest(*WORK_ITEMS), inside("xs")(_across(rows)))
         return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
@@ -149,11 +151,35 @@ def tiles_across(side: int) -> Tactic:
 
 def _sides(t: Type, most: int) -> tuple[int, int]:
     """How many rows and columns a tile has: at most so many that divide those of a table."""
-    lengths = [n.constant or 1 for n in dimensions(t)[0]]
-    rows, columns = (next(d for d in range(most, 0, -1) if n % d == 0) for n in lengths)
-    if min(rows, columns) < LEAST_ROW:
+    rows, columns = (_dividing(n, most, LEAST_ROW) for n in _lengths(t))
+    if not rows or not columns:
         raise NoMatch("no tile of some rows and columns divides the table")
     return rows, columns
+
+
+def _dividing(length: int, most: int, least: int) -> int:
+    """The largest number between two that divides a length; none is zero."""
+    return next((d for d in range(most, least - 1, -1) if length % d == 0), 0)
+
+
+def _lengths(t: Type) -> list[int]:
+    return [n.constant or 1 for n in dimensions(t)[0]]
+
+
+def _in_whole_tiles(at: Rewriting, place: Position, most: int) -> tuple[Rewriting, Position]:
+    """Maps in one another over a table of whole tiles, and where they stand, beyond whose ends nothing is written.
+
+    Where no number between half of `most` and `most` divides the rows or the columns of a table there are a few more.
+    """
+    lengths = _lengths(term_at(at.term, place).type)
+    if min(lengths) < LEAST_ROW:
+        raise NoMatch("the table has few rows or columns")
+    more = [0 if _dividing(n, most, min(n, most // 2 + 1)) else -n % most for n in lengths]
+    at = padded(*more)(at, place)
+    place = (*place, *("xs",) * sum(map(bool, more)))
+    if more[1]:
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+    return at, place
 
 
 def _across(rows: int) -> Tactic:
