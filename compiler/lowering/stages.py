@@ -1,6 +1,7 @@
 """Which kernels a program needs: one for the result, one before it for each `to_global`, and those of iterations.
 
 Several results are one kernel, unless work-items by themselves compute some of them, and groups others: then each has one.
+Each has one, too, where work-items compute an array and one of them a number.
 
 A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
 no variable: what is the same for every element is computed once.  Equal ones share a buffer.

@@ -117,6 +117,13 @@ class Meter:
             self.counted.apart += issued
             self.counted.gathered += apart * issued * min(1.0, NEAR / max(cycles, NEAR))
 
+    def alone(self, instructions: float) -> None:
+        """Instructions of which a CPU has none for vectors: each lane has its own, whatever is packed."""
+        cycles = ISSUE * max(1.0, self.scope.width) * instructions * self.scope.trips
+        self.counted.issued += cycles * self.scope.items
+        self.counted.longest += cycles * self.scope.turns
+        self.counted.apart += cycles * self.scope.items
+
     def take_lane(self) -> None:
         """A lane of a vector of a CPU is taken out of its register."""
         if not self.on_gpu and self.scope.lane is None:

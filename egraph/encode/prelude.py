@@ -222,7 +222,11 @@ def _pattern_typing(c: Constructor, signature: Signature) -> str:
 
 
 def _components(found: Mapping[str, Constructor], arity: int) -> Iterator[str]:
-    """A component of a tuple: its type, and its value where the tuple is written out."""
+    """A component of a tuple: its type, and its value where the tuple is written out, which stands for it from then on.
+
+    If what equals the part went on to mention the whole tuple, substitution would copy the other parts as well, each time
+    with what stands for their variables: what no term needs then grows without end.
+    """
     rest = "l"
     for i in range(arity):
         inside = rest
@@ -234,9 +238,10 @@ def _components(found: Mapping[str, Constructor], arity: int) -> Iterator[str]:
     for c in found.values():
         if c.of is terms.MakeTuple:
             for i in c.terms:
+                component = f"(Get {i} {_node(c, _variables(c))})"
                 yield rule_text(
-                    [f"(= e (Get {i} {_node(c, _variables(c))}))"],
-                    [f"(union e v{i})"],
+                    [f"(= e {component})"],
+                    [f"(union e v{i})", f"(subsume {component})"],
                     "substitution",
                 )
 

@@ -8,6 +8,7 @@ from relift.semantics.patterns.algorithmic import Iterate, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
 from relift.semantics.syntax.binding import outside
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
+from relift.semantics.syntax.types import holds_array
 
 
 def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
@@ -28,6 +29,7 @@ def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
 def results_of(t: Term) -> tuple[Term, ...]:
     """The results of a program that have a kernel each, for work-items by themselves compute one, and groups another.
 
+    So do they where one work-item computes a number, and many an array: each of these would compute the number.
     They are the parts of a tuple, or of arrays that are zipped; of others there is one, the program.
 
     >>> from relift import add, f32, map_glb, map_lcl, map_wrg, reduce_seq, split, transpose
@@ -40,6 +42,8 @@ def results_of(t: Term) -> tuple[Term, ...]:
     >>> both = lambda *parts: MakeTuple(parts, Tuple(tuple(part.type for part in parts)))
     >>> len(results_of(both(items, items))), len(results_of(both(items, groups)))
     (1, 2)
+    >>> len(results_of(both(items, reduce_seq(add, 0.0, Input("y", f32[8])))))
+    2
     """
     whole = t
     while isinstance(whole, Store) and whole.space.of_device:
@@ -50,7 +54,9 @@ def results_of(t: Term) -> tuple[Term, ...]:
     computing = [outside(part, _is_stored_apart) for part in parts]
     kinds = [{u.level for u in found if isinstance(u, EachOf)} for found in computing]
     apart = any("glb" in kind for kind in kinds) and any(kind - {"glb"} for kind in kinds)
-    return parts if apart else (t,)
+    alone = any(not kind and not holds_array(u.type) for kind, u in zip(kinds, parts, strict=True))
+    shared_out = any(kind & {"glb", "wrg"} for kind in kinds)
+    return parts if apart or (alone and shared_out) else (t,)
 
 
 def _is_stored_apart(t: Term) -> bool:

@@ -1,4 +1,4 @@
-"""Several results of a program: one kernel, or one for each where work-items by themselves compute some, and groups others."""
+"""Several results of a program: one kernel, or one for each where they are computed in different ways."""
 
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 from __future__ import annotations
@@ -56,7 +56,15 @@ def pairs(x: rl.f32[N, N]) -> Any:
     return rl.zip(by_groups(x), by_items(x))
 
 
+@rl.program
+def with_a_number(x: rl.f32[N, M]) -> Any:
+    """Each work-item of the rows would compute it, and write it."""
+    total = rl.reduce_seq(rl.add, 0.0, rl.join(x))
+    return by_items(x), total + 1.0
+
+
 PROGRAMS = [
+    (with_a_number, 2),
     (pairs, 2),
     (alike, 1),
     (apart, 3),

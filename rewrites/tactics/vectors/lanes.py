@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
     first,
     fuse,
@@ -372,6 +373,7 @@ def maps_together() -> Tactic:
     return tactic
 
 
+@at_kinds(Transpose)
 def _across_transposition(at: Rewriting, place: Position) -> Rewriting:
     """What is done with every element of transposed rows, done after them: it is then part of what goes through the columns.
 
