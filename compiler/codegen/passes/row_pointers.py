@@ -113,8 +113,8 @@ def _place(e: tree.Expression) -> tuple[str, Summands] | None:
         case tree.Element(tree.Name(array), index):
             return array, summands(index)
         case tree.Binary("+"):
-            array, *index = summands(e)
-            return (_name(array), index) if array.added else None
+            pointer, *moved = summands(e)
+            return (_name(pointer), moved) if pointer.added else None
         case (
             tree.Whole() | tree.Real() | tree.Name() | tree.Element() | tree.Member() | tree.Prefix()
             | tree.Binary() | tree.Conditional() | tree.Invocation() | tree.Cast()

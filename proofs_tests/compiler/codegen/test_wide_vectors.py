@@ -145,3 +145,33 @@ def test_places_of_lanes_are_one_sum() -> None:
     assert "(int4)(0, 3, 6, 9)" in kernel.source
     x = np.random.default_rng(0).random(48, dtype=np.float32)
     np.testing.assert_array_equal(kernel(x), numbered(x))
+
+
+def test_rows_that_a_border_holds_back_are_walked_by_pointers() -> None:
+    """Two of three rows are bounded: the loop of vectors adds its counter to a pointer into each, and all accesses are proved."""
+
+    @rl.program
+    def rows(x: rl.f32[4, 16], y: rl.f32[16, 8]):  # type: ignore[no-untyped-def, valid-type]
+        def of_three(three: Any) -> Any:
+            zeros = rl.to_private(rl.map_seq_unroll(lambda v: v, rl.repeat(3, rl.splat(8, 0.0))))
+
+            def step(acc: Any, p: Any) -> Any:
+                return rl.map_seq_unroll(
+                    lambda q: rl.vectorize(8, rl.add)(q[0], rl.map_vec(lambda c: q[1] * c, p[1])),
+                    rl.zip(acc, p[0]),
+                )
+
+            lines = rl.as_vector(8, rl.join(y))
+            return rl.map_seq_unroll(
+                lambda v: v, rl.reduce_seq(step, zeros, rl.zip(rl.transpose(three), lines))
+            )
+
+        blocks = rl.split(3, rl.pad(0, 2, rl.clamp, x))
+        return rl.as_scalar(rl.join(rl.map_glb(0)(of_three, blocks)))
+
+    kernel = rl.compile(rows)
+    assert kernel.source.count("global const float* const x_at") == 2
+    assert all(certificate.ok for certificate in kernel.certificates)
+    x = np.linspace(0, 1, 64, dtype=np.float32).reshape(4, 16)
+    y = np.linspace(-1, 1, 128, dtype=np.float32).reshape(16, 8)
+    np.testing.assert_allclose(kernel(x, y).reshape(6, 8)[:4], x @ y, rtol=1e-4)

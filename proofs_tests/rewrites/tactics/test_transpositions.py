@@ -21,7 +21,12 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable
-from relift.rewrites.tactics.transpositions import few_columns, rows_of_columns, scans_across
+from relift.rewrites.tactics.transpositions import (
+    few_columns,
+    few_outside,
+    rows_of_columns,
+    scans_across,
+)
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Transpose
 from relift.semantics.syntax.terms import subterms
@@ -223,3 +228,33 @@ def test_a_product_with_few_columns_is_found_whose_vectors_go_along_them() -> No
     x, w, b = random_inputs(best, 0)
     expected = x.astype(np.float64) @ w + b
     np.testing.assert_allclose(kernel(x, w, b, device="cpu"), expected, rtol=1e-3, atol=1e-3)
+
+
+@rl.program
+def few_of_many(x: rl.f32[k, n], w: rl.f32[m, k]):
+    dot = lambda c, v: total(rl.map(lambda p: p[0] * p[1], rl.zip(c, v)))
+    return rl.map(lambda c: rl.map(lambda v: dot(c, v), w), rl.transpose(x))
+
+
+def test_few_go_outside_of_many_columns() -> None:
+    """One PROVED step; as many as fill a vector, few columns, or rows stay as they are."""
+    found = derive(few_of_many, few_outside(), {"n": 32, "k": 4, "m": 3})
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    assert [step.rule for step in found.steps] == ["map_interchange"]
+    for sizes in ({"n": 32, "k": 4, "m": 16}, {"n": 8, "k": 4, "m": 3}, {"n": 32, "k": 4, "m": 1}):
+        with pytest.raises(NoMatch):
+            derive(few_of_many, few_outside(), sizes)
+    with pytest.raises(NoMatch):
+        derive(classes, few_outside(), {"n": 32, "k": 4, "m": 3})
+
+
+def test_a_product_of_many_columns_with_few_is_found_whose_vectors_go_along_the_rows() -> None:
+    """Its table is read in vectors, not number by number."""
+    sizes = {"n": 512, "k": 1024, "m": 5}
+    best = optimize(few_of_many, sizes, replace(CPU, packs="loops")).candidates[0].term
+    kernel = compile_program(best)
+    assert "(global const float16*)(x + " in kernel.source
+    x, w = random_inputs(best, 0)
+    expected = x.astype(np.float64).T @ w.T
+    np.testing.assert_allclose(kernel(x, w, device="cpu"), expected, rtol=1e-3, atol=1e-3)
