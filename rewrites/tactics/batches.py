@@ -89,8 +89,8 @@ def folded_apart() -> Tactic:
             raise NoMatch("no maps in one another whose function folds what is folded")
         below = min(found)[1]
         for outwards in range(depth):
-            here = (*place, *("f",) * (depth - 1 - outwards))
-            at = apply("map_fusion", "backward", parts={"g": ("f", *below)})(at, here)
+            around = (*place, *("f",) * (depth - 1 - outwards))
+            at = apply("map_fusion", "backward", parts={"g": ("f", *below)})(at, around)
             below = ("xs",)
         return at
 

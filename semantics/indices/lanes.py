@@ -223,9 +223,11 @@ def _directions(e: Index, lane: Lane) -> set[int] | None:
     for monomial, c in e.terms.items():
         if not depends_on(Size({monomial: c}), lane.index):
             continue
-        if len(monomial) > 1 or monomial[0][1] > 1:
-            return None
-        within = _ways_of(monomial[0][0], lane)
+        match monomial:
+            case ((atom, 1),):
+                within = _ways_of(atom, lane)
+            case _:
+                within = None
         if within is None:
             return None
         ways |= {way if c > 0 else -way for way in within}

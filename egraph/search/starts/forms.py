@@ -73,11 +73,12 @@ _APART: Tactic = then(
 
 Kernels read what they need and nothing beside it, so that those of other forms are equal to them.
 """
+_PARTS_APART: Tactic = then(_APART, _TABLES_APART)
 _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS),
+    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS),
     "cpu": (_SCANS_ACROSS, _MIRRORED, *_BOTH_AXES),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -98,6 +99,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_MIRRORED, 0),
     (_MIRRORED_IN_PANELS, 0),
     (_TABLES_APART, 0),
+    (_PARTS_APART, 0),
     (_SCANS_ACROSS, 0),
     (FEW_COLUMNS, 0),
     (in_one_pass(), 0),

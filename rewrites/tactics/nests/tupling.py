@@ -13,7 +13,15 @@ from __future__ import annotations
 from itertools import combinations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, somewhere, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    inside,
+    somewhere,
+    then,
+)
 from relift.rewrites.tactics.sharing import named_pair
 from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction
 from relift.semantics.syntax.binding import (
@@ -67,6 +75,17 @@ def tables_apart() -> Tactic:
     ...     return rl.map(lambda r: rl.map(lambda s: (fold(rl.add, r, s), 2.0 - fold(rl.maximum, r, s)), a), x)
     >>> [step.rule for step in derive(both, tables_apart()).steps]
     ['map_map_fission_with_zip']
+
+    Where the rest needs the elements too it goes through the first table and them:
+
+    >>> @rl.program
+    ... def layer(x: rl.f32[4, 8], y: rl.f32[4, 5], a: rl.f32[6, 8], b: rl.f32[6, 5], c: rl.f32[6]):
+    ...     def dot(u, v):
+    ...         return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(u, v)))
+    ...     cell = lambda p, q: dot(p[0], q[0]) + dot(p[1], q[1]) + q[2]
+    ...     return rl.map(lambda p: rl.map(lambda q: cell(p, q), rl.zip(a, b, c)), rl.zip(x, y))
+    >>> [step.rule for step in derive(layer, tables_apart()).steps]
+    ['map_fission_with_zip', 'map_fission_with_zip']
     """
     return somewhere(_in_two_tables)
 
@@ -85,7 +104,17 @@ def _in_two_tables(at: Rewriting, place: Position) -> Rewriting:
     if len(parts) != 2 or binders_at(cell, (*below, parts[0])):
         raise NoMatch("a cell that is no function of two parts with folds")
     h, u = (("f", "f", *below, part) for part in parts)
-    return apply("map_map_fission_with_zip", parts={"h": h, "u": u})(at, place)
+    both = apply("map_map_fission_with_zip", parts={"h": h, "u": u})
+    return first(both, _table_of(u[2:]))(at, place)
+
+
+def _table_of(part: Position) -> Tactic:
+    """One part of a cell has a table, the rest goes through that and the two maps: it needs more of their elements, a bias say."""
+    apart = "map_fission_with_zip"
+    return then(
+        inside("f")(apply(apart, parts={"g": ("f", *part)})),
+        apply(apart, parts={"g": ("f", "xs", "ys")}),
+    )
 
 
 def _with_folds(t: Term, own: set[str]) -> list[str]:
