@@ -342,8 +342,7 @@ def through_zips(*, again: bool = False) -> Tactic:
     """What a map reads once of each element of a zip is computed where it is read, from the outermost map in.
 
     Not what is read elsewhere too, or is the same for each element of a map around, for that may be computed once; unless all that the map
-    computes by folds is the same: that is stored then.  With `again` also what is read again and again by a map inside.
-    Raises `NoMatch` where no map goes through a zip of what is computed so.
+    computes by folds is the same: that is stored then.  With `again` also what is read again and again by a map inside.  Raises `NoMatch` where no map goes through a zip of what is computed so.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
