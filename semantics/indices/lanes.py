@@ -117,6 +117,10 @@ def away_from_borders(leaf: Leaf, lane: Lane) -> tuple[Cell, tuple[AtMost, ...]]
     ('8*i + l', [('2*i + 1', '24')])
     >>> shown(clamp(8 * i - l, Size.of(100))) is None
     True
+    >>> shown(minimum(l, 6 * divide(l, 7) + 1)) is None  # as large in lane 7 and in lane 1, not in those between
+    True
+    >>> shown(l + divide(8 - l, Size.of(8))) is None  # 1, 1, 2: it falls into another row
+    True
     """
     bounds: dict[AtMost, None] = {}
     found = _inside(leaf, lane, bounds)
@@ -182,7 +186,9 @@ def _straight_atom(atom: Atom, lane: Lane, bounds: dict[AtMost, None]) -> Index 
             if surely_at_most(divisor, last - first):  # several rows, which may make one line
                 return divide(straight, divisor) if whole else modulo(straight, divisor)
             within = modulo(first, divisor)
-            bounds[AtMost(within + (last - first), divisor - 1)] = None
+            moved = within + (last - first)
+            bounds[AtMost(Size.of(0), moved)] = None
+            bounds[AtMost(moved, divisor - 1)] = None
             return divide(first, divisor) if whole else within + straight - first
         case Loaded() | Variable():  # data: of each lane its own
             return None
@@ -200,6 +206,9 @@ def _growing(
         if straight is None or ends is None or growth is None:
             return None
         grown.append((growth, straight, ends))
+    steady = all(linear_in(straight, lane.index) is not None for _, straight, _ in grown)
+    if not steady and all(depends_on(straight, lane.index) for _, straight, _ in grown):
+        return None  # between the ends they may cross
     (_, _, (other_first, other_last)), (_, straight, (first, last)) = sorted(
         grown, key=itemgetter(0)
     )
@@ -223,11 +232,10 @@ def _directions(e: Index, lane: Lane) -> set[int] | None:
     for monomial, c in e.terms.items():
         if not depends_on(Size({monomial: c}), lane.index):
             continue
+        within: set[int] | None = None
         match monomial:
             case ((atom, 1),):
                 within = _ways_of(atom, lane)
-            case _:
-                within = None
         if within is None:
             return None
         ways |= {way if c > 0 else -way for way in within}

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from relift.compiler.certificates.names import is_whole, vector_function
 from relift.compiler.codegen.passes.alike_reads import WIDEST_ACCESS
 from relift.compiler.codegen.passes.shared_indices import Summand, Summands, summands, total_of
 from relift.compiler.text import tree
@@ -89,20 +90,19 @@ def _starts(body: tree.Block, memories: Collection[str]) -> dict[str, str]:
 
 def _is_constant(d: tree.Declaration) -> bool:
     t = d.type
-    whole = t.scalar in ("int", "long") and t.width == 1 and not t.pointer
-    return whole and t.constant and d.extent is None and d.value is not None
+    return is_whole(t) and t.constant and not t.pointer and d.extent is None and d.value is not None
 
 
 def _is_wide(e: tree.Expression) -> bool:
     """Whether it is a vector that no GPU has."""
     match e:
-        case tree.Invocation(function, _) if function.startswith("vload"):
-            return int(function.removeprefix("vload")) > WIDEST_ACCESS
+        case tree.Invocation(function, _):
+            return vector_function(function, "vload") > WIDEST_ACCESS
         case tree.Cast(t, _):
             return t.width > WIDEST_ACCESS
         case (
             tree.Whole() | tree.Real() | tree.Name() | tree.Element() | tree.Member()
-            | tree.Prefix() | tree.Binary() | tree.Conditional() | tree.Invocation()
+            | tree.Prefix() | tree.Binary() | tree.Conditional()
         ):  # fmt: skip
             return False
 

@@ -103,9 +103,10 @@ def _in_two_tables(at: Rewriting, place: Position) -> Rewriting:
         below = (*below, *parts)
     if len(parts) != 2 or binders_at(cell, (*below, parts[0])):
         raise NoMatch("a cell that is no function of two parts with folds")
-    h, u = (("f", "f", *below, part) for part in parts)
-    both = apply("map_map_fission_with_zip", parts={"h": h, "u": u})
-    return first(both, _table_of(u[2:]))(at, place)
+    one, other = ((*below, part) for part in parts)
+    both = {"h": ("f", "f", *one), "u": ("f", "f", *other)}
+    each = apply("map_map_fission_with_zip", parts=both)
+    return first(each, _table_of(other))(at, place)
 
 
 def _table_of(part: Position) -> Tactic:
