@@ -232,10 +232,8 @@ def _directions(e: Index, lane: Lane) -> set[int] | None:
     for monomial, c in e.terms.items():
         if not depends_on(Size({monomial: c}), lane.index):
             continue
-        within: set[int] | None = None
-        match monomial:
-            case ((atom, 1),):
-                within = _ways_of(atom, lane)
+        (atom, power), *others = monomial
+        within = None if others or power > 1 else _ways_of(atom, lane)
         if within is None:
             return None
         ways |= {way if c > 0 else -way for way in within}
