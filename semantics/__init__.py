@@ -12,5 +12,6 @@ indices        index expressions and their rules; index functions; views, which 
 catalogue      the page of every pattern
 errors         what is wrong: one message with the thing, the place and the hint
 array_exchange arrays of other libraries as NumPy's
+library_calls  which terms call functions that processors have no instruction for
 by_cell        the interpreter cell by cell, of arrays that are never whole
 """

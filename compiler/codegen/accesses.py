@@ -36,7 +36,7 @@ class Accesses:
         self.indexed: dict[str, Index] = {}
         """The private arrays with an index that is known at run time only, and the first such."""
         self.walks: Counter[str] = Counter()
-        """The accesses of neighbours: in a `loop`, or by `items` side by side."""
+        """Where neighbours are accessed: those that a `loop` writes, and all of `items` side by side."""
         self._private: dict[str, PrivateArray] = {}
         self._widths: dict[Memory, set[int | None]] = {}
         """How many lanes access a private array of scalars as one vector; None where they do not."""
@@ -129,7 +129,7 @@ class Accesses:
             self._note_index(cell, lane)
             self._note_vector(cell, lane)
         self._note_in_folds(cell, lane, writes=writes)
-        self._note_walk(cell, lane)
+        self._note_walk(cell, lane, writes=writes)
 
     def _note_index(self, cell: Cell, lane: Lane | None) -> None:
         """Registers have no addresses: note an index that is not a constant once loops are unrolled."""
@@ -162,11 +162,11 @@ class Accesses:
             if width is not None
         }
 
-    def _note_walk(self, cell: Cell, lane: Lane | None) -> None:
-        """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
+    def _note_walk(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:
+        """Note who has neighbouring cells in a loop: its turns, which write them, or work-items side by side."""
         if not cell.memory.space.of_device or lane is not None or not self._loops:
             return
-        loop = [i for i in self._loops[-1:] if i not in self._short]
+        loop = [i for i in self._loops[-1:] if writes and i not in self._short]
         for walker, names in (("loop", loop), ("items", ["glb_0", "lcl_0"])):
             for atom in variables_of(cell.offset):
                 linear = linear_in(cell.offset, Size.atom(atom)) if str(atom) in names else None

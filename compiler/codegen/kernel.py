@@ -49,6 +49,7 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.indices.stored import memories, stored
 from relift.semantics.indices.views import Environment, Memory
+from relift.semantics.library_calls import calls_library
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import Input, subterms
@@ -153,10 +154,11 @@ def kernel_of(
         (*_prologue(body, placed.local_arrays, addressing.number), *body),
         (*threads.local, 1, 1)[:3] if threads.has_groups else None,
         comment=(*_comment(title, stage, given.read, threads), *_indexed(emission)),
-        computes_with=_widest_vector(body) or _along_rows(emission),
+        computes_with=_widest_vector(body) or _along_rows(stage, emission),
     )
     counted = _counted(tree, threads, placed.lengths) if open_ and not addressing.long else ()
-    return placed.kernel(name, names, counted), tree
+    free = threads.free and tree.computes_with is None
+    return replace(placed.kernel(name, names, counted), free=free), tree
 
 
 def _counted_as_needed(
@@ -313,13 +315,17 @@ def _indexed(emission: Emission) -> list[str]:
 # ---- hints to the driver
 
 
-def _along_rows(emission: Emission) -> CType | None:
-    """A hint where loops walk along rows and work-items do not: vectors of work-items would gather from as many rows.
+def _along_rows(stage: Stage, emission: Emission) -> CType | None:
+    """A hint where loops write along rows and work-items do not: vectors of work-items would scatter to as many rows.
 
-    A driver that is told of vectors makes none of work-items, and packs the turns of the loop.
+    A driver that is told of vectors makes none of work-items, and may pack the turns of the loop.  What is only read is gathered
+    in less time than a fold of a driver takes that goes in turns: 8192 maxima of rows of 1000 numbers take Intel's 0.8 ms, and 7.9
+    by rows.  So does what a loop computes by functions of the library, which no driver packs there: 16,384 rows of 64 exponentials
+    take 0.7 ms, and 2.7.
     """
     walks = emission.accesses.walks
-    return CType("float", 4) if walks["loop"] > walks["items"] else None
+    by_rows = walks["loop"] > walks["items"] and not calls_library(stage.body)
+    return CType("float", 4) if by_rows else None
 
 
 def _widest_vector(body: Sequence[Statement]) -> CType | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -58,7 +58,7 @@ class Threads:
     """`local` and `groups` by dimension; `used` are the maps and dimensions that the kernel has.
 
     The number of groups is None where it is known at the launch only.  In the dimensions of `turns` it is not
-    known to be enough for all maps.
+    known to be enough for all maps.  They are `free` where groups of any size will do, up to the largest.
     """
 
     local: tuple[int, ...]
@@ -66,6 +66,7 @@ class Threads:
     used: Used = field(repr=False)
     asked: tuple[Size, ...] = field(default=(), repr=False)
     turns: frozenset[int] = field(default=frozenset(), repr=False)
+    free: bool = field(default=False, repr=False)
 
     @property
     def total(self) -> tuple[Size, ...]:
@@ -136,14 +137,7 @@ def threads_of(
     >>> threads_of(parse_term("map_glb(0)(lambda row: row, xs)", xs=Input("xs", f32[1000, 12])))
     Threads(local=(50,), groups=(20,))
     """
-    lengths: dict[tuple[type[EachOf], int], Size] = {}
-    shared_out: defaultdict[int, set[Size]] = defaultdict(set)
-    for u, _ in subterms(t):
-        if isinstance(u, EachOf) and u.compiled:
-            key = type(u), fixed(u.dim, f"the dimension of {u.name}")
-            lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
-            if not isinstance(u, MapLcl):
-                shared_out[key[1]].add(u.solved["n"])
+    lengths, shared_out = _mapped(t)
     dimensions = range(1 + max((d for _, d in lengths), default=0))
     used = frozenset(lengths)
 
@@ -172,13 +166,28 @@ def threads_of(
         None if n.constant is None else -(-n.constant // m)
         for n, m in zip(asked, items, strict=True)
     )
-    turns = (
+    turns = frozenset(
         d
         for d, n in enumerate(asked)
         if n.constant is None
         and (in_turns or any(_longer(longest[d], m) != longest[d] for m in shared_out[d]))
     )
-    return Threads(tuple(items), tuple(groups), used, tuple(asked), frozenset(turns))
+    alone = all(m is MapGlb for m, _ in used) and not (own or turns or global_)
+    free = alone and GROUP_LIMIT * _private_bytes(t) <= STACK_OF_GROUP
+    return Threads(tuple(items), tuple(groups), used, tuple(asked), turns, free)
+
+
+def _mapped(t: Term) -> tuple[dict[tuple[type[EachOf], int], Size], Mapping[int, set[Size]]]:
+    """The longest of the parallel maps of each kind and dimension; by dimension all lengths that groups or work-items share out."""
+    lengths: dict[tuple[type[EachOf], int], Size] = {}
+    shared_out: defaultdict[int, set[Size]] = defaultdict(set)
+    for u, _ in subterms(t):
+        if isinstance(u, EachOf) and u.compiled:
+            key = type(u), fixed(u.dim, f"the dimension of {u.name}")
+            lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
+            if not isinstance(u, MapLcl):
+                shared_out[key[1]].add(u.solved["n"])
+    return lengths, shared_out
 
 
 def counts_of(given: Counts, name: str) -> tuple[int, ...]:

@@ -82,6 +82,8 @@ def _unfit(k: Kernel, buffers: Sequence[str]) -> Iterator[str]:
         yield f"{k.name} takes {k.local_bytes} bytes of local memory"
     if not all(_is_count(d) and 0 <= d < len(k.total) for d in k.turns):
         yield f"{k.name} has loops over dimensions that it has not"
+    if not isinstance(k.free, bool) or (k.free and k.turns):
+        yield f"{k.name} is free in its groups, or not: its launch says {k.free}"
 
 
 def _is_count(n: object) -> bool:

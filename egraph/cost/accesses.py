@@ -147,6 +147,7 @@ class Accesses:
                 self.touch(outside)
             case Cell(memory, offset):
                 self._reach(memory, offset)
+                self.meter.counted.by_rows += self._by_rows(memory, offset)
                 again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
                 self._rows.walk_through(memory, offset, again, storing=self._storing)
@@ -188,6 +189,15 @@ class Accesses:
         order = None if near or scope.thread is None else stride_of(offset, scope.thread)
         passes = counted.reached.setdefault(memory.name, {})
         passes[order] = passes.get(order, 0.0) + times * cells * memory.scalar.bytes
+
+    def _by_rows(self, memory: Memory, offset: Index) -> int:
+        """Whether a loop writes neighbours: 1; whether work-items side by side access them: -1."""
+        scope = self.meter.scope
+        if not memory.space.of_device or scope.lane is not None or scope.loop is None:
+            return 0
+        of_items = scope.thread is not None and stride_of(offset, scope.thread) == 1
+        fills = self._storing and turns_of(scope.loop) >= LINE_CELLS
+        return (fills and stride_of(offset, scope.loop) == 1) - of_items
 
     def _read_again(self, offset: Index) -> float:
         """How often the turns of loops that are written out read an address that others of them read: once is enough.

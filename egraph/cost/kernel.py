@@ -166,6 +166,7 @@ class Kernel:
     is_guarded: bool = False
     has_lanes: bool = False
     has_library: bool = False
+    by_rows: int = 0
 
     @property
     def bytes(self) -> float:
@@ -360,11 +361,12 @@ class Kernel:
         """Whether a driver makes vectors of neighbouring work-items.
 
         Not where there are vectors already, and not where a part is for some of the work-items only.
-        One that packs no loops does not pack functions of the library either.
+        One that packs no loops does not pack functions of the library either; one that does is told not to, where loops write along rows.
         """
         plain = not (self.has_loop or self.has_library)
         packs = device.packs == "loops" or (device.packs == "loop-free" and plain)
-        return packs and not (self.has_lanes or self.is_guarded)
+        by_rows = self.by_rows > 0 and not self.has_library
+        return packs and not (self.has_lanes or self.is_guarded or by_rows)
 
 
 def bytes_of(m: Memory) -> float:

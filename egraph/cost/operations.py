@@ -6,6 +6,7 @@ from relift.egraph.cost.meter import Meter
 from relift.rewrites.declared_laws import holds_floats
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import MapVec
+from relift.semantics.syntax.scalars import IN_LIBRARY
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
@@ -24,7 +25,6 @@ _EXPENSIVE = {
     **dict.fromkeys(("arcsin", "arccos", "arctan", "arctan2"), 60.0),
     "tan": 120.0, "tanh": 60.0, "power": 120.0, "hypot": 60.0, "rsqrt": 12.0,
 }  # fmt: skip
-_LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "rsqrt", "div"}  # no instructions of their own
 _DIVIDED, _BY_A_CONSTANT = 20.0, 50.0
 """Instructions of a CPU for the quotient of whole numbers, rounded down, or what is left: of each lane, for vectors have none,
 and of a vector of `i32` where what divides is a constant, by multiplication.
@@ -84,7 +84,7 @@ class Operations:
         """Instructions of an operation on scalars."""
         if self._is_fused(function, arguments):
             return 0.0
-        self.meter.counted.has_library |= function in _LIBRARY
+        self.meter.counted.has_library |= function in IN_LIBRARY
         if not self.meter.on_gpu:
             if function in _SHIFTED:
                 return self._divided(function, arguments[1])
@@ -122,17 +122,6 @@ class Operations:
             and function in ("add", "sub")
             and any(_is_product(u) for u in arguments)
         )
-
-
-def calls_library(t: Term) -> bool:
-    """Whether a term calls a function that has no instruction of its own, or one of the user's in C, which may."""
-    return any(
-        (isinstance(u, Apply) and u.function in _LIBRARY)
-        or (
-            isinstance(u, Call) and (u.function.body is None or calls_library(u.function.body.body))
-        )
-        for u, _ in subterms(t)
-    )
 
 
 def _is_product(t: Term) -> bool:

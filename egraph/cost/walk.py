@@ -12,7 +12,7 @@ from relift.egraph.cost.buffers import Buffers, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
-from relift.egraph.cost.operations import Operations, calls_library
+from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
@@ -34,6 +34,7 @@ from relift.semantics.indices.views import (
     vector,
     view,
 )
+from relift.semantics.library_calls import calls_library
 from relift.semantics.patterns import (
     Accumulating,
     AsScalar,

@@ -280,6 +280,8 @@ _TABLE = (
 )  # fmt: skip
 IRRATIONAL = frozenset(f.name for f in _TABLE if f.on == "floats") - {"ceil", "div", "floor", "fma"}
 """The functions whose results on rationals need not be rational."""
+IN_LIBRARY = IRRATIONAL - {"sqrt", "rsqrt"}
+"""The functions that processors have no instruction for."""
 
 SCALAR_FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}
 CONVERSIONS = (*FLOATS, *INTEGERS)

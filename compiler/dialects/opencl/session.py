@@ -16,6 +16,7 @@ from relift.compiler.dialects.opencl.halves import EXTENSION, without_halves
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.dialects.opencl.queue import OpenCLRow, queue_of
 from relift.compiler.dialects.reading import HALVES, understood
+from relift.compiler.lowering.threads import GROUP_LIMIT
 from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Resident
 from relift.compiler.running.launch import Kernel, Launch, Piece
@@ -52,6 +53,7 @@ class OpenCLSession(Session):
         self._explained = _Explained(device, plan.program, apart=apart)
         self.unknown: list[str] = []
         self._queue, self._lock = queue_of(device), Lock()  # a kernel has one set of arguments
+        self._packing = _packing(device)
         check_limits(plan, self.device)
         if apart and EXACT in source and REASSOCIATES in defects(self.device):
             source = in_order(source)
@@ -141,7 +143,7 @@ class OpenCLSession(Session):
 
     def _steps(self, plan: Launch) -> Iterator[_Step]:
         for k, kernel in zip(plan.kernels, self._kernels, strict=True):
-            yield kernel, k.arguments, k.pieces
+            yield kernel, k.arguments, k.packed(*self._packing) if self._packing else k.pieces
 
     def _launch(self, steps: Iterable[_Step], arguments: Any, results: Iterable[OpenCLRow]) -> None:
         """Enqueue kernels whose arguments are held, and whose results are there, when the last one is done."""
@@ -164,6 +166,15 @@ class OpenCLSession(Session):
                 for p in pieces
             ]
         return events
+
+
+def _packing(device: cl.Device) -> tuple[int, int] | None:
+    """The lanes of a CPU's vectors, and its units; None for other devices, and where groups are small."""
+    import pyopencl as cl
+
+    if not device.type & cl.device_type.CPU or device.max_work_group_size < GROUP_LIMIT:
+        return None
+    return max(1, device.native_vector_width_float), device.max_compute_units
 
 
 class _Explained:

@@ -221,19 +221,36 @@ def test_a_kernel_with_vectors_says_so(width: int) -> None:
     assert "vec_type_hint" not in compile_program(plain).source
 
 
-@pytest.mark.parametrize("along", ["rows", "columns"])
-def test_a_kernel_whose_loops_walk_along_rows_says_so(along: str) -> None:
-    """Vectors of work-items would gather from as many rows; along columns they read what lies side by side."""
+@pytest.mark.parametrize(
+    ("along", "of"), [("rows", "sums"), ("columns", "sums"), ("rows", "exponentials")]
+)
+def test_a_kernel_whose_loops_write_along_rows_says_so(along: str, of: str) -> None:
+    """Vectors of work-items would scatter to as many rows; along columns they write what lies side by side.
+
+    What a function of the library computes is worth it.
+    """
+    f = rl.exp if of == "exponentials" else lambda v: v + v
 
     @rl.program
-    def sums(A: rl.f32[MANY, MANY]):
+    def each(A: rl.f32[MANY, MANY]):
         lines = A if along == "rows" else rl.transpose(A)
-        return rl.map_glb(0)(lambda line: rl.reduce_seq(rl.add, 0.0, line), lines)
+        found = rl.map_glb(0)(lambda line: rl.map_seq(f, line), lines)
+        return found if along == "rows" else rl.transpose(found)
 
-    compiled = compile_program(sums, contract=False)
+    compiled = compile_program(each, contract=False)
     x = np.random.default_rng(0).random((64, 64), dtype=np.float32)
-    assert ("vec_type_hint(float4)" in compiled.source) == (along == "rows")
-    np.testing.assert_array_equal(compiled(x), sums(x))
+    assert ("vec_type_hint(float4)" in compiled.source) == (along == "rows" and of == "sums")
+    np.testing.assert_allclose(compiled(x), each(x), rtol=1e-6)
+
+
+def test_a_kernel_that_only_reads_along_rows_leaves_its_work_items_to_the_driver() -> None:
+    """A fold goes in turns, and is packed over work-items alone."""
+
+    @rl.program
+    def largest(A: rl.f32[MANY, MANY]):
+        return rl.map_glb(0)(lambda row: rl.reduce_seq(rl.maximum, 0.0, row), A)
+
+    assert "vec_type_hint" not in compile_program(largest).source
 
 
 @pytest.mark.parametrize("length", [2, 16])

@@ -327,3 +327,23 @@ def test_what_follows_a_barrier_that_some_groups_skip_is_done(device: str) -> No
     expected, found = program(*inputs), compile_program(program)(*inputs, device=device)
 
     assert agreed("the interpreter", program, found, expected).ok
+
+
+def test_free_work_items_are_launched_in_whole_vectors() -> None:
+    """What is left over is a launch of its own; a kernel with vectors or groups of its own keeps them."""
+    many, width = 300, 16
+
+    @rl.program
+    def sums(A: rl.f32[many, 8]):
+        return rl.map_glb(0)(lambda row: rl.reduce_seq(rl.add, 0.0, row), A)
+
+    @rl.program
+    def vectors(A: rl.f32[many * 4]):
+        return rl.as_scalar(rl.map_glb(0)(rl.map_vec(lambda v: v + v), rl.as_vector(4, A)))
+
+    kernel = compile_program(sums).plan.kernels[0]
+    found = kernel.packed(width, 2)
+    assert sum(p.range[0] for p in found) == many
+    assert [p.local[0] % width for p in found[:-1]] == [0] and found[-1].range[0] < width
+    for other in (compile_program(sums, local=20), compile_program(vectors)):
+        assert other.plan.kernels[0].packed(width, 2) == other.plan.kernels[0].pieces

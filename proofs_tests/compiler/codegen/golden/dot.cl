@@ -41,7 +41,6 @@ kernel void dot_1(global const float* restrict x, global const float* restrict y
 //   reduce_seq(add, 0.0, tmp_1)
 // where tmp_1: f32[64]
 // work-items: 1, in groups of 1
-__attribute__((vec_type_hint(float4)))
 kernel void dot_2(global const float* restrict tmp_1, global float* restrict out) {
   float acc = 0.0f;
   for (int i = 0; i < 64; ++i) {
