@@ -333,17 +333,17 @@ def test_free_work_items_are_launched_in_whole_vectors() -> None:
     """What is left over is a launch of its own; a kernel with vectors or groups of its own keeps them."""
     many, width = 300, 16
 
-    @rl.program
-    def sums(A: rl.f32[many, 8]):
+    @typed(A=f32[many, 8])
+    def sums(A: Any) -> Any:
         return rl.map_glb(0)(lambda row: rl.reduce_seq(rl.add, 0.0, row), A)
 
-    @rl.program
-    def vectors(A: rl.f32[many * 4]):
-        return rl.as_scalar(rl.map_glb(0)(rl.map_vec(lambda v: v + v), rl.as_vector(4, A)))
+    @typed(x=f32[many * 4])
+    def vectors(x: Any) -> Any:
+        return rl.as_scalar(rl.map_glb(0)(rl.map_vec(lambda v: v + v), rl.as_vector(4, x)))
 
-    kernel = compile_program(sums).plan.kernels[0]
-    found = kernel.packed(width, 2)
+    found = compile_program(sums).plan.kernels[0].packed(width, 2)
     assert sum(p.range[0] for p in found) == many
-    assert [p.local[0] % width for p in found[:-1]] == [0] and found[-1].range[0] < width
+    assert [p.local[0] % width for p in found[:-1]] == [0]
+    assert found[-1].range[0] < width
     for other in (compile_program(sums, local=20), compile_program(vectors)):
         assert other.plan.kernels[0].packed(width, 2) == other.plan.kernels[0].pieces
