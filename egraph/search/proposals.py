@@ -50,7 +50,6 @@ from relift.egraph.search.guidance.by_shape import folded_whole, planned
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import TiledSketch, folded_rows
-from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
@@ -65,6 +64,7 @@ from relift.egraph.search.starts.forms import (
     is_lowered_apart,
     is_near,
     least_of,
+    multiply_adds_of,
     promising,
     steps_of,
 )
@@ -91,6 +91,7 @@ from relift.rewrites.tactics.iterations import of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
+from relift.rewrites.tactics.unchanging import once_for_all
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
@@ -261,7 +262,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = after(self.source, self.said(), attempt(inlined()))
+        named = after(self.source, self.said(), then(attempt(inlined()), attempt(once_for_all())))
         return with_copies(named) if is_layout(named.result) else named
 
     def said(self) -> Derivation:
@@ -391,7 +392,7 @@ class Proposals:
                     simple[shape] = task._simply()
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = _ranked([*found, *self._together(parted, kernels, parts)])
-        adds = sum(_multiply_adds(each.program, nests) for each in kernels)
+        adds = sum(multiply_adds_of(each.program, nests) for each in kernels)
         least = sum(least_of(kernel.program, self.device, simple) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
         steps = sum(steps_of(kernel.program.body) for kernel in kernels)
@@ -432,14 +433,6 @@ def _of_names(whole: Proposals) -> Outcome:
     ranked = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
     low, derived = partial(lowered, kernels), partial(under_names, parted, kernels)
     return grown, _ranked(list(combined(whole.source, whole.device, ranked, low, derived)))
-
-
-def _multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
-    """Those of a kernel that is a nest; `known` are those of other kernels, by their shape."""
-    if (shape := shape_of(kernel)) not in known:
-        nest = extent_of(kernel)
-        known[shape] = 0 if nest is None else nest.multiply_adds
-    return known[shape]
 
 
 def _rank(proposal: Proposal) -> tuple[float, int]:

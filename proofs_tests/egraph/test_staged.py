@@ -607,3 +607,42 @@ def test_arrays_that_are_zipped_are_results_with_a_kernel_each() -> None:
     assert lowered(kernels, [kernel.program.body for kernel in kernels]) == found.result
     forms = Proposals(pairs_of_arrays, {}, GPU).forms()
     assert any(alpha_equal(form.parted.result, found.result) for form in promising(forms))
+
+
+def test_a_product_whose_rows_become_several_results_is_a_kernel() -> None:
+    """Blocks are for a table that is the result: rows with something beside them are computed from a stored one."""
+    n, k, m = 501, 64, 12
+
+    @typed(x=f32[n, k], w=f32[k, m])
+    def shares(x: Any, w: Any) -> Any:
+        def row(r: Any) -> Any:
+            scores = rl.map(lambda c: dot(r, c), rl.transpose(w))
+            return rl.let(
+                lambda s: (
+                    rl.map(lambda v: v / rl.reduce(rl.add, 0.0, s), s),
+                    rl.reduce(rl.maximum, 0.0, s),
+                ),
+                scores,
+            )
+
+        rows = rl.map(row, x)
+        return rl.map(lambda p: p[0], rows), rl.map(lambda p: p[1], rows)
+
+    found = promising(Proposals(shares, {}, CPU).forms())
+    assert any(f32[n, m] in form.stored and form.nest for form in found)
+
+
+def test_what_the_library_computes_alike_for_all_rows_is_stored() -> None:
+    """So many logarithms as there are weights, and not as many for every row."""
+    n, k = 1_000_001, 5
+
+    @typed(x=f32[n], w=f32[k])
+    def largest(x: Any, w: Any) -> Any:
+        def score(v: Any) -> Any:
+            return rl.reduce(rl.maximum, 0.0, rl.map(lambda u: v * u - rl.log(u), w))
+
+        return rl.map(score, x)
+
+    best = optimize(largest, target=CPU).candidates[0]
+    stages = [t.xs.type for t, _ in subterms(best.term.body) if isinstance(t, ToGlobal)]
+    assert f32[k] in stages

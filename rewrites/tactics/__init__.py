@@ -14,5 +14,6 @@ turns         several turns of a loop written out together; `whole_groups`: a la
 long_functions  names for what a function repeats until it is too long to be searched
 spelled_out   patterns that are others put together stand as those
 both_axes     one table folded along both of its axes in one pass
+unchanging    what functions compute of an element that is the same each time is computed once
 batches       what each batch folds becomes one table for all
 """

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
+from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.starts.staged import StagedKernel, shape_of
 from relift.rewrites.derivation.steps import Derivation
@@ -53,7 +54,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, Reduce, Reduction
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
-from relift.semantics.syntax.types import Array, Tuple, Type, holds_array
+from relift.semantics.syntax.types import Array, Tuple, Type, dimensions, holds_array
 
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
@@ -186,6 +187,17 @@ def least_of(
     """
     moved = (each.cost.launch + each.cost.memory for each in found.get(shape_of(kernel), ()))
     return min(least_seconds(kernel, device), *moved, math.inf)
+
+
+def multiply_adds_of(kernel: Program, known: dict[Term, int]) -> int:
+    """Those of a kernel that is a nest; `known` are those of other kernels, by their shape.
+
+    None is a kernel that makes more of each row than numbers: blocks are for a table that is the result.
+    """
+    if (shape := shape_of(kernel)) not in known:
+        nest = None if holds_array(dimensions(kernel.body.type)[1]) else extent_of(kernel)
+        known[shape] = 0 if nest is None else nest.multiply_adds
+    return known[shape]
 
 
 def steps_of(t: Term) -> int:
