@@ -283,6 +283,7 @@ def describe(device: Device) -> DeviceDescription:
         max_work_group=device.max_work_group_size,
         launch_seconds=preset.launch_seconds,
         packs="nothing" if is_gpu else PACKS.get(implementation(device), backend_of(device).packs),
+        library=implementation(device),
     )
     if is_gpu:
         return found

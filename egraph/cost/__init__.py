@@ -15,7 +15,7 @@ next, unless it has several to do or is so short that the next loop overlaps.  S
 vectors by themselves (`DeviceDescription.packs`); what neighbouring work-items read apart is not packed.  A private
 array is in registers where they suffice.
 
-model.py says what a program costs; walk.py follows its term as the kernels would; meter.py, operations.py, accesses.py (how far
+model.py says what a program costs; walk.py follows its term as the kernels would; meter.py, operations.py (what libraries take: library.py), accesses.py (how far
 apart they are: strides.py), rows.py, walked.py and beyond.py (rows, and what caches keep, for CPUs) and fetched.py (footprints, for GPUs) count
 what it does on the way, kernel.py is what a kernel comes to, buffers.py where it is stored, and which kernels are known, and repeated.py how often it is launched.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relift.egraph.cost.library import GENERAL, LIBRARIES
 from relift.egraph.cost.meter import Meter
 from relift.rewrites.declared_laws import holds_floats
 from relift.semantics.interpreter import operator_lambda
@@ -20,11 +21,7 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import Scalar, Tuple, Vector
 
-_EXPENSIVE = {
-    "exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0,
-    **dict.fromkeys(("arcsin", "arccos", "arctan", "arctan2"), 60.0),
-    "tan": 120.0, "tanh": 60.0, "power": 120.0, "hypot": 60.0, "rsqrt": 12.0,
-}  # fmt: skip
+_EXPENSIVE = {"sqrt": 6.0, "div": 6.0, "rsqrt": 12.0}
 _DIVIDED, _BY_A_CONSTANT = 20.0, 50.0
 """Instructions of a CPU for the quotient of whole numbers, rounded down, or what is left: of each lane, for vectors have none,
 and of a vector of `i32` where what divides is a constant, by multiplication.
@@ -43,7 +40,7 @@ smallest sums take two cores 3.1 ms, and would take 1.0 by one instruction."""
 _EXP = 10.0
 """Those of a GPU for exp: it scales what its special units take."""
 _ON_GPU = {
-    **dict.fromkeys(_EXPENSIVE, _SPECIAL_UNIT),
+    **dict.fromkeys((*_EXPENSIVE, *IN_LIBRARY), _SPECIAL_UNIT),
     **dict.fromkeys(("maximum", "minimum"), _COMPARED),
     "exp": _EXP,
     "rsqrt": 1.0,  # of 16,384 bodies it takes no longer than a multiply-add: the special units work beside
@@ -84,13 +81,25 @@ class Operations:
         """Instructions of an operation on scalars."""
         if self._is_fused(function, arguments):
             return 0.0
-        self.meter.counted.has_library |= function in IN_LIBRARY
+        if function in IN_LIBRARY and not self.meter.on_gpu:
+            return self._called(function)
         if not self.meter.on_gpu:
             if function in _SHIFTED:
                 return self._divided(function, arguments[1])
             compared = function in ("maximum", "minimum") and holds_floats(arguments[0].type)
             return _COMPARED if compared else _EXPENSIVE.get(function, 1.0)
         return _ON_GPU.get(function, 1.0)
+
+    def _called(self, function: str) -> float:
+        """Cycles of a function of the library of a CPU, beside those that are of each lane."""
+        library = LIBRARIES.get(self.meter.device.library, GENERAL)
+        self.meter.counted.has_library |= function not in library.packed
+        if self.meter.scope.width <= 1:
+            return library.scalar[function]
+        if library.vector is None:
+            self.meter.alone(library.scalar[function])
+            return 0.0
+        return library.vector[function]
 
     def _divided(self, function: str, by: Term) -> float:
         """Instructions of a CPU for a quotient of whole numbers, or what it leaves, beside those that are of each lane."""

@@ -981,3 +981,34 @@ def test_a_kernel_that_is_known_comes_to_what_it_is_counted_as(device: DeviceDes
     with counted_once():
         assert [estimate(program, device) for program in programs * 2] == alone * 2
         assert known_kernels()
+
+
+@pytest.mark.parametrize("library", ["PoCL", "Intel"])
+def test_what_a_library_takes_depends_on_whose_it_is(library: str) -> None:
+    """A scalar power takes PoCL's a hundred times as long as a square root, and a vector of them not; Intel's takes it as any other."""
+
+    @typed(x=f32[1024, 16])
+    def powers(x: Any) -> Any:
+        return rl.map_glb(0)(lambda r: rl.reduce_seq(lambda s, v: s + rl.power(v, v), 0.0, r), x)
+
+    known = estimate(powers, dataclasses.replace(CPU, library=library)).compute
+    general = estimate(powers, CPU).compute
+    assert (known > 4 * general) == (library == "PoCL")
+
+
+def test_work_items_whose_loops_write_rows_are_not_packed() -> None:
+    """A driver that packs those of any kernel is told not to; what calls the library is packed all the same."""
+
+    @typed(x=f32[1 << 14, 64])
+    def doubled(x: Any) -> Any:
+        return rl.map_glb(0)(lambda r: rl.map_seq(lambda v: v + v, r), x)
+
+    @typed(x=f32[1 << 14, 64])
+    def powers(x: Any) -> Any:
+        return rl.map_glb(0)(lambda r: rl.map_seq(rl.exp, r), x)
+
+    def seconds(program: Program, packs: Packing) -> float:
+        return estimate(program, dataclasses.replace(CPU, packs=packs)).compute
+
+    assert seconds(doubled, "loops") == seconds(doubled, "nothing")
+    assert seconds(powers, "loops") < seconds(powers, "nothing") / 2

@@ -22,7 +22,8 @@ class DeviceDescription:
     nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
     `second_ways` the same of the one behind it.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
     its set have crowded out of the nearest cache; `unseen_rows` how many times as long memory takes more for rows of one page that are
-    read side by side, all but one of which nothing fetches before.
+    read side by side, all but one of which nothing fetches before.  `library` is the implementation whose functions, such as `exp`, a CPU calls;
+    where it is not known, what they take is assumed.
     """
 
     name: str
@@ -44,6 +45,7 @@ class DeviceDescription:
     second_ways: int = 8
     refetch_cycles: float = 7.0
     unseen_rows: float = 0.9
+    library: str = ""
 
     @property
     def core_ghz(self) -> float:
