@@ -7,6 +7,7 @@ that all lanes share, and else each lane is accessed on its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -288,8 +289,8 @@ class Addressing:
         >>> from relift.semantics.syntax.sizes import Size
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> out, nowhere = Memory("out", f32, Size.of(32), Space.GLOBAL), CodeValue(None, f32, index=Size.of(0))
-        >>> def shown(end):
-        ...     place = Guarded(Condition(4 * i + l, Size.of(end)), Cell(out, 4 * i + l), nowhere)
+        >>> def shown(end, first=4 * i):
+        ...     place = Guarded(Condition(first + l, Size.of(end)), Cell(out, first + l), nowhere)
         ...     stored = Addressing().store(place, CExpression(Name("v"), f32, 4), Lane(l, 4))
         ...     return list(Printer().statements(stored, 0))
         >>> shown(20)
@@ -298,6 +299,8 @@ class Addressing:
         ['if (4*i < 18) {', '  *(global float2*)(out + 4*i) = v.lo;', '}']
         >>> shown(17)[:6]
         ['if (4*i < 14) {', '  *(global float4*)(out + 4*i) = v;', '}', 'if (4*i >= 14) {', '  if (4*i < 17) {', '    out[4*i] = v.s0;']
+        >>> shown(3, Size.of(0))
+        ['out[0] = v.s0;', 'out[1] = v.s1;', 'out[2] = v.s2;']
         """
         whole = in_whole_vectors(leaf, lane)
         if not isinstance(whole, Guarded):
@@ -317,12 +320,15 @@ class Addressing:
         vectors = isinstance(inside, Cell) and _contiguous(inside, lane) is not None
         if linear is None or linear[0] != 1 or not vectors or _halves(leaf, lane):
             return lanes
-        last = self.condition(Condition(linear[1], leaf.condition.extent - (lane.width - 1)))
+        beyond = leaf.condition.extent - (lane.width - 1)
+        if surely_at_most(beyond, linear[1]):
+            return lanes
+        last = self.condition(Condition(linear[1], beyond))
         if not (isinstance(last, tree.Binary) and last.operator == "<"):
             return lanes
-        beyond = tree.Binary(">=", last.left, last.right)
+        not_whole = tree.Binary(">=", last.left, last.right)
         vector = self.store(inside, value, lane)
-        return [tree.Guard(last, tuple(vector)), tree.Guard(beyond, tuple(lanes))]
+        return [tree.Guard(last, tuple(vector)), tree.Guard(not_whole, tuple(lanes))]
 
     def _each_lane(self, leaf: Leaf, value: CExpression, lane: Lane) -> list[tree.Statement]:
         """The lanes of a value, each written by itself, or its halves where these are whole vectors."""
@@ -336,11 +342,34 @@ class Addressing:
                     half,
                 )
             ]
-        return [
+        return _together(
             statement
             for k in range(lane.width)
             for statement in self.store(at_lane(leaf, lane, k), lane_of(value, k), None)
-        ]
+        )
+
+
+def _together(stores: Iterable[tree.Statement]) -> list[tree.Statement]:
+    """Stores that follow each other under one condition, which none of them changes, under it once.
+
+    >>> from relift.compiler.codegen.values.cells import _together, assigned
+    >>> from relift.compiler.text.tree import Guard, Name, Whole
+    >>> stores = [Guard(Name("inside"), (assigned(Name(x), Whole(0)),)) for x in "ab"]
+    >>> [len(guard.body) for guard in _together(stores)]
+    [2]
+    """
+    found: list[tree.Statement] = []
+    for each in stores:
+        before = found[-1] if found else None
+        if (
+            isinstance(each, tree.Guard)
+            and isinstance(before, tree.Guard)
+            and before.condition == each.condition
+        ):
+            found[-1] = tree.Guard(each.condition, (*before.body, *each.body))
+        else:
+            found.append(each)
+    return found
 
 
 def assigned(target: tree.Expression, value: tree.Expression) -> tree.Assignment:
