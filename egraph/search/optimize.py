@@ -40,7 +40,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.rewrites.tactics.combinators import Tactic
-from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
+from relift.semantics.errors import IllTyped, ReliftError, Unsupported, bounded_depth
 from relift.semantics.language.arguments import one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
 from relift.semantics.language.programs import Program, a_program
@@ -369,6 +369,11 @@ def _accepted(
     for proposal in proposals:
         if len(results) == most:
             break
+        try:
+            require_writable(proposal.low.body, "what was found")
+        except Unsupported as error:  # its text would repeat what its kernels store
+            reasons.append(error.message)
+            continue
         text = show(tidy(proposal.low.body))
         if text in seen:
             continue  # found in two ways

@@ -17,7 +17,7 @@ from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
 from relift.egraph.cost.model import Cost
 from relift.egraph.search.derived import after, alternatives
-from relift.egraph.search.optimize import optimize
+from relift.egraph.search.optimize import _accepted, optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.forms import Form, choices_of, promising
@@ -37,7 +37,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, ScanSeq, ToGlobal
 from relift.semantics.syntax.binding import alpha_equal, positions, term_at
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, MakeTuple, Term, subterms
+from relift.semantics.syntax.terms import MOST_PARTS, Input, MakeTuple, Term, parts_of, subterms
 from relift.semantics.syntax.types import Vector, f32, i32
 
 CHAINS = ["atax", "gemver", "gesummv", "three_products", "let_array", "normalised", "prefix_blocks"]
@@ -646,3 +646,21 @@ def test_what_the_library_computes_alike_for_all_rows_is_stored() -> None:
     best = optimize(largest, target=CPU).candidates[0]
     stages = [t.xs.type for t, _ in subterms(best.term.body) if isinstance(t, ToGlobal)]
     assert f32[k] in stages
+
+
+def test_a_proposal_whose_text_would_be_too_long_is_passed_over() -> None:
+    """What is stored and read twice, again and again, is small as a graph, and no text."""
+
+    @typed(x=f32[8])
+    def doubled(x: Any) -> Any:
+        for _ in range(20):
+            stored_once = rl.to_global(rl.map_glb(0)(lambda v: v + v, x))
+            x = rl.map(lambda p: p[0] + p[1], rl.zip(stored_once, stored_once))
+        return rl.map_glb(0)(lambda v: v, x)
+
+    task = Proposals(typed(x=f32[8])(lambda x: rl.map(lambda v: v, x)), {}, CPU)
+    right = task.as_written()[0]
+    long = replace(right, low=doubled)
+    assert parts_of(doubled.body) > MOST_PARTS
+    (found,) = _accepted(task, [long, right], 1, "")
+    assert alpha_equal(found.term.body, right.low.body)
