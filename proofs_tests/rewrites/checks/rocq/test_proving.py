@@ -32,6 +32,7 @@ from relift.rewrites.checks.rocq.tier import (
     SECONDS,
     Prover,
     Stated,
+    batches_of,
     found_prover,
     prove,
 )
@@ -330,6 +331,15 @@ def test_binders_capture_nothing() -> None:
 def test_time_limit_is_a_few_seconds() -> None:
     """One new rule is checked in less than 10 s: the tactic may not take all of it."""
     assert SECONDS <= 6
+
+
+@pytest.mark.parametrize(("processes", "plain"), [(1, [4]), (2, [2, 2])])
+def test_as_many_batches_as_processes(processes: int, plain: list[int]) -> None:
+    """Each starts the prover anew, so one process has all in one; a script is always alone."""
+    claims = [stated("join_split").equal] * 4
+    scripted = replace(claims[0], script=("relift.",))
+    batches = list(batches_of([scripted, *claims], processes))
+    assert batches == [*([claims[0]] * size for size in plain), [scripted]]
 
 
 # ---- what the clock stops
