@@ -96,6 +96,7 @@ def test_few_rules_need_a_script_of_their_own() -> None:
 
 
 @needs_prover
+@pytest.mark.usefixtures("patient")
 @in_shares
 def test_every_pattern_respects_the_relation(share: int) -> None:
     """Related arguments give related results: what lets a proved rule be applied anywhere."""
@@ -147,6 +148,7 @@ def test_a_script_that_is_no_proof_is_rejected(script: str, named: str) -> None:
 
 
 @needs_prover
+@pytest.mark.usefixtures("patient")
 def test_a_script_is_run() -> None:
     """A rule's own script proves it; one that fails leaves the goal that it failed on."""
     good = replace(JOIN_SPLIT, name="good", proof="start. intros i L.\n- relate.")
@@ -158,6 +160,7 @@ def test_a_script_is_run() -> None:
 
 
 @needs_prover
+@pytest.mark.usefixtures("patient")
 def test_one_failure_hides_no_other_rule() -> None:
     """A wrong rule and a failing script beside a right rule: the right one is proved."""
     wrong = WRONG_RULES["zip_swapped"]
