@@ -36,7 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The variable reaches the processes that tests start, too."""
+    """The variable reaches the processes that tests start, too; what several workers run shares the machine."""
+    if hasattr(config, "workerinput"):
+        from relift.processes.executors import share
+
+        share()
     name = config.getoption("--device")
     if name is not None:
         os.environ["RELIFT_DEVICE"] = name

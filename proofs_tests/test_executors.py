@@ -32,6 +32,7 @@ from relift.compiler.agreement.verification import failure_on_symbols
 from relift.compiler.fuzzing.programs.variants import lowered
 from relift.egraph.checks.shared import Portion, check_shared, parts_of
 from relift.egraph.checks.tiers import check_all
+from relift.egraph.process.workers import default_workers
 from relift.optimization import judged
 from relift.processes import executors
 from relift.processes.collecting import rarely_collected, uncollected
@@ -114,6 +115,12 @@ def test_a_call_that_nobody_survives_is_given_up() -> None:
     """With one message."""
     with Workers(1) as executor, pytest.raises(LostWorkers, match="end before it is done"):
         list(each(died, [1], executor))
+
+
+def test_who_shares_the_machine_has_no_workers_of_its_own() -> None:
+    """A search in one of several processes is done there, by that process."""
+    with Workers(1) as executor:
+        assert executor.submit(default_workers).result() == 1
 
 
 def test_an_error_of_a_call_is_raised_here() -> None:

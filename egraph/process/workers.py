@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, TypeAlias, TypeVar
 
 from relift.egraph.process.saturation import Progress
+from relift.processes.executors import is_shared
 
 T = TypeVar("T")
 
@@ -40,10 +41,10 @@ MOST_WORKERS = 2
 def default_workers() -> int:
     """How many workers suit this machine and this process: two, or one.
 
-    One where there is one core, and where forked processes are not safe.  Other threads, such as the one that
+    One where there is one core, where this process is one of several, and where forked processes are not safe.  Other threads, such as the one that
     draws a progress line, do no harm: a worker prints nothing, so it needs none of their locks.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or is_shared():
         return 1
     return min(MOST_WORKERS, len(os.sched_getaffinity(0)))
 

@@ -117,10 +117,12 @@ def prove(
     if isinstance(prover, str):
         results |= {each.rule.name: _without_prover(each.rule, prover) for each in stated}
     else:
-        batches = list(_batches([claim for each in stated for claim in each.claims]))
+        processes = 1 if is_shared() else PROCESSES
+        claims = [claim for each in stated for claim in each.claims]
+        batches = list(batches_of(claims, processes))
         found: dict[str, TierResult] = {}
         done = 0
-        with ThreadPoolExecutor(1 if is_shared() else PROCESSES) as pool:
+        with ThreadPoolExecutor(processes) as pool:
             for batch, said in zip(batches, pool.map(prover.run, batches), strict=True):
                 found |= said
                 done += len(batch)
@@ -241,10 +243,10 @@ def described(detail: str, total: Mapping[Direction, Sequence[str]]) -> str:
     return "; ".join(parts)
 
 
-def _batches(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches."""
+def batches_of(claims: Sequence[Claim], processes: int) -> Iterator[list[Claim]]:
+    """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches, one a process at least."""
     plain = [claim for claim in claims if not claim.script]
-    size = min(BATCH, -(-len(plain) // PROCESSES)) or 1
+    size = min(BATCH, -(-len(plain) // processes)) or 1
     yield from (plain[i : i + size] for i in range(0, len(plain), size))
     yield from ([claim] for claim in claims if claim.script)
 

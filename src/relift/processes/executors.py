@@ -26,7 +26,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, ParamSpec, TypeVar
 
 from relift.semantics.errors import ReliftError
@@ -114,6 +114,7 @@ def _without_interruption() -> Generator[None]:
 
 def _apart() -> None:
     """Let a process that is told to end leave its call; what it starts is of one group with it, and of none here."""
+    share()
     os.setpgrp()
     signal.signal(signal.SIGTERM, _leave)
 
@@ -173,11 +174,17 @@ def alone(function: Callable[[T], R], call: T) -> R:
 
 
 _ONE = Lock()
+_SHARED = Event()
+
+
+def share() -> None:
+    """From now on this process is one of several that share some work, whatever it does."""
+    _SHARED.set()
 
 
 def is_shared() -> bool:
     """Whether this process is one of several that share some work: it is not to start several others by itself."""
-    return _ONE.locked()
+    return _SHARED.is_set() or _ONE.locked()
 
 
 def _submitted(executor: Executor, function: Callable[[T], R], call: T) -> Future[R]:

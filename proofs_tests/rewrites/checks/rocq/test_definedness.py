@@ -51,6 +51,8 @@ from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import Input, Pattern
 from relift.semantics.syntax.types import i32
 
+pytestmark = pytest.mark.usefixtures("patient")
+
 FOUR, EIGHT = Size.of(4), Size.of(8)
 
 # ---- rules one side of which has no value where the other has one

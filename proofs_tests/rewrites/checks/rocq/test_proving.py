@@ -32,6 +32,7 @@ from relift.rewrites.checks.rocq.tier import (
     SECONDS,
     Prover,
     Stated,
+    batches_of,
     found_prover,
     prove,
 )
@@ -95,6 +96,7 @@ def test_few_rules_need_a_script_of_their_own() -> None:
 
 
 @needs_prover
+@pytest.mark.usefixtures("patient")
 @in_shares
 def test_every_pattern_respects_the_relation(share: int) -> None:
     """Related arguments give related results: what lets a proved rule be applied anywhere."""
@@ -146,6 +148,7 @@ def test_a_script_that_is_no_proof_is_rejected(script: str, named: str) -> None:
 
 
 @needs_prover
+@pytest.mark.usefixtures("patient")
 def test_a_script_is_run() -> None:
     """A rule's own script proves it; one that fails leaves the goal that it failed on."""
     good = replace(JOIN_SPLIT, name="good", proof="start. intros i L.\n- relate.")
@@ -157,6 +160,7 @@ def test_a_script_is_run() -> None:
 
 
 @needs_prover
+@pytest.mark.usefixtures("patient")
 def test_one_failure_hides_no_other_rule() -> None:
     """A wrong rule and a failing script beside a right rule: the right one is proved."""
     wrong = WRONG_RULES["zip_swapped"]
@@ -330,6 +334,15 @@ def test_binders_capture_nothing() -> None:
 def test_time_limit_is_a_few_seconds() -> None:
     """One new rule is checked in less than 10 s: the tactic may not take all of it."""
     assert SECONDS <= 6
+
+
+@pytest.mark.parametrize(("processes", "plain"), [(1, [4]), (2, [2, 2])])
+def test_as_many_batches_as_processes(processes: int, plain: list[int]) -> None:
+    """Each starts the prover anew, so one process has all in one; a script is always alone."""
+    claims = [stated("join_split").equal] * 4
+    scripted = replace(claims[0], script=("relift.",))
+    batches = list(batches_of([scripted, *claims], processes))
+    assert batches == [*([claims[0]] * size for size in plain), [scripted]]
 
 
 # ---- what the clock stops
