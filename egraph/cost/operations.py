@@ -45,7 +45,7 @@ _ON_GPU = {
     **dict.fromkeys(("maximum", "minimum"), _COMPARED),
     **dict.fromkeys(("sin", "cos", "tan"), 16.0),
     **dict.fromkeys(("arcsin", "arccos", "hypot"), 13.0),
-    "exp": 6.0, "div": 5.5, "tanh": 20.0, "log": 18.5, "arctan": 21.0, "arctan2": 29.0, "power": 54.0,
+    "exp": 10.0, "div": 5.5, "tanh": 20.0, "log": 18.5, "arctan": 21.0, "arctan2": 29.0, "power": 54.0,
     # of tanh both branches, for neighbours take either
     "rsqrt": 1.0,  # of 16,384 bodies it takes no longer than a multiply-add: the special units work beside
 }  # fmt: skip
