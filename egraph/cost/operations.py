@@ -51,7 +51,8 @@ _ON_GPU = {
 }  # fmt: skip
 """Multiply-adds in whose time an H200 computes a function, in a kernel of four chains of 64 that does nothing else.
 
-A quotient by a constant is a product."""
+A quotient by a constant is a product.  exp takes 6 there, and comes to 10 beside the comparisons of a softmax: with 6, rows of
+8192 were given to groups of 128, which take 73 us, where groups of 256 take 66."""
 
 
 class Operations:

@@ -102,9 +102,14 @@ def _loops(at: Rewriting, place: Position) -> Iterator[tuple[Position, int, int 
             dividing = (n for n in TOGETHER if length % n == 0 and n * copies <= _WRITTEN_OUT)
             yield below, length, next(dividing, None)
             continue
-        written = (n for n in TOGETHER if (n + length % n) * copies <= _WRITTEN_OUT)
-        if turns := min(written, key=lambda n: length % n, default=None):
+        if turns := _leaving_fewest(length, copies):
             yield below, length, turns
+
+
+def _leaving_fewest(length: int, copies: int) -> int | None:
+    """How many turns of a long loop are written out together, so that the fewest are left."""
+    written = (n for n in TOGETHER if (n + length % n) * copies <= _WRITTEN_OUT)
+    return min(written, key=lambda n: length % n, default=None)
 
 
 def _has_a_loop(t: Term) -> bool:
