@@ -189,8 +189,6 @@ class Walk:
         return view(t, environment, self._produce_once)
 
     def _produce_once(self, t: terms.Term, environment: Environment) -> View:
-        if self._meter.on_gpu and self._meter.scope.lane is not None:
-            return self._produce(t, environment)
         bindings = tuple(environment.variables[name] for name in sorted(terms.free_variables(t)))
         for known in (c for block in self._meter.scope.computed for c in block):
             same = len(known.bindings) == len(bindings) and all(map(is_, known.bindings, bindings))

@@ -138,11 +138,11 @@ def test_levels_of_a_tree_add_up(device: DeviceDescription) -> None:
 
         return lambda x: rl.map_wrg(0)(group, x)
 
-    ten, eleven, twelve = (
-        cost(device, levels(count), x=f32[1 << 12, 1024]).compute for count in (10, 11, 12)
+    eight, nine, ten = (
+        cost(device, levels(count), x=f32[1 << 12, 1024]).compute for count in (8, 9, 10)
     )
-    assert eleven - ten == pytest.approx(twelve - eleven)
-    assert ten < eleven < 1.2 * ten
+    assert nine - eight == pytest.approx(ten - nine)
+    assert eight < nine < 1.2 * eight
 
 
 @devices
@@ -1012,3 +1012,19 @@ def test_work_items_whose_loops_write_rows_are_not_packed() -> None:
 
     assert seconds(doubled, "loops") == seconds(doubled, "nothing")
     assert seconds(powers, "loops") < seconds(powers, "nothing") / 2
+
+
+def test_a_fold_that_stands_twice_in_lanes_is_counted_once() -> None:
+    """As in a work-item without vectors: a series of 24 at ten million points had been taken for twice as dear in vectors."""
+
+    def series(twice: bool) -> Any:
+        def one(a: Any, v: Any) -> Any:
+            s = rl.reduce_seq(lambda s, w: v * s + w, 0.0, a)
+            return s * s if twice else s
+
+        return lambda x, a: rl.map_glb(0)(rl.map_vec(lambda v: one(a, v)), rl.as_vector(4, x))
+
+    once, twice = (
+        cost(GPU, series(twice), x=f32[1 << 22], a=f32[64]).compute for twice in (False, True)
+    )
+    assert twice < 1.1 * once

@@ -246,6 +246,27 @@ def scalar(name: str, *arguments: Any) -> Term:
     return Apply(name, tuple(terms), SCALARS.get(function.result, common))
 
 
+def raised(x: Any, exponent: Any) -> Term:
+    """`x ** exponent`: of a float its square, cube or fourth power by products, else what `power` computes.
+
+    A product costs one instruction, and `pow` of an H200 as much time as 54; of a square it is the same number.
+
+    >>> from relift import f32
+    >>> from relift.semantics.language.coercion import raised
+    >>> from relift.semantics.notation.printer import show
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32)
+    >>> [show(raised(x, exponent)) for exponent in (2, 3.0, 4, 0.5)]
+    ['x * x', '(x * x) * x', '(x * x) * (x * x)', 'power(x, 0.5)']
+    """
+    of = getattr(x, "type", None)
+    small = isinstance(exponent, int | float) and exponent in (2, 3, 4)
+    if not (small and isinstance(of, Scalar) and of.is_float):
+        return scalar("power", x, exponent)
+    square = scalar("mul", x, x)
+    return square if exponent == 2 else scalar("mul", square, x if exponent == 3 else square)
+
+
 def _require_defined_on(function: ScalarFunction, common: Scalar) -> None:
     """Raise `IllTyped` for a type that a scalar function is not defined on, with what to write instead."""
     name = function.name

@@ -100,9 +100,11 @@ class Expression(Displayed, Combined):
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
-    __pow__ = _operator("power")
     __lt__, __le__ = _operator("lt"), _operator("le")
     __gt__, __ge__ = _operator("gt"), _operator("ge")
+
+    def __pow__(self, exponent: Any) -> Term:
+        return overloading.raised(self, exponent)
 
     def __neg__(self) -> Term:
         return overloading.scalar("neg", self)

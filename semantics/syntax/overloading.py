@@ -19,6 +19,9 @@ converted: Callable[[Any, Any], Term]
 scalar: Callable[..., Term]
 """A scalar function applied, from its name and its arguments."""
 
+raised: Callable[[Any, Any], Term]
+"""A number to a power, from the number and the exponent."""
+
 component: Callable[[Any, Any], Term]
 """A component of a tuple or of an array, from that and the index."""
 
@@ -37,6 +40,7 @@ refused_by_numpy: Callable[[str, Any], Exception]
 _DEFINED = {
     "converted": "relift.semantics.language.coercion:converted",
     "scalar": "relift.semantics.language.coercion:scalar",
+    "raised": "relift.semantics.language.coercion:raised",
     "component": "relift.semantics.language.tracing:component",
     "combined": "relift.semantics.language.coercion:combine",
     "called": "relift.semantics.language.coercion:call",

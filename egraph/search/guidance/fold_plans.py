@@ -73,7 +73,7 @@ def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic
     return [rows, partial_results(_BLOCKS_OF_FOLDS[2]), tiles]
 
 
-_BLOCKS_OF_FOLDS = (8, 16, 32, 64)
+_BLOCKS_OF_FOLDS = (8, 16, 32, 64, 128, 256)
 """How many partial results each fold of a map of folds may have."""
 
 

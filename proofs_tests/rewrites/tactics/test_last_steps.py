@@ -58,8 +58,8 @@ def turns(t: Program) -> list[int]:
 
 @pytest.mark.parametrize(
     ("length", "expected"),
-    [(96, [12, 8]), (35, [5, 7]), (34, [34]), (15, [15]), (5, None), (211, None)],
-    ids=["eight divide", "seven divide", "written out", "short", "a few", "long and prime"],
+    [(96, [12, 8]), (35, [5, 7]), (34, [34]), (15, [15]), (5, None), (211, [1, 30, 7])],
+    ids=["eight divide", "seven divide", "written out", "short", "a few", "what is left follows"],
 )
 def test_turns_of_a_loop_are_written_out_together(length: int, expected: list[int] | None) -> None:
     source = sums.at({"n": 4, "m": length})
@@ -83,7 +83,7 @@ def test_loads_that_are_written_out_are_waited_for_together() -> None:
     source = sums.at({"n": 4096, "m": 4096})
     together = replace(source, body=derive(source, turns_together()).result)
 
-    assert waiting(together, GPU) < 0.6 * waiting(source, GPU)
+    assert waiting(together, GPU) < 0.8 * waiting(source, GPU)
 
 
 def test_what_may_come_first_is_finished_too() -> None:
