@@ -101,21 +101,16 @@ class Extractor:
         """Recompute the plans of a state from its children; whether anything changed."""
         cheapest = _Cheapest(self.width)
         for option in self._options[state]:
-            tables = [
-                self._tables[child][:1] if i in option.minor else self._tables[child]
-                for i, child in enumerate(option.children)
-            ]
-            for cost, below in _combined(option, tables, cheapest):
-                plan: Plan = tuple(p for p in (option.label, *below) if p)
-                if len(plan) == 1 and not option.label:
-                    plan = below[0] if len(below) == 1 else next(p for p in below if p)
-                cheapest.take(plan, cost, (option, below))
-        kept = {self._plans.setdefault(p, p): found for p, found in cheapest.kept().items()}
-        old = {plan: cost for plan, (cost, _) in self._best[state].items()}
-        changed = old != {plan: cost for plan, (cost, _) in kept.items()}
-        self._best[state] = kept
-        self._tables[state] = [(plan, cost) for plan, (cost, _) in kept.items()]
-        return changed
+            tables = [self._tables[child] for child in option.children]
+            for i in option.minor:
+                tables[i] = tables[i][:1]
+            if all(tables):
+                _combine(option, tables, cheapest)
+        kept = {self._plans.setdefault(p, p): found for p, found in cheapest.kept()}
+        table = [(plan, cost) for plan, (cost, _) in kept.items()]
+        old = self._tables[state]
+        self._best[state], self._tables[state] = kept, table
+        return len(old) != len(table) or (old != table and dict(old) != dict(table))
 
     # ---- terms and steps
 
@@ -180,11 +175,8 @@ class _Cheapest:
         self.width = width
         self._found: dict[Plan, tuple[float, Found]] = {}
         self._costs: list[float] = []
-
-    @property
-    def most(self) -> float | None:
+        self.most: float | None = None
         """What no plan that is kept costs more than; nothing while there is room."""
-        return self._costs[self.width - 1] if len(self._costs) >= self.width else None
 
     def take(self, plan: Plan, cost: float, found: Found) -> None:
         """One more way to a plan."""
@@ -195,35 +187,38 @@ class _Cheapest:
             del self._costs[bisect_left(self._costs, known[0])]
         self._found[plan] = cost, found
         insort(self._costs, cost)
+        if len(self._costs) >= self.width:
+            self.most = self._costs[self.width - 1]
 
-    def kept(self) -> dict[Plan, tuple[float, Found]]:
+    def kept(self) -> list[tuple[Plan, tuple[float, Found]]]:
         """The plans, in order of cost."""
-        return dict(sorted(self._found.items(), key=lambda item: item[1][0])[: self.width])
+        return sorted(self._found.items(), key=lambda item: item[1][0])[: self.width]
 
 
-def _combined(
+def _combine(
     option: Option, tables: Sequence[Sequence[tuple[Plan, float]]], cheapest: _Cheapest
-) -> Iterator[tuple[float, tuple[Plan, ...]]]:
+) -> None:
     """Every choice of the children's plans, which are in order of cost, with what the option then costs.
 
     What costs more than all that is kept is passed over, with all that is dearer still.
     """
-    below: list[Plan] = []
+    own, label, trips, last = option.own, option.label, option.trips, len(tables)
+    start: Plan = (label,) if label else ()
 
-    def further(place: int, spent: float) -> Iterator[tuple[float, tuple[Plan, ...]]]:
-        if place == len(tables):
-            yield option.own + spent, tuple(below)
+    def further(place: int, spent: float, plan: Plan, below: tuple[Plan, ...]) -> None:
+        if place == last:
+            whole = plan[0] if len(plan) == 1 and not label else plan
+            assert isinstance(whole, tuple), "cannot happen: a plan of one part is that part"
+            cheapest.take(whole, own + spent, (option, below))
             return
-        for plan, cost in tables[place]:
-            now = spent + option.trips[place] * cost
-            most = cheapest.most
-            if most is not None and option.own + now > most:
+        often = trips[place]
+        for part, cost in tables[place]:
+            now = spent + often * cost
+            if (most := cheapest.most) is not None and own + now > most:
                 return
-            below.append(plan)
-            yield from further(place + 1, now)
-            below.pop()
+            further(place + 1, now, (*plan, part) if part else plan, (*below, part))
 
-    yield from further(0, 0.0)
+    further(0, 0.0, start, ())
 
 
 def _choice_of(option: Option, below: tuple[Plan, ...]) -> Choice:

@@ -364,15 +364,14 @@ def _accepted(
     """The first proposals that are not refused; raises `NoProgram` with the reason of the first when all are."""
     results: list[FoundProgram] = []
     reasons: list[str] = []
-    seen: set[str] = set()
+    seen: set[Term] = set()
     ends: set[Term] = set()
     for proposal in proposals:
         if len(results) == most:
             break
-        text = show(tidy(proposal.low.body))
-        if text in seen:
+        if (low := canonical(proposal.low.body)) in seen:
             continue  # found in two ways
-        seen.add(text)
+        seen.add(low)
         reason = task.refused(proposal.low)
         if reason is not None:
             reasons.append(reason)

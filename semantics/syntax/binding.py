@@ -312,13 +312,24 @@ def _data_of(kind: type[Any]) -> tuple[str, ...]:
 
 def tidy(t: Term) -> Term:
     """`t` with short binder names, distinct along every path; for reading."""
-    return _tidy(t, {}, frozenset(u.name for u in distinct(t) if isinstance(u, Input)))
+    inputs = frozenset(u.name for u in distinct(t) if isinstance(u, Input))
+    return _tidy(t, {}, inputs, {})
 
 
-def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
+_Tidied: TypeAlias = dict[tuple[int, tuple[str | None, ...], frozenset[str]], Term]
+"""What stands in several places below the same names is made tidy once."""
+
+
+def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str], known: _Tidied) -> Term:
     if isinstance(t, Var):
         return Var(names.get(t.name, t.name), t.type)
+    key = id(t), tuple(names.get(name) for name in free_variables(t)), used
+    if key not in known:
+        known[key] = _tidy_below(t, names, used, known)
+    return known[key]
 
+
+def _tidy_below(t: Term, names: Mapping[str, str], used: frozenset[str], known: _Tidied) -> Term:
     def under(f: Lambda) -> Lambda:
         new: dict[str, str] = {}
         taken = set(used)
@@ -332,10 +343,10 @@ def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
             new[x.name] = name
         return Lambda(
             tuple(Var(new[x.name], x.type) for x in f.parameters),
-            _tidy(f.body, {**names, **new}, frozenset(taken)),
+            _tidy(f.body, {**names, **new}, frozenset(taken), known),
         )
 
-    return map_children(t, lambda u: _tidy(u, names, used), under)
+    return map_children(t, lambda u: _tidy(u, names, used, known), under)
 
 
 def inputs_in(t: Term) -> frozenset[str]:
