@@ -37,8 +37,6 @@ class Extractor:
         self._generous = Options(snapshot, device, demanded or {}, generous=True)
         self._options: dict[State, list[Option]] = {}
         self._best: dict[State, dict[Plan, tuple[float, Found]]] = {}
-        self._tables: dict[State, list[tuple[Plan, float]]] = {}
-        """The plans of a state, and what each costs, in order of cost."""
         self._plans: dict[Plan, Plan] = {}
         """Each plan, once: what is one object is equal at a look."""
         self._terms: dict[tuple[State, Plan], Term] = {}
@@ -63,18 +61,27 @@ class Extractor:
     def _solve(self, root: State) -> None:
         """Best plans of every state reachable from the root, by rounds until nothing improves."""
         order = self._reachable(root)
-        users: dict[State, dict[State, None]] = {state: {} for state in order}
-        for state in order:
-            self._best[state], self._tables[state] = {}, []
+        number = {state: i for i, state in enumerate(order)}
+        tables: list[_Table] = [[] for _ in order]
+        users: list[dict[int, None]] = [{} for _ in order]
+        ways: list[list[tuple[Option, list[_Table]]]] = []
+        for i, state in enumerate(order):
+            ways.append([])
             for option in self._options[state]:
-                for child in option.children:
-                    users[child][state] = None
-        pending = dict.fromkeys(reversed(order))
+                below = [number[child] for child in option.children]
+                ways[-1].append((option, [tables[child] for child in below]))
+                for child in below:
+                    users[child][i] = None
+        pending = dict.fromkeys(reversed(range(len(order))))
         while pending:
-            state = next(iter(pending))
-            del pending[state]
-            if self._improve(state):
-                pending.update(users[state])
+            i = next(iter(pending))
+            del pending[i]
+            kept = self._improved(ways[i])
+            table = [(plan, cost) for plan, (cost, _) in kept.items()]
+            self._best[order[i]] = kept
+            if table != tables[i] and dict(table) != dict(tables[i]):
+                pending.update(users[i])
+            tables[i][:] = table
 
     def _reachable(self, root: State) -> list[State]:
         """All states below the root, a state before those it needs where there is no cycle."""
@@ -97,20 +104,15 @@ class Extractor:
         self._options[state] = list(self.ways.of(state))
         return [child for option in self._options[state] for child in option.children]
 
-    def _improve(self, state: State) -> bool:
-        """Recompute the plans of a state from its children; whether anything changed."""
+    def _improved(
+        self, ways: Sequence[tuple[Option, Sequence[_Table]]]
+    ) -> dict[Plan, tuple[float, Found]]:
+        """The plans of a state, from what its options' children have."""
         cheapest = _Cheapest(self.width)
-        for option in self._options[state]:
-            tables = [self._tables[child] for child in option.children]
-            for i in option.minor:
-                tables[i] = tables[i][:1]
+        for option, tables in ways:
             if all(tables):
                 _combine(option, tables, cheapest)
-        kept = {self._plans.setdefault(p, p): found for p, found in cheapest.kept()}
-        table = [(plan, cost) for plan, (cost, _) in kept.items()]
-        old = self._tables[state]
-        self._best[state], self._tables[state] = kept, table
-        return len(old) != len(table) or (old != table and dict(old) != dict(table))
+        return {self._plans.setdefault(p, p): found for p, found in cheapest.kept()}
 
     # ---- terms and steps
 
@@ -168,6 +170,10 @@ Found: TypeAlias = tuple[Option, tuple[Plan, ...]]
 """An option, and the plan of each of its children."""
 
 
+_Table: TypeAlias = list[tuple[Plan, float]]
+"""The plans of a state, and what each costs, in order of cost."""
+
+
 class _Cheapest:
     """The cheapest way to each plan, of so many plans; of plans that cost the same those that came first."""
 
@@ -196,7 +202,7 @@ class _Cheapest:
 
 
 def _combine(
-    option: Option, tables: Sequence[Sequence[tuple[Plan, float]]], cheapest: _Cheapest
+    option: Option, tables: Sequence[_Table], cheapest: _Cheapest
 ) -> None:
     """Every choice of the children's plans, which are in order of cost, with what the option then costs.
 
@@ -212,7 +218,7 @@ def _combine(
             cheapest.take(whole, own + spent, (option, below))
             return
         often = trips[place]
-        for part, cost in tables[place]:
+        for part, cost in tables[place][:1] if place in option.minor else tables[place]:
             now = spent + often * cost
             if (most := cheapest.most) is not None and own + now > most:
                 return
