@@ -201,9 +201,7 @@ class _Cheapest:
         return sorted(self._found.items(), key=lambda item: item[1][0])[: self.width]
 
 
-def _combine(
-    option: Option, tables: Sequence[_Table], cheapest: _Cheapest
-) -> None:
+def _combine(option: Option, tables: Sequence[_Table], cheapest: _Cheapest) -> None:
     """Every choice of the children's plans, which are in order of cost, with what the option then costs.
 
     What costs more than all that is kept is passed over, with all that is dearer still.

@@ -210,8 +210,8 @@ def optimize(
     derivation then calls ASSUMED.  `strategies` are tactics of your own: what each makes of the program is a candidate,
     and searched further.
 
-    What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
-    found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
+    What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`, or that all have
+    more than `nodes` together: so what is found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
     runs out, the best found so far is returned, `complete` is false and `stopped` says which.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
     no term satisfies the sketch.
     """

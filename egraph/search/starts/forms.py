@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
+from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.starts.staged import StagedKernel, shape_of
 from relift.rewrites.derivation.steps import Derivation
@@ -212,6 +213,14 @@ def steps_of(t: Term) -> int:
         else:
             steps += steps_of(child)
     return steps
+
+
+def multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
+    """Those of a kernel that is a nest; `known` are those of other kernels, by their shape."""
+    if (shape := shape_of(kernel)) not in known:
+        nest = extent_of(kernel)
+        known[shape] = 0 if nest is None else nest.multiply_adds
+    return known[shape]
 
 
 def choices_of(
