@@ -157,11 +157,6 @@ class Proposals:
         own = self.program.sizes
         return self.program.at({name: n for name, n in self.sizes.items() if name in own})
 
-    @property
-    def together(self) -> int:
-        """The nodes that all e-graphs may have together, after which none is begun."""
-        return int(self.share * self.budget.nodes)
-
     def left(self) -> Budget:
         """The budget, with the seconds that are left of it."""
         spent = time.monotonic() - self.started
@@ -191,17 +186,17 @@ class Proposals:
         whole = [self] if is_near(forms[0], forms) and not self.apart else []
         tasks = [*whole, *itertools.chain(*parts)]
         alike = _alike(tasks, len(whole))
-        order = [*range(len(whole), len(tasks)), *range(len(whole))]
         jobs = [
             Job(number, partial(task._gone, way), grows=_grows(way))
-            for number, task in ((number, tasks[number]) for number in order)
+            for number, task in enumerate(tasks)
             if alike[number] == number
             for way in (task.searches() if task is self else _ways_of_a_kernel(task))
         ]
-        jobs.sort(key=lambda job: job.grows)  # e-graphs in the order of what the forms promise
+        jobs.sort(key=lambda job: (job.grows, job.number < len(whole)))  # e-graphs of kernels first
         shared = list(itertools.chain(*(_shared(task) for task in (self, *tasks))))
         done = in_order([job.work for job in jobs], self.workers, shared, self.progress)
-        grown, outcomes = allotted(jobs, done, grown, self.together, len(tasks))
+        most = int(self.share * self.budget.nodes)
+        grown, outcomes = allotted(jobs, done, grown, most, len(tasks))
         each = iter(_for_all(tasks, alike, outcomes))
         found += [proposal for _ in whole for proposal in next(each)]
         for form, kernels in chains:

@@ -312,8 +312,7 @@ def _data_of(kind: type[Any]) -> tuple[str, ...]:
 
 def tidy(t: Term) -> Term:
     """`t` with short binder names, distinct along every path; for reading."""
-    inputs = frozenset(u.name for u in distinct(t) if isinstance(u, Input))
-    return _tidy(t, {}, inputs, {})
+    return _tidy(t, {}, frozenset(u.name for u in distinct(t) if isinstance(u, Input)), {})
 
 
 _Tidied: TypeAlias = dict[tuple[int, tuple[str | None, ...], frozenset[str]], Term]
@@ -324,15 +323,11 @@ def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str], known: _Tidie
     if isinstance(t, Var):
         return Var(names.get(t.name, t.name), t.type)
     key = id(t), tuple(names.get(name) for name in free_variables(t)), used
-    if key not in known:
-        known[key] = _tidy_below(t, names, used, known)
-    return known[key]
+    if key in known:
+        return known[key]
 
-
-def _tidy_below(t: Term, names: Mapping[str, str], used: frozenset[str], known: _Tidied) -> Term:
     def under(f: Lambda) -> Lambda:
-        new: dict[str, str] = {}
-        taken = set(used)
+        new, taken = dict[str, str](), set(used)
         for x in f.parameters:
             base = x.name.rstrip("_0123456789") or "x"
             name, count = base, 1
@@ -346,7 +341,8 @@ def _tidy_below(t: Term, names: Mapping[str, str], used: frozenset[str], known: 
             _tidy(f.body, {**names, **new}, frozenset(taken), known),
         )
 
-    return map_children(t, lambda u: _tidy(u, names, used, known), under)
+    known[key] = map_children(t, lambda u: _tidy(u, names, used, known), under)
+    return known[key]
 
 
 def inputs_in(t: Term) -> frozenset[str]:
