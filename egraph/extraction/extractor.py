@@ -37,8 +37,6 @@ class Extractor:
         self._generous = Options(snapshot, device, demanded or {}, generous=True)
         self._options: dict[State, list[Option]] = {}
         self._best: dict[State, dict[Plan, tuple[float, Found]]] = {}
-        self._tables: dict[State, list[tuple[Plan, float]]] = {}
-        """The plans of a state, and what each costs, in order of cost."""
         self._plans: dict[Plan, Plan] = {}
         """Each plan, once: what is one object is equal at a look."""
         self._terms: dict[tuple[State, Plan], Term] = {}
@@ -63,18 +61,27 @@ class Extractor:
     def _solve(self, root: State) -> None:
         """Best plans of every state reachable from the root, by rounds until nothing improves."""
         order = self._reachable(root)
-        users: dict[State, dict[State, None]] = {state: {} for state in order}
-        for state in order:
-            self._best[state], self._tables[state] = {}, []
+        number = {state: i for i, state in enumerate(order)}
+        tables: list[_Table] = [[] for _ in order]
+        users: list[dict[int, None]] = [{} for _ in order]
+        ways: list[list[tuple[Option, list[_Table]]]] = []
+        for i, state in enumerate(order):
+            ways.append([])
             for option in self._options[state]:
-                for child in option.children:
-                    users[child][state] = None
-        pending = dict.fromkeys(reversed(order))
+                below = [number[child] for child in option.children]
+                ways[-1].append((option, [tables[child] for child in below]))
+                for child in below:
+                    users[child][i] = None
+        pending = dict.fromkeys(reversed(range(len(order))))
         while pending:
-            state = next(iter(pending))
-            del pending[state]
-            if self._improve(state):
-                pending.update(users[state])
+            i = next(iter(pending))
+            del pending[i]
+            kept = self._improved(ways[i])
+            table = [(plan, cost) for plan, (cost, _) in kept.items()]
+            self._best[order[i]] = kept
+            if table != tables[i] and dict(table) != dict(tables[i]):
+                pending.update(users[i])
+            tables[i][:] = table
 
     def _reachable(self, root: State) -> list[State]:
         """All states below the root, a state before those it needs where there is no cycle."""
@@ -97,25 +104,15 @@ class Extractor:
         self._options[state] = list(self.ways.of(state))
         return [child for option in self._options[state] for child in option.children]
 
-    def _improve(self, state: State) -> bool:
-        """Recompute the plans of a state from its children; whether anything changed."""
+    def _improved(
+        self, ways: Sequence[tuple[Option, Sequence[_Table]]]
+    ) -> dict[Plan, tuple[float, Found]]:
+        """The plans of a state, from what its options' children have."""
         cheapest = _Cheapest(self.width)
-        for option in self._options[state]:
-            tables = [
-                self._tables[child][:1] if i in option.minor else self._tables[child]
-                for i, child in enumerate(option.children)
-            ]
-            for cost, below in _combined(option, tables, cheapest):
-                plan: Plan = tuple(p for p in (option.label, *below) if p)
-                if len(plan) == 1 and not option.label:
-                    plan = below[0] if len(below) == 1 else next(p for p in below if p)
-                cheapest.take(plan, cost, (option, below))
-        kept = {self._plans.setdefault(p, p): found for p, found in cheapest.kept().items()}
-        old = {plan: cost for plan, (cost, _) in self._best[state].items()}
-        changed = old != {plan: cost for plan, (cost, _) in kept.items()}
-        self._best[state] = kept
-        self._tables[state] = [(plan, cost) for plan, (cost, _) in kept.items()]
-        return changed
+        for option, tables in ways:
+            if all(tables):
+                _combine(option, tables, cheapest)
+        return {self._plans.setdefault(p, p): found for p, found in cheapest.kept()}
 
     # ---- terms and steps
 
@@ -173,6 +170,10 @@ Found: TypeAlias = tuple[Option, tuple[Plan, ...]]
 """An option, and the plan of each of its children."""
 
 
+_Table: TypeAlias = list[tuple[Plan, float]]
+"""The plans of a state, and what each costs, in order of cost."""
+
+
 class _Cheapest:
     """The cheapest way to each plan, of so many plans; of plans that cost the same those that came first."""
 
@@ -180,11 +181,8 @@ class _Cheapest:
         self.width = width
         self._found: dict[Plan, tuple[float, Found]] = {}
         self._costs: list[float] = []
-
-    @property
-    def most(self) -> float | None:
+        self.most: float | None = None
         """What no plan that is kept costs more than; nothing while there is room."""
-        return self._costs[self.width - 1] if len(self._costs) >= self.width else None
 
     def take(self, plan: Plan, cost: float, found: Found) -> None:
         """One more way to a plan."""
@@ -195,35 +193,36 @@ class _Cheapest:
             del self._costs[bisect_left(self._costs, known[0])]
         self._found[plan] = cost, found
         insort(self._costs, cost)
+        if len(self._costs) >= self.width:
+            self.most = self._costs[self.width - 1]
 
-    def kept(self) -> dict[Plan, tuple[float, Found]]:
+    def kept(self) -> list[tuple[Plan, tuple[float, Found]]]:
         """The plans, in order of cost."""
-        return dict(sorted(self._found.items(), key=lambda item: item[1][0])[: self.width])
+        return sorted(self._found.items(), key=lambda item: item[1][0])[: self.width]
 
 
-def _combined(
-    option: Option, tables: Sequence[Sequence[tuple[Plan, float]]], cheapest: _Cheapest
-) -> Iterator[tuple[float, tuple[Plan, ...]]]:
+def _combine(option: Option, tables: Sequence[_Table], cheapest: _Cheapest) -> None:
     """Every choice of the children's plans, which are in order of cost, with what the option then costs.
 
     What costs more than all that is kept is passed over, with all that is dearer still.
     """
-    below: list[Plan] = []
+    own, label, trips, last = option.own, option.label, option.trips, len(tables)
+    start: Plan = (label,) if label else ()
 
-    def further(place: int, spent: float) -> Iterator[tuple[float, tuple[Plan, ...]]]:
-        if place == len(tables):
-            yield option.own + spent, tuple(below)
+    def further(place: int, spent: float, plan: Plan, below: tuple[Plan, ...]) -> None:
+        if place == last:
+            whole = plan[0] if len(plan) == 1 and not label else plan
+            assert isinstance(whole, tuple), "cannot happen: a plan of one part is that part"
+            cheapest.take(whole, own + spent, (option, below))
             return
-        for plan, cost in tables[place]:
-            now = spent + option.trips[place] * cost
-            most = cheapest.most
-            if most is not None and option.own + now > most:
+        often = trips[place]
+        for part, cost in tables[place][:1] if place in option.minor else tables[place]:
+            now = spent + often * cost
+            if (most := cheapest.most) is not None and own + now > most:
                 return
-            below.append(plan)
-            yield from further(place + 1, now)
-            below.pop()
+            further(place + 1, now, (*plan, part) if part else plan, (*below, part))
 
-    yield from further(0, 0.0)
+    further(0, 0.0, start, ())
 
 
 def _choice_of(option: Option, below: tuple[Plan, ...]) -> Choice:

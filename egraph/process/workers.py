@@ -20,7 +20,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, TypeAlias, TypeVar
@@ -54,7 +54,7 @@ def in_order(
     workers: int,
     shared: Sequence[object],
     progress: Progress | None = None,
-) -> Iterator[T]:
+) -> Generator[T]:
     """What the jobs return, in their order; raises what the first of them that fails raises.
 
     However the iteration is left, the workers and the processes that they started have ended.

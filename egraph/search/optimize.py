@@ -210,8 +210,8 @@ def optimize(
     derivation then calls ASSUMED.  `strategies` are tactics of your own: what each makes of the program is a candidate,
     and searched further.
 
-    What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
-    found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
+    What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`, or that all have
+    more than `nodes` together: so what is found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
     runs out, the best found so far is returned, `complete` is false and `stopped` says which.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
     no term satisfies the sketch.
     """
@@ -364,7 +364,7 @@ def _accepted(
     """The first proposals that are not refused; raises `NoProgram` with the reason of the first when all are."""
     results: list[FoundProgram] = []
     reasons: list[str] = []
-    seen: set[str] = set()
+    seen: set[Term] = set()
     ends: set[Term] = set()
     for proposal in proposals:
         if len(results) == most:
@@ -374,10 +374,9 @@ def _accepted(
         except Unsupported as error:  # its text would repeat what its kernels store
             reasons.append(error.message)
             continue
-        text = show(tidy(proposal.low.body))
-        if text in seen:
+        if (low := canonical(proposal.low.body)) in seen:
             continue  # found in two ways
-        seen.add(text)
+        seen.add(low)
         reason = task.refused(proposal.low)
         if reason is not None:
             reasons.append(reason)

@@ -35,6 +35,16 @@ class Proposal:
         return round(math.log(self.cost.seconds) / math.log(1.02)), size
 
 
+def rank_of(proposal: Proposal) -> tuple[int, int]:
+    """Its rank, for `sorted` and `min`."""
+    return proposal.rank
+
+
+def ranked(found: Sequence[Proposal]) -> list[Proposal]:
+    """Proposals in order of their rank."""
+    return sorted(found, key=rank_of)
+
+
 def in_rounds(alike: list[Proposal]) -> list[Proposal]:
     """Proposals that share their tiles, in order of estimated cost."""
     ordered = sorted(alike, key=lambda proposal: proposal.rank)

@@ -29,6 +29,7 @@ from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
+from relift.egraph.search.allotted import TOGETHER, Job, allotted
 from relift.egraph.search.derived import (
     Explanations,
     after,
@@ -50,7 +51,15 @@ from relift.egraph.search.guidance.by_shape import folded_whole, planned
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import TiledSketch, folded_rows
-from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
+from relift.egraph.search.outcomes import (
+    NOTHING,
+    Outcome,
+    Proposal,
+    SearchStats,
+    in_rounds,
+    rank_of,
+    ranked,
+)
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
@@ -64,7 +73,7 @@ from relift.egraph.search.starts.forms import (
     is_lowered_apart,
     is_near,
     least_of,
-    multiply_adds_of,
+    multiply_adds,
     promising,
     steps_of,
 )
@@ -140,6 +149,8 @@ class Proposals:
     strategies: Sequence[tuple[str, Tactic]] = ()
     apart: bool = False
     """Whether each of several results has a kernel of its own."""
+    share: float = TOGETHER
+    """So many times the nodes of an e-graph are for all e-graphs of the search together."""
 
     @cached_property
     def source(self) -> Program:
@@ -159,15 +170,15 @@ class Proposals:
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
             written = self.as_written()
-            if min(map(_rank, iterations)) <= min(map(_rank, written), default=(math.inf, 0)):
-                return grown, _ranked([*iterations, *written])
+            if min(map(rank_of, iterations)) <= min(map(rank_of, written), default=(math.inf, 0)):
+                return grown, ranked([*iterations, *written])
         forms = self.forms(without=(UNROLLED,) if iterations else ())
         found = [*iterations, *(each for form in forms for each in form.proposals)]
         if not is_near(forms[0], forms):
             rows = self._of_rows()
             found += rows
             if rows and rows[0].cost.seconds <= _NEAREST * least_seconds(self.source, self.device):
-                return replace(NOTHING, stopped=_AT_THE_LIMIT), _ranked(found)
+                return replace(NOTHING, stopped=_AT_THE_LIMIT), ranked(found)
         chains = [
             (form, kernels_of(replace(self.source, body=form.parted.result)))
             for form in promising([accepted(form, self.refused) for form in forms])
@@ -177,22 +188,21 @@ class Proposals:
         tasks = [*whole, *itertools.chain(*parts)]
         alike = _alike(tasks, len(whole))
         jobs = [
-            (number, partial(task._gone, way))
+            Job(number, partial(task._gone, way), grows=_grows(way))
             for number, task in enumerate(tasks)
             if alike[number] == number
             for way in (task.searches() if task is self else _ways_of_a_kernel(task))
         ]
+        jobs.sort(key=lambda job: (job.grows, job.number < len(whole)))  # e-graphs of kernels first
         shared = list(itertools.chain(*(_shared(task) for task in (self, *tasks))))
-        done = in_order([job for _, job in jobs], self.workers, shared, self.progress)
-        outcomes: list[list[Proposal]] = [[] for _ in tasks]
-        for (number, _), (more, proposals) in zip(jobs, done, strict=True):
-            grown = grown.and_then(more)
-            outcomes[number] += proposals
+        done = in_order([job.work for job in jobs], self.workers, shared, self.progress)
+        most = int(self.share * self.budget.nodes)
+        grown, outcomes = allotted(jobs, done, grown, most, len(tasks))
         each = iter(_for_all(tasks, alike, outcomes))
         found += [proposal for _ in whole for proposal in next(each)]
         for form, kernels in chains:
             found += self._together(form.parted, kernels, [next(each) for _ in kernels])
-        return grown, _ranked(found)
+        return grown, ranked(found)
 
     def _iterated(self) -> Outcome:
         """The best that is found for the programs of an iteration, each searched for itself, as one program."""
@@ -201,17 +211,18 @@ class Proposals:
         cut = iterated(replace(self.source, body=start.result))
         if cut is None:
             return NOTHING, []
-        grown, ranked = NOTHING, list[list[Proposal]]()
+        grown, best = NOTHING, list[list[Proposal]]()
         for program in cut.programs:
             refused = cut.refused(program, self.refused)
             apart = isinstance(program.body, MakeTuple) and program is cut.step
-            task = replace(self.of_part(program), refused=refused, apart=apart)
+            share = self.share / len(cut.programs)
+            task = replace(self.of_part(program), refused=refused, apart=apart, share=share)
             more, proposals = task.all()
             grown = grown.and_then(more)
-            ranked.append(best_of(proposals, refused))
+            best.append(best_of(proposals, refused))
         derived = partial(of_iteration, cut, start)
-        found = combined(self.source, self.device, ranked, cut.low, derived)
-        return grown, _ranked(list(found))
+        found = combined(self.source, self.device, best, cut.low, derived)
+        return grown, ranked(list(found))
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
@@ -226,9 +237,9 @@ class Proposals:
         self, parted: Derivation, kernels: Sequence[StagedKernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
-        ranked = alternatives(parts, self.refused)
+        tried = alternatives(parts, self.refused)
         low, derived = partial(lowered, kernels), partial(joined, parted, kernels)
-        return combined(self.source, self.device, ranked, low, derived)
+        return combined(self.source, self.device, tried, low, derived)
 
     def searches(self) -> list[_Way]:
         """The ways to proposals beside the floor."""
@@ -324,7 +335,7 @@ class Proposals:
                 profile[rule] = profile.get(rule, 0.0) + seconds
         stopped = f"the sketch was reached in {len(reached.stages)} stages"
         grown = SearchStats(stopped, True, reached.nodes, firings, profile)
-        return grown, _ranked(found)
+        return grown, ranked(found)
 
     def derived(self, tactic: Tactic) -> list[Proposal]:
         """What a tactic makes of the program: as it is when that is low-level, otherwise lowered."""
@@ -345,7 +356,7 @@ class Proposals:
     def floor(self) -> list[Proposal]:
         """The program as written, and with what it needs more than once computed once."""
         found = [each for form in self.forms() for each in form.proposals]
-        return _ranked(found)
+        return ranked(found)
 
     def forms(self, without: Sequence[Tactic] = ()) -> list[Form]:
         """The program in the form of each of `FORMS`, with some of its values stored; first as it is written."""
@@ -391,8 +402,8 @@ class Proposals:
                 if shape not in simple:
                     simple[shape] = task._simply()
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
-            found = _ranked([*found, *self._together(parted, kernels, parts)])
-        adds = sum(multiply_adds_of(each.program, nests) for each in kernels)
+            found = ranked([*found, *self._together(parted, kernels, parts)])
+        adds = sum(multiply_adds(each.program, nests) for each in kernels)
         least = sum(least_of(kernel.program, self.device, simple) for kernel in kernels)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
         steps = sum(steps_of(kernel.program.body) for kernel in kernels)
@@ -404,7 +415,7 @@ class Proposals:
         for tactic in folded_whole(self.source, self.device):
             with suppress(NoMatch):
                 found += self.lowerings(after(self.source, self._given(), tactic))
-        return _ranked(found)
+        return ranked(found)
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
@@ -423,24 +434,16 @@ def _of_names(whole: Proposals) -> Outcome:
     """What suits a program that is too long without names outside all functions: a kernel for each, searched for itself."""
     parted = after(whole.source, whole.prepared(), names_stored())
     kernels = kernels_under_names(replace(whole.source, body=parted.result))
-    tasks = [whole.of_part(kernel.program) for kernel in kernels]
+    tasks = [replace(whole.of_part(k.program), share=whole.share / len(kernels)) for k in kernels]
     alike, grown = _alike(tasks, 0), NOTHING
     outcomes: list[list[Proposal]] = [[] for _ in tasks]
     for number, task in enumerate(tasks):
         if alike[number] == number:
             more, outcomes[number] = task.all()
             grown = grown.and_then(more)
-    ranked = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
+    tried = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
     low, derived = partial(lowered, kernels), partial(under_names, parted, kernels)
-    return grown, _ranked(list(combined(whole.source, whole.device, ranked, low, derived)))
-
-
-def _rank(proposal: Proposal) -> tuple[float, int]:
-    return proposal.rank
-
-
-def _ranked(found: Sequence[Proposal]) -> list[Proposal]:
-    return sorted(found, key=_rank)
+    return grown, ranked(list(combined(whole.source, whole.device, tried, low, derived)))
 
 
 def _alike(tasks: Sequence[Proposals], whole: int) -> list[int]:
@@ -466,6 +469,11 @@ def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
     least = min((each.cost.seconds for each in task.as_written()), default=math.inf)
     worth = least > 2 * task.device.launch_seconds
     return [_written, *(task.searches() if worth else [])]
+
+
+def _grows(way: _Way) -> bool:
+    """Whether a way is an e-graph."""
+    return getattr(way, "func", way) is Proposals.saturated
 
 
 def _shared(task: Proposals) -> list[object]:

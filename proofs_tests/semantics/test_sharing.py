@@ -15,8 +15,9 @@ from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
+from relift.semantics.syntax.binding import canonical, tidy
 from relift.semantics.syntax.sizes import nat
-from relift.semantics.syntax.terms import Input, Pattern, Term, UserFunction, subterms
+from relift.semantics.syntax.terms import Input, Pattern, Term, UserFunction, parts_of, subterms
 from relift.semantics.syntax.types import f32, i32
 
 n = nat("n")
@@ -181,3 +182,22 @@ def test_with_a_name_for_each_value_it_is_short() -> None:
 
     assert len(show(program.body)) < 20_000
     assert len(compile_program(program).source) < 20_000
+
+
+def unit_again(rounds: int) -> Term:
+    """An array each of whose elements is divided by the sum of all, again and again: each reads the last several times."""
+    t: Term = Input("x", f32[8])
+    for _ in range(rounds):
+        t = rl.map(lambda v, t=t: v / rl.reduce(rl.add, 0.0, t), t)
+    return t
+
+
+def test_what_is_shared_is_compared_and_named_once() -> None:
+    """Written out, forty rounds have 2^40 parts: two that were made apart are equal, and so are their tidy forms."""
+    t, u = unit_again(40), unit_again(40)
+
+    assert t is not u
+    assert t == u
+    assert canonical(t) == canonical(u)
+    assert parts_of(tidy(t)) == parts_of(t) > 1 << 40
+    assert t != unit_again(39)

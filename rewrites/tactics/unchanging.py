@@ -42,7 +42,9 @@ def _once(at: Rewriting, place: Position) -> Rewriting:
     found = [
         (parts_of(u), below)
         for below, u in positions(t.f.body)
-        if isinstance(u.type, Scalar) and free_variables(u) == frozenset((x.name,)) and calls_library(u)
+        if isinstance(u.type, Scalar)
+        and free_variables(u) == frozenset((x.name,))
+        and calls_library(u)
         if x.name not in {y.name for y in binders_at(t.f.body, below)}
     ]
     if not found or () in [below for _, below in found]:

@@ -312,16 +312,22 @@ def _data_of(kind: type[Any]) -> tuple[str, ...]:
 
 def tidy(t: Term) -> Term:
     """`t` with short binder names, distinct along every path; for reading."""
-    return _tidy(t, {}, frozenset(u.name for u in distinct(t) if isinstance(u, Input)))
+    return _tidy(t, {}, frozenset(u.name for u in distinct(t) if isinstance(u, Input)), {})
 
 
-def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
+_Tidied: TypeAlias = dict[tuple[int, tuple[str | None, ...], frozenset[str]], Term]
+"""What stands in several places below the same names is made tidy once."""
+
+
+def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str], known: _Tidied) -> Term:
     if isinstance(t, Var):
         return Var(names.get(t.name, t.name), t.type)
+    key = id(t), tuple(names.get(name) for name in free_variables(t)), used
+    if key in known:
+        return known[key]
 
     def under(f: Lambda) -> Lambda:
-        new: dict[str, str] = {}
-        taken = set(used)
+        new, taken = dict[str, str](), set(used)
         for x in f.parameters:
             base = x.name.rstrip("_0123456789") or "x"
             name, count = base, 1
@@ -332,10 +338,11 @@ def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
             new[x.name] = name
         return Lambda(
             tuple(Var(new[x.name], x.type) for x in f.parameters),
-            _tidy(f.body, {**names, **new}, frozenset(taken)),
+            _tidy(f.body, {**names, **new}, frozenset(taken), known),
         )
 
-    return map_children(t, lambda u: _tidy(u, names, used), under)
+    known[key] = map_children(t, lambda u: _tidy(u, names, used, known), under)
+    return known[key]
 
 
 def inputs_in(t: Term) -> frozenset[str]:

@@ -45,7 +45,7 @@ def changed(t: E, changes: Mapping[str, Any]) -> E:
     return made
 
 
-def _kept_hash(t: Expression) -> int:
+def _kept_hash(t: ByParts) -> int:
     """The hash of a term, which it keeps: terms that are rewritten share most of what is below them."""
     held = vars(t)
     known: int | None = held.get("_hash")
@@ -54,6 +54,52 @@ def _kept_hash(t: Expression) -> int:
         _, compared = _fields_of(kind)
         known = held["_hash"] = hash((kind, *(held[name] for name in compared)))
     return known
+
+
+def _equal(t: ByParts, other: object) -> bool:
+    """Whether two terms are equal; what stands in several places of both is gone through once."""
+    met = set[tuple[int, int]]()
+    waiting: list[tuple[Any, Any]] = [(t, other)]
+    while waiting:
+        a, b = waiting.pop()
+        if a is b or (id(a), id(b)) in met:
+            continue
+        if isinstance(a, ByParts) and not a.own_equality:
+            if type(a) is not type(b) or hash(a) != hash(b):
+                return False
+            met.add((id(a), id(b)))
+            ours, theirs = vars(a), vars(b)
+            kind: Any = type(a)
+            waiting += ((ours[name], theirs[name]) for name in _fields_of(kind)[1])
+        elif isinstance(a, tuple) and isinstance(b, tuple):
+            if len(a) != len(b):
+                return False
+            waiting += zip(a, b, strict=True)
+        elif a != b:
+            return False
+    return True
+
+
+class ByParts:
+    """What is equal to what has equal parts: terms, and functions in them.
+
+    A kind that does not say how it is compared or hashed is so by its fields, and keeps its hash.
+    """
+
+    own_equality: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.own_equality = cls.own_equality or "__eq__" in vars(cls)
+        if not cls.own_equality:
+            type.__setattr__(cls, "__eq__", _equal)
+        if "__hash__" not in vars(cls):
+            type.__setattr__(cls, "__hash__", _kept_hash)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what is kept beside them is cheap to find again, and a hash holds in one process."""
+        kind: Any = type(self)
+        return {name: vars(self)[name] for name in _fields_of(kind)[0]}
 
 
 def _operator(name: str) -> Callable[[Any, Any], Term]:
@@ -66,7 +112,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Term]:
     return lambda right, left: overloading.scalar(name, left, right)
 
 
-class Expression(Displayed, Combined):
+class Expression(Displayed, Combined, ByParts):
     """Python's notation on terms: `a + b`, `p[0]`, `x, y = p`; each builds a term at once.
 
     Every kind of term says what it `holds`, in the order in which it is written, and what of that stands
@@ -79,17 +125,6 @@ class Expression(Displayed, Combined):
     holds: ClassVar[tuple[str, ...]] = ()
     below: ClassVar[tuple[str, ...]] = ()
     row: ClassVar[str] = ""
-
-    def __init_subclass__(cls) -> None:
-        """A kind of term that does not say how it is hashed keeps its hash."""
-        super().__init_subclass__()
-        if "__hash__" not in vars(cls):
-            type.__setattr__(cls, "__hash__", _kept_hash)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what is kept beside them is cheap to find again, and a hash holds in one process."""
-        kind: Any = type(self)
-        return {name: vars(self)[name] for name in _fields_of(kind)[0]}
 
     __add__, __radd__ = _operator("add"), _reflected("add")
     __sub__, __rsub__ = _operator("sub"), _reflected("sub")

@@ -19,7 +19,7 @@ from typing import Literal as Choice
 from relift.plugins import AWAITED
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax import overloading
-from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.expression import ByParts, Expression
 from relift.semantics.syntax.sizes import Size, unknowns
 from relift.semantics.syntax.types import Scalar, Type
 
@@ -261,7 +261,7 @@ Term: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Lambda:
+class Lambda(ByParts):
     """A function that is a field of a pattern."""
 
     parameters: tuple[Var, ...]

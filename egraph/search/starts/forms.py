@@ -189,7 +189,7 @@ def least_of(
     return min(least_seconds(kernel, device), *moved, math.inf)
 
 
-def multiply_adds_of(kernel: Program, known: dict[Term, int]) -> int:
+def multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
     """Those of a kernel that is a nest; `known` are those of other kernels, by their shape.
 
     None is a kernel that makes more of each row than numbers: blocks are for a table that is the result.

@@ -1,0 +1,62 @@
+"""What all e-graphs of a search may come to together: what promises most is begun first, what is left out is said.
+
+Each e-graph has a budget; a program of several kernels, in several forms, has many e-graphs, and theirs is the sum.  It counts
+nodes, in the order of the jobs, so what is found depends neither on the workers nor on how busy the machine is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+
+from relift.egraph.process.saturation import Progress
+from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats
+
+TOGETHER = 1.25
+"""So many times the nodes of an e-graph are for all of a search: one large one, or that of each kernel."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A piece of work for the task of this number; it `grows` an e-graph, or goes without."""
+
+    number: int
+    work: Callable[[Progress | None], Outcome]
+    grows: bool
+
+
+def allotted(
+    jobs: Sequence[Job],
+    done: Generator[Outcome],
+    grown: SearchStats,
+    most: int,
+    tasks: int,
+) -> tuple[SearchStats, list[list[Proposal]]]:
+    """What the jobs come to, by task; no e-graph is begun when those before it have so many nodes.
+
+    >>> from dataclasses import replace
+    >>> from relift.egraph.search.allotted import Job, allotted
+    >>> from relift.egraph.search.outcomes import NOTHING
+    >>> graph = replace(NOTHING, nodes=70)
+    >>> jobs = [Job(0, lambda _: (graph, []), grows=True) for _ in range(4)]
+    >>> found, _ = allotted(jobs, (job.work(None) for job in jobs), NOTHING, 100, 1)
+    >>> found.nodes, found.stopped
+    (140, '2 e-graphs are left out, as those before have 140 nodes')
+    """
+    outcomes: list[list[Proposal]] = [[] for _ in range(tasks)]
+    for place, job in enumerate(jobs):
+        if job.grows and grown.nodes >= most:
+            grown = grown.and_then(_left_out(len(jobs) - place, grown.nodes))
+            done.close()
+            break
+        more, proposals = next(done)
+        grown = grown.and_then(more)
+        outcomes[job.number] += proposals
+    return grown, outcomes
+
+
+def _left_out(graphs: int, nodes: int) -> SearchStats:
+    """What a search says that begins no more e-graphs."""
+    those = "1 e-graph is" if graphs == 1 else f"{graphs} e-graphs are"
+    said = f"{those} left out, as those before have {nodes:,} nodes"
+    return replace(NOTHING, stopped=said, complete=False)
