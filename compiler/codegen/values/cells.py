@@ -63,11 +63,10 @@ class Addressing:
         >>> from relift import f32
         >>> from relift.compiler.codegen.values.cells import Addressing
         >>> from relift.semantics.indices.lanes import Lane
-        >>> from relift.semantics.indices.views import Cell
+        >>> from relift.semantics.indices.views import Cell, Memory
         >>> from relift.semantics.syntax.memory import Space
         >>> from relift.semantics.syntax.sizes import Size
         >>> from relift.semantics.indices.expressions import variable
-        >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> x = Memory("x", f32, Size.of(32), Space.GLOBAL)
         >>> [str(Addressing().load(Cell(x, e), Lane(l, 4))) for e in (4 * i + l, 8 * l, 4 * i)]
@@ -126,11 +125,8 @@ class Addressing:
         if halves := _halves(leaf, lane):
             parts = [self.load(part, half) for part, half in halves]
             scalar = parts[0].scalar
-            return CExpression(
-                tree.Cast(memory_type(scalar, lane.width), tuple(part.code for part in parts)),
-                scalar,
-                lane.width,
-            )
+            together = tree.Cast(memory_type(scalar, lane.width), tuple(p.code for p in parts))
+            return CExpression(together, scalar, lane.width)
         each = [self.load(at_lane(leaf, lane, k), None) for k in range(lane.width)]
         scalar = each[0].scalar
         numbers = tree.Cast(
