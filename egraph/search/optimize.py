@@ -336,8 +336,8 @@ def _best(
 ) -> list[FoundProgram]:
     """The `top` results: those that are estimated best, or the fastest of them where they are timed."""
     if clock is None:
-        return _accepted(task, proposals, top, stopped)
-    results = _accepted(task, proposals, max(top, MEASURED), stopped)
+        return first_accepted(task, proposals, top, stopped)
+    results = first_accepted(task, proposals, max(top, MEASURED), stopped)
     results = _with_the_written(task, results)
     clock.derivations.update({str(found.term): found.derivation for found in results})
     return _measured(results, clock.times, task.budget.seconds / 6, task.progress)[:top]
@@ -358,7 +358,7 @@ def _optimized(task: Proposals, grown: SearchStats, results: Sequence[FoundProgr
     )
 
 
-def _accepted(
+def first_accepted(
     task: Proposals, proposals: Sequence[Proposal], most: int, stopped: str
 ) -> list[FoundProgram]:
     """The first proposals that are not refused; raises `NoProgram` with the reason of the first when all are."""
@@ -403,7 +403,7 @@ def _accepted(
 def _with_the_written(task: Proposals, results: list[FoundProgram]) -> list[FoundProgram]:
     """The results, in the second place the program as it is written: what is slower by the clock is no result."""
     try:
-        written = _accepted(task, task.as_written(), 1, "")[0]
+        written = first_accepted(task, task.as_written(), 1, "")[0]
     except NoProgram:
         return results
     others = [found for found in results[1:] if str(found.term) != str(written.term)]

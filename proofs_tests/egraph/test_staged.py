@@ -17,7 +17,7 @@ from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
 from relift.egraph.cost.model import Cost
 from relift.egraph.search.derived import after, alternatives
-from relift.egraph.search.optimize import _accepted, optimize
+from relift.egraph.search.optimize import first_accepted, optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.forms import Form, choices_of, promising
@@ -662,5 +662,5 @@ def test_a_proposal_whose_text_would_be_too_long_is_passed_over() -> None:
     right = task.as_written()[0]
     long = replace(right, low=doubled)
     assert parts_of(doubled.body) > MOST_PARTS
-    (found,) = _accepted(task, [long, right], 1, "")
+    (found,) = first_accepted(task, [long, right], 1, "")
     assert alpha_equal(found.term.body, right.low.body)
