@@ -17,7 +17,7 @@ TOGETHER = 1.25
 
 
 @dataclass(frozen=True)
-class Job:
+class SearchJob:
     """A piece of work for the task of this number; it `grows` an e-graph, or goes without."""
 
     number: int
@@ -26,7 +26,7 @@ class Job:
 
 
 def allotted(
-    jobs: Sequence[Job],
+    jobs: Sequence[SearchJob],
     done: Generator[Outcome],
     grown: SearchStats,
     most: int,
@@ -35,10 +35,10 @@ def allotted(
     """What the jobs come to, by task; no e-graph is begun when those before it have so many nodes.
 
     >>> from dataclasses import replace
-    >>> from relift.egraph.search.allotted import Job, allotted
+    >>> from relift.egraph.search.allotted import SearchJob, allotted
     >>> from relift.egraph.search.outcomes import NOTHING
     >>> graph = replace(NOTHING, nodes=70)
-    >>> jobs = [Job(0, lambda _: (graph, []), grows=True) for _ in range(4)]
+    >>> jobs = [SearchJob(0, lambda _: (graph, []), grows=True) for _ in range(4)]
     >>> found, _ = allotted(jobs, (job.work(None) for job in jobs), NOTHING, 100, 1)
     >>> found.nodes, found.stopped
     (140, '2 e-graphs are left out, as those before have 140 nodes')

@@ -29,7 +29,7 @@ from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
-from relift.egraph.search.allotted import TOGETHER, Job, allotted
+from relift.egraph.search.allotted import TOGETHER, SearchJob, allotted
 from relift.egraph.search.derived import (
     Explanations,
     after,
@@ -188,7 +188,7 @@ class Proposals:
         tasks = [*whole, *itertools.chain(*parts)]
         alike = _alike(tasks, len(whole))
         jobs = [
-            Job(number, partial(task._gone, way), grows=_grows(way))
+            SearchJob(number, partial(task._gone, way), grows=_grows(way))
             for number, task in enumerate(tasks)
             if alike[number] == number
             for way in (task.searches() if task is self else _ways_of_a_kernel(task))
