@@ -6,7 +6,7 @@ Types are written as Relift prints them, and read back.  Sizes that are still op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -77,6 +77,16 @@ MOST_KNOWN = 64
 """The choices of sizes that a launch remembers itself at."""
 
 
+def groups_along(items: Sequence[int], units: int) -> int:
+    """How many groups there are to be of the first dimension, so that each unit of a CPU has `SHARES` of all.
+
+    >>> from relift.compiler.running.launch import groups_along
+    >>> groups_along((300,), 2), groups_along((300, 5), 2), groups_along((300, 100), 2)
+    (16, 4, 1)
+    """
+    return max(1, -(-SHARES * units // prod(items[1:])))
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One launch: the buffers in the order of the arguments, how many work-items, how much local memory.
@@ -127,9 +137,9 @@ class Kernel:
         [((288,), (16,)), ((12,), (12,))]
         """
         neighbours, *others = self.range
-        if not self.free or neighbours < width:
+        if not self.free or neighbours < width or not all(others):
             return self.pieces
-        shares = max(1, -(-SHARES * units // prod(others)))
+        shares = groups_along(self.range, units)
         most = min(GROUP_LIMIT, max(width, neighbours // shares)) // width * width
         dividing = (m for m in range(most, most // 2, -width) if neighbours % m == 0)
         group = next(dividing, most)

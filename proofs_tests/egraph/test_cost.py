@@ -985,7 +985,7 @@ def test_a_kernel_that_is_known_comes_to_what_it_is_counted_as(device: DeviceDes
 
 @pytest.mark.parametrize("library", ["PoCL", "Intel"])
 def test_what_a_library_takes_depends_on_whose_it_is(library: str) -> None:
-    """A scalar power takes PoCL's a hundred times as long as a square root, and a vector of them not; Intel's takes it as any other."""
+    """A scalar power takes PoCL's several times as long as is assumed where nothing is known, and Intel's not."""
 
     @typed(x=f32[1024, 16])
     def powers(x: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import number
 from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Resident
-from relift.compiler.running.launch import Buffer, Launch, Piece
+from relift.compiler.running.launch import Buffer, Launch, Piece, groups_along
 from relift.compiler.running.session import check_limits, memory, plan_at, poisoned
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
@@ -35,8 +34,8 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """What C compilers call an option of OpenCL, which allows something; nothing where they make no use of it."""
 
-SHARES, MOST = 8, 1024
-"""Groups that each processor is given where any groups will do, and the work-items that are in one at most."""
+MOST = 1024
+"""The work-items that are in a group at most, where any groups will do."""
 
 
 @cache
@@ -193,6 +192,5 @@ def _whole(pieces: Sequence[Piece], units: int) -> list[Piece]:
     first = tuple(map(min, zip(*(p.offset for p in pieces), strict=True)))
     ends = ([o + n for o, n in zip(p.offset, p.range, strict=True)] for p in pieces)
     items = tuple(max(end) - a for *end, a in zip(*ends, first, strict=True))
-    shares = max(1, -(-SHARES * units // math.prod(items[1:])))
-    own = min(MOST, -(-items[0] // shares))
+    own = min(MOST, -(-items[0] // groups_along(items, units)))
     return [Piece(first, items, (own, *(1 for _ in items[1:])))]

@@ -329,6 +329,18 @@ def test_what_follows_a_barrier_that_some_groups_skip_is_done(device: str) -> No
     assert agreed("the interpreter", program, found, expected).ok
 
 
+@pytest.mark.parametrize("shape", [(0, 300), (300, 0), (0, 0), (1, 300), (300, 1), (17, 33)])
+def test_few_or_no_work_items_in_one_dimension_are_launched(shape: tuple[int, int]) -> None:
+    """Whole vectors along one dimension are for what the others have."""
+
+    @typed(x=f32[shape])
+    def doubled(x: Any) -> Any:
+        return rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+
+    x = np.random.default_rng(0).random(shape, np.float32)
+    np.testing.assert_array_equal(compile_program(doubled)(x), x + x)
+
+
 def test_free_work_items_are_launched_in_whole_vectors() -> None:
     """What is left over is a launch of its own; a kernel with vectors or groups of its own keeps them."""
     many, width = 300, 16
