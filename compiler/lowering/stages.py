@@ -4,7 +4,7 @@ Several results are one kernel, unless work-items by themselves compute some of 
 Each has one, too, where work-items compute an array and one of them a number.
 
 A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
-no variable: what is the same for every element is computed once.  Equal ones share a buffer.
+no variable: what is the same for every element is computed once.  Equal ones share a buffer, and so does what has a name.
 
 An iteration whose steps are kernels is written out: the kernels of each step, one after the other.  A step writes
 buffers that the step before neither wrote nor read, so two or three take turns for each array, and after the first
@@ -22,7 +22,12 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import repeats_kernels, results_of
+from relift.semantics.patterns.repeated import (
+    names_a_buffer,
+    repeats_kernels,
+    results_of,
+    without_names_of_buffers,
+)
 from relift.semantics.syntax.binding import (
     canonical,
     inputs_by_number,
@@ -36,9 +41,9 @@ from relift.semantics.syntax.terms import (
     Literal,
     MakeTuple,
     Term,
+    distinct,
     free_variables,
     parts_of,
-    subterms,
 )
 from relift.semantics.syntax.types import Type
 
@@ -115,8 +120,9 @@ class _Stages:
 
     def of(self, body: Term) -> list[Stage]:
         """The stages of a program."""
+        body = self.named(body)
         while isinstance(body, ToGlobal):
-            body = body.xs
+            body = self.named(body.xs)
         if repeats_kernels(body):
             self.repeated(body, written=True)
         elif len(parts := results_of(body)) > 1:
@@ -125,8 +131,16 @@ class _Stages:
             self.stages.append(Stage(OUT, self.result(body)))
         return self.stages
 
+    def named(self, t: Term) -> Term:
+        """What is under names for what other kernels store, with the buffers of these."""
+        while names_a_buffer(t):
+            (x,) = t.f.parameters
+            t = substitute(t.f.body, {x.name: self.lift(t.x)})
+        return t
+
     def result(self, t: Term) -> Term:
         """A term whose result has a buffer already, so `to_global` around it adds nothing."""
+        t = self.named(t)
         if isinstance(t, ToGlobal):
             return self.result(t.xs)
         data = invertible_data(t)
@@ -136,6 +150,7 @@ class _Stages:
 
     def lift(self, t: Term) -> Term:
         """A term that reads the buffers of what other kernels compute."""
+        t = self.named(t)
         while isinstance(t, ToGlobal) and repeats_kernels(t.xs):
             t = t.xs
         if repeats_kernels(t):
@@ -202,8 +217,9 @@ class _Stages:
     def _step(self, t: Iterate, state: Sequence[Term], *, written: bool) -> tuple[Term, ...]:
         """The kernels of one step, and where what they compute lies."""
         (x,) = t.f.parameters
-        changing = [x.name in free_variables(part) for part in _parts(t.f.body)]
-        parts = _parts(substitute(t.f.body, {x.name: _whole(state, x.type)}))
+        marked = substitute(t.f.body, {x.name: Input(x.name, x.type)})
+        changing = [x.name in _inputs(p) for p in _parts(without_names_of_buffers(marked))]
+        parts = _parts(self.named(substitute(t.f.body, {x.name: _whole(state, x.type)})))
         places = [f"{OUT}_{i}" for i in range(len(parts))] if len(parts) > 1 else [OUT]
         after: dict[int, Term] = {}
         # one part may be stored where another one reads it, and is the shorter one then
@@ -243,4 +259,4 @@ def _whole(parts: Sequence[Term], t: Type) -> Term:
 
 def _inputs(*terms: Term) -> set[str]:
     """What is read."""
-    return {u.name for t in terms for u, _ in subterms(t) if isinstance(u, Input)}
+    return {u.name for t in terms for u in distinct(t) if isinstance(u, Input)}

@@ -1,4 +1,4 @@
-"""Iterations whose steps are kernels: what their kernels come to, each as often as it is launched."""
+"""What the kernels of a program come to: those that compute what has a name, those of iterations, each as often as it is launched, and the rest."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from relift.egraph.cost.walk import Walk
 from relift.semantics.indices.stored import inputs
 from relift.semantics.indices.views import Environment, is_layout
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import repeats_kernels, results_of
+from relift.semantics.patterns.repeated import (
+    names_a_buffer,
+    repeats_kernels,
+    results_of,
+    without_names_of_buffers,
+)
 from relift.semantics.syntax.binding import canonical, replaced, substitute
-from relift.semantics.syntax.terms import Input, MakeTuple, Term, parts_of, subterms
+from relift.semantics.syntax.terms import Input, MakeTuple, Term, distinct, parts_of
 
 
 def launched(t: Term, environment: Environment, device: DeviceDescription) -> list[Kernel]:
@@ -28,9 +33,18 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
     5
     """
     found: list[Kernel] = []
+    while names_a_buffer(t):
+        buffer = Input(f"named {len(environment.inputs)}", t.x.type)
+        found += launched(_stored(t.x), environment, device)
+        views = {**environment.inputs, **inputs(buffer).inputs}
+        environment = replace(environment, inputs=views)
+        (x,) = t.f.parameters
+        t = substitute(t.f.body, {x.name: buffer})
     known: dict[Term, Input] = {}
 
     def read(u: Term) -> Term | None:
+        if names_a_buffer(u):
+            return replaced(without_names_of_buffers(u), read)
         if not repeats_kernels(u):
             return None
         if (key := canonical(u)) not in known:
@@ -56,8 +70,9 @@ def _of_iteration(
     views = {**environment.inputs, **inputs(state).inputs}
     inner = replace(environment, inputs=views)
     (x,) = t.f.parameters
-    parts = sorted(_parts(substitute(t.f.body, {x.name: state})), key=parts_of)
-    if any(repeats_kernels(u) for part in parts for u, _ in subterms(part)):
+    body = without_names_of_buffers(substitute(t.f.body, {x.name: state}))
+    parts = sorted(_parts(body), key=parts_of)
+    if any(repeats_kernels(u) for part in parts for u in distinct(part)):
         step = [k for part in parts for k in launched(part, inner, device)]
     else:  # one part may be stored for another one
         step = Walk(device, inner).kernels(parts, inner)

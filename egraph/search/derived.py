@@ -19,12 +19,14 @@ from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal, in_rounds
 from relift.egraph.search.starts.iterated import Iterated, copied_by_steps
-from relift.egraph.search.starts.named import joined_under_names
+from relift.egraph.search.starts.named import joined_under_names, with_names
 from relift.egraph.search.starts.staged import (
     StagedKernel,
     body_in_names_of,
     choices,
     in_names_of,
+    keeps_names,
+    lowered,
     matters,
     together,
 )
@@ -183,18 +185,38 @@ def combined(
             yield Proposal(estimate(whole, device), whole, partial(derived, chosen))
 
 
+def of_kernels(
+    parted: Derivation,
+    kernels: Sequence[StagedKernel],
+    task: Program,
+    device: DeviceDescription,
+    tried: Sequence[Sequence[Proposal]],
+    *,
+    named: bool = False,
+    may_name: bool = True,
+) -> Iterator[Proposal]:
+    """What was found for each kernel of a program, as one: `named` where the values have names already, which it may also give them."""
+    low = partial(lowered, kernels, may_name=may_name)
+    derived = partial(joined, parted, kernels, named=named, may_name=may_name)
+    return combined(task, device, tried, low, derived)
+
+
 def joined(
-    parted: Derivation, kernels: Sequence[StagedKernel], chosen: Sequence[Proposal]
+    parted: Derivation,
+    kernels: Sequence[StagedKernel],
+    chosen: Sequence[Proposal],
+    *,
+    named: bool,
+    may_name: bool,
 ) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of its kernels."""
-    return together(parted, kernels, [each.derive() for each in chosen])
-
-
-def under_names(
-    parted: Derivation, kernels: Sequence[StagedKernel], chosen: Sequence[Proposal]
-) -> Derivation:
-    """That of a whole whose kernels have names outside all functions."""
-    return joined_under_names(parted, kernels, [each.derive() for each in chosen])
+    found = [each.derive() for each in chosen]
+    keep = may_name and keeps_names(kernels, [each.low.body for each in chosen])
+    if not named and not keep:
+        return together(parted, kernels, found)
+    return joined_under_names(
+        parted if named else with_names(parted, kernels), kernels, found, keep=keep
+    )
 
 
 def of_iteration(cut: Iterated, start: Derivation, chosen: Sequence[Proposal]) -> Derivation:

@@ -38,11 +38,10 @@ from relift.egraph.search.derived import (
     combined,
     extracted,
     fused_of,
-    joined,
     of_iteration,
+    of_kernels,
     of_shape,
     same,
-    under_names,
     with_copies,
     with_copies_by_steps,
 )
@@ -80,7 +79,7 @@ from relift.egraph.search.starts.forms import (
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import StagedKernel, kernels_of, lowered, shape_of
+from relift.egraph.search.starts.staged import StagedKernel, kernels_of, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -238,8 +237,8 @@ class Proposals:
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
         tried = alternatives(parts, self.refused)
-        low, derived = partial(lowered, kernels), partial(joined, parted, kernels)
-        return combined(self.source, self.device, tried, low, derived)
+        may_name = not self.apart
+        return of_kernels(parted, kernels, self.source, self.device, tried, may_name=may_name)
 
     def searches(self) -> list[_Way]:
         """The ways to proposals beside the floor."""
@@ -442,8 +441,10 @@ def _of_names(whole: Proposals) -> Outcome:
             more, outcomes[number] = task.all()
             grown = grown.and_then(more)
     tried = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
-    low, derived = partial(lowered, kernels), partial(under_names, parted, kernels)
-    return grown, ranked(list(combined(whole.source, whole.device, tried, low, derived)))
+    own = whole.source, whole.device
+    return grown, ranked(
+        list(of_kernels(parted, kernels, *own, tried, named=True, may_name=not whole.apart))
+    )
 
 
 def _alike(tasks: Sequence[Proposals], whole: int) -> list[int]:

@@ -1,12 +1,13 @@
-"""What a host launches several kernels for: iterations whose steps are kernels, and results that are computed in different ways."""
+"""What a host launches several kernels for: iterations whose steps are kernels, results that are computed in different ways, and values
+that have names."""
 
 from __future__ import annotations
 
 from typing import TypeGuard
 
-from relift.semantics.patterns.algorithmic import Iterate, Zip
+from relift.semantics.patterns.algorithmic import Iterate, Let, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
-from relift.semantics.syntax.binding import outside
+from relift.semantics.syntax.binding import outside, substitute
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
 from relift.semantics.syntax.types import holds_array
 
@@ -57,6 +58,38 @@ def results_of(t: Term) -> tuple[Term, ...]:
     alone = any(not kind and not holds_array(u.type) for kind, u in zip(kinds, parts, strict=True))
     shared_out = any(kind & {"glb", "wrg"} for kind in kinds)
     return parts if apart or (alone and shared_out) else (t,)
+
+
+def names_a_buffer(t: Term) -> TypeGuard[Let]:
+    """Whether a term is under a name for what another kernel stores.
+
+    >>> from relift import f32, let, map_glb, to_global
+    >>> from relift.semantics.patterns.repeated import names_a_buffer
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32[8])
+    >>> names_a_buffer(let(lambda v: map_glb(0)(lambda e: e + e, v), to_global(map_glb(0)(lambda e: e * e, x))))
+    True
+    """
+    return isinstance(t, Let) and _is_stored_apart(t.x)
+
+
+def without_names_of_buffers(t: Term) -> Term:
+    """What is under names for what other kernels store, with these values wherever they are read.
+
+    It is as small as before while it is kept, for each value is one object, and may be very long where it is written out.
+
+    >>> from relift import f32, let, map_glb, show, to_global
+    >>> from relift.semantics.patterns.repeated import without_names_of_buffers
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32[8])
+    >>> doubled = map_glb(0)(lambda e: e + e, x)
+    >>> show(without_names_of_buffers(let(lambda v: map_glb(0)(lambda e: e * e, v), to_global(doubled))))
+    'map_glb(0)(lambda e: e * e, to_global(map_glb(0)(lambda e: e + e, x)))'
+    """
+    while names_a_buffer(t):
+        (x,) = t.f.parameters
+        t = substitute(t.f.body, {x.name: t.x})
+    return t
 
 
 def _is_stored_apart(t: Term) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.language.vocabulary import to_global
+from relift.semantics.language.vocabulary import let, to_global
 from relift.semantics.language.vocabulary import zip as zipped
 from relift.semantics.patterns import ToGlobal, Zip
 from relift.semantics.syntax.binding import (
@@ -132,8 +133,22 @@ def together(
     return replace(whole, steps=tuple(steps), result=t)
 
 
-def lowered(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
-    """The whole, with this term for each of its kernels."""
+def lowered(
+    kernels: Sequence[StagedKernel], found: Sequence[Term], *, may_name: bool = True
+) -> Term:
+    """The whole, with this term for each of its kernels: the values that they store may have names, which are kept where it is long."""
+    named = may_name and keeps_names(kernels, found)
+    return under_names(kernels, found) if named else without_names(kernels, found)
+
+
+def keeps_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> bool:
+    """Whether the whole, with this term for each of its kernels, is many times as long without names for what these store."""
+    parts = sum(map(parts_of, found))
+    return parts_of(without_names(kernels, found)) > max(_LONG, _REPEATED * parts)
+
+
+def without_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
+    """The whole, with this term for each of its kernels, which stands wherever its value is read."""
     stored: dict[str, Term] = {}
     results: list[Term] = []
     for kernel, t in zip(kernels, found, strict=True):
@@ -142,6 +157,35 @@ def lowered(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
             stored[kernel.result] = to_global(body)
         else:
             results.append(body)
+    return _of_results(kernels, results)
+
+
+def under_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
+    """The whole, with this term for each of its kernels, and a name for each value that they store.
+
+    >>> from relift import add, f32, map, program, reduce, show, to_global
+    >>> from relift.egraph.search.starts.staged import kernels_of, under_names
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
+    >>> kernels = kernels_of(total)
+    >>> show(under_names(kernels, [kernel.program.body for kernel in kernels]))
+    'let(lambda v: reduce(add, 0.0, v), to_global(map(lambda v: v * v, x)))'
+    """
+    pairs = list(zip(kernels, found, strict=True))
+    whole = _of_results(kernels, [t for kernel, t in pairs if not kernel.result])
+    for kernel, t in reversed(pairs):
+        if kernel.result:
+            whole = let(partial(_with_value, whole, kernel.result), to_global(t))
+    return whole
+
+
+def _with_value(t: Term, name: str, v: Term) -> Term:
+    return filled(t, {name: v})
+
+
+def _of_results(kernels: Sequence[StagedKernel], results: Sequence[Term]) -> Term:
+    """What the kernels compute whose values none reads, as one term."""
     if not kernels[-1].place:
         return results[0]
     if kernels[-1].place == ("ys",):
@@ -182,7 +226,8 @@ def _moved(
     theirs, ours = binders_at(before, step.position), binders_at(here, below)
     renamed = {x.name: y for x, y in zip(theirs, ours, strict=True)}
     functions = {
-        name: _renamed(_function(f, stored), renamed)
+        # first the variables: what an input stands for may name one that is called as theirs is
+        name: _function(_renamed(f, renamed), stored)
         for name, f in step.substitution.functions.items()
     }
     return replace(step, substitution=replace(step.substitution, functions=functions))
@@ -281,3 +326,8 @@ def matters(seconds: float, whole: float) -> bool:
 
 
 _MATTERS = 0.05
+
+_LONG = 1 << 11
+"""Values of a program of so many parts stand wherever they are read."""
+_REPEATED = 2
+"""So many times as long as its kernels together is a program at most without names for what these store."""
