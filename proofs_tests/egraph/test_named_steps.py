@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from proofs_tests.compiler.programs import typed
+from relift.compiler.lowering.stages import stages_of
 from relift.compiler.program import compile_program
 from relift.device import CPU
-from relift.egraph.search.derived import after
+from relift.egraph.cost.model import estimate
 from relift.egraph.search.optimize import optimize
-from relift.egraph.search.starts.named import joined_under_names, kernels_under_names
-from relift.egraph.search.starts.staged import lowered
+from relift.egraph.search.starts.named import joined_under_names, kernels_under_names, with_names
+from relift.egraph.search.starts.staged import (
+    StagedKernel,
+    done_again,
+    filled,
+    kernels_of,
+    under_names,
+    without_names,
+)
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import apply, derive
-from relift.rewrites.tactics.long_functions import names_stored, values_named
+from relift.rewrites.tactics.combinators import apply, derive, inside
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
+from relift.semantics.notation.parser import parse_term
 from relift.semantics.syntax.binding import alpha_equal
-from relift.semantics.syntax.terms import parts_of
+from relift.semantics.syntax.terms import Input, Var, parts_of
 from relift.semantics.syntax.types import f32
 
 
@@ -36,16 +45,27 @@ def steps(count: int) -> Program:
     return typed(x=f32[16])(written)
 
 
+def chain(count: int) -> tuple[Derivation, list[StagedKernel], list[Derivation]]:
+    """Such a program with a name for each of its steps, its kernels, and how each of them is lowered."""
+
+    def written(x: Any, left: int = count) -> Any:
+        after_it = rl.map(lambda q: 0.5 * q[0] + q[1], rl.zip(x, rl.gather(reverse, x)))
+        if left == 1:
+            return after_it
+        return rl.let(lambda v: written(v, left - 1), rl.to_global(after_it))
+
+    source = typed(x=f32[16])(lambda x: written(x))
+    parted = Derivation(source, {}, (), source.body)
+    kernels = kernels_under_names(source)
+    assert len(kernels) == count
+    return parted, kernels, [derive(k.program, apply("map_to_glb", d=0)) for k in kernels]
+
+
 def test_kernels_of_names_come_together() -> None:
     """What is done to each kernel is done where its name is given, and the names go: that is the lowered whole."""
-    source = steps(6)
-    parted = derive(source, values_named(most=16))
-    parted = after(source, parted, names_stored())
-    kernels = kernels_under_names(Program("whole", source.parameters, parted.result))
-    assert len(kernels) > 2
-    found: list[Derivation] = [derive(k.program, apply("map_to_glb", d=0)) for k in kernels]
+    parted, kernels, found = chain(6)
     whole = joined_under_names(parted, kernels, found)
-    assert alpha_equal(whole.replay(RULES)[-1], lowered(kernels, [d.result for d in found]))
+    assert alpha_equal(whole.replay(RULES)[-1], without_names(kernels, [d.result for d in found]))
 
 
 def test_long_steps_have_a_program() -> None:
@@ -56,3 +76,95 @@ def test_long_steps_have_a_program() -> None:
     assert alpha_equal(best.derivation.replay(RULES)[-1], best.term.body)
     x = np.linspace(0, 1, 16, dtype=np.float32)
     np.testing.assert_allclose(compile_program(best.term)(x), source(x), rtol=1e-5)
+
+
+def test_names_stay_where_they_are_kept() -> None:
+    """With its names a lowered whole has a text as long as its kernels, and follows by rules too."""
+    parted, kernels, found = chain(6)
+    whole = joined_under_names(parted, kernels, found, keep=True)
+    named = under_names(kernels, [d.result for d in found])
+    assert alpha_equal(whole.replay(RULES)[-1], named)
+    assert parts_of(named) < sum(parts_of(d.result) + 4 for d in found)
+
+
+def test_what_is_stored_twice_gets_a_name() -> None:
+    """A value that is stored wherever it is read has one name, and its kernel is derived once."""
+    source = typed(x=f32[8])(
+        lambda x: rl.zip(
+            rl.to_global(rl.map(lambda v: v * v, x)),
+            rl.gather(reverse, rl.to_global(rl.map(lambda v: v * v, x))),
+        )
+    )
+    given = Derivation(source, {}, (), source.body)
+    kernels = kernels_of(source)
+    found = [derive(kernels[0].program, apply("map_to_glb", d=0)), *map(nothing_done, kernels[1:])]
+    whole = joined_under_names(with_names(given, kernels), kernels, found, keep=True)
+    assert [step.rule for step in whole.steps] == ["let_inline", "map_to_glb"]
+    named = under_names(kernels, [d.result for d in found])
+    assert alpha_equal(whole.replay(RULES)[-1], named)
+
+
+def nothing_done(kernel: StagedKernel) -> Derivation:
+    return Derivation(kernel.program, {}, (), kernel.program.body)
+
+
+def test_names_of_buffers_change_no_kernel_and_no_cost() -> None:
+    """The kernels of a program are the same with names for what they store, and so is what they are estimated to cost."""
+    _, kernels, found = chain(6)
+    low, source = [d.result for d in found], steps(6)
+    named, plain = (
+        replace(source, body=build(kernels, low)) for build in (under_names, without_names)
+    )
+    assert parts_of(named.body) < parts_of(plain.body) / 2
+    assert compile_program(named).source == compile_program(plain).source
+    assert estimate(named, CPU) == estimate(plain, CPU)
+
+
+def test_a_step_of_an_iteration_names_what_it_stores() -> None:
+    """So does a step that a host launches again and again: its kernels are those of the same step without names."""
+
+    def step(v: Any) -> Any:
+        doubled = rl.map_glb(0)(lambda e: e + e, v)
+        return rl.let(
+            lambda w: rl.map_glb(0)(lambda q: q[0] * q[1], rl.zip(w, rl.gather(reverse, w))),
+            rl.to_global(doubled),
+        )
+
+    def repeated(x: Any) -> Any:
+        return rl.iterate(5, step, x)
+
+    named = typed(x=f32[16])(repeated)
+    x = np.linspace(0, 1, 16, dtype=np.float32)
+    np.testing.assert_allclose(compile_program(named)(x), named(x), rtol=1e-6)
+    assert len(stages_of(named)) == 10
+
+
+def test_a_program_is_as_long_as_what_python_computes() -> None:
+    """Steps of Python that read the last twice are thousands of parts each; the program has names for them, and is found."""
+    source = steps(14)
+    assert parts_of(source.body) < 1000
+    best = optimize(source, {}, CPU).candidates[0]
+    assert alpha_equal(best.derivation.replay(RULES)[-1], best.term.body)
+    x = np.linspace(0, 1, 16, dtype=np.float32)
+    want = x
+    for _ in range(14):
+        want = np.float32(0.5) * want + want[::-1]
+    np.testing.assert_allclose(compile_program(best.term)(x), want, rtol=1e-5)
+
+
+def test_a_variable_of_a_value_is_told_from_one_of_a_function() -> None:
+    """What an input of a kernel stands for may be called as a variable of the kernel's own, which stands for another one there."""
+    c, a, xs = Input("c", f32), Input("a", f32[4, 8]), Input("xs", f32[8])
+    inputs = {"c": c, "a": a, "xs": xs}
+    body = parse_term(
+        "map(lambda x_: map(lambda q: q * x_[0] + c, map(lambda q: q * q, xs)), zip(a, a))".replace(
+            "x_[0]", "reduce(add, 0.0, x_[0])"
+        ),
+        inputs,
+    )
+    kernel = Program("kernel", (c, a, xs), body)
+    found = derive(kernel, inside("f")(apply("map_fusion")))
+    value = Var("x_", f32)
+    t = filled(body, {"c": value})
+    _, after_it = done_again(found, found.replay(RULES), t, (), {"c": value})
+    assert alpha_equal(after_it, filled(found.result, {"c": value}))

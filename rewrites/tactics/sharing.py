@@ -36,7 +36,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.indices.inverses import computes_itself, invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Iterate, Let, Map, Reduction, Slide, Stepping, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
@@ -55,6 +55,7 @@ from relift.semantics.syntax.terms import (
     Pattern,
     Term,
     children,
+    distinct,
     free_variables,
     parts_of,
     subterms,
@@ -85,15 +86,6 @@ def has_fold(t: Term) -> bool:
 def _in_parts(t: Term) -> bool:
     """Whether a result is written part by part."""
     return isinstance(t, MakeTuple) or (isinstance(t, Pattern) and t.parts)
-
-
-def computes_itself(t: Pattern) -> bool:
-    """Whether a pattern itself computes, and not what it rearranges, names or stores."""
-    if t.keeps:
-        return False
-    if isinstance(t, Map):
-        return not is_layout(t.f.body)
-    return not t.layout and not t.has_inverse()
 
 
 # ---- values of kernels of their own
@@ -233,11 +225,18 @@ def inlined() -> Tactic:
         repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
         if repeated > MOST_REPEATED:
             raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
-        if parts_of(at.term) + repeated > LONG and parts_without_names(t) > MOST_PARTS:
+        if (stays := parts_without_names(at.term) > MOST_PARTS) and _has_loops(t.x):
+            raise NoMatch(f"a loop in a term of more than {MOST_PARTS} parts, were no name in it")
+        if stays and parts_of(at.term) + repeated > LONG:
             raise NoMatch(f"a term of more than {LONG} parts, were the name written out")
         return apply("let_inline")(at, place)
 
     return repeat(topdown(tactic))
+
+
+def _has_loops(t: Term) -> bool:
+    """Whether a loop computes something of a term, so that a kernel may."""
+    return any(isinstance(u, Pattern) and computes_itself(u) for u in distinct(t))
 
 
 # ---- values of a work-item

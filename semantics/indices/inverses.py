@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.views import View, Views, is_layout, name_of
+from relift.semantics.patterns.algorithmic import Map
 from relift.semantics.patterns.opencl import Store
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children, inside, subterms
@@ -110,3 +111,20 @@ def _through(body: Term, target: View) -> View:
         assert inverted is not None, f"cannot happen: {name_of(body)} was found invertible"
         body, target = inverted
     return target
+
+
+def computes_itself(t: Pattern) -> bool:
+    """Whether a pattern itself computes, and not what it rearranges, names or stores.
+
+    >>> from relift import f32, map, split
+    >>> from relift.semantics.indices.inverses import computes_itself
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x = Input("x", f32[8])
+    >>> computes_itself(map(lambda v: v + v, x)), computes_itself(split(2, x))
+    (True, False)
+    """
+    if t.keeps:
+        return False
+    if isinstance(t, Map):
+        return not is_layout(t.f.body)
+    return not t.layout and not t.has_inverse()

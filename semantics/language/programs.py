@@ -13,6 +13,7 @@ from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.arguments import MOST_CELLS, an_instance, sizes_by_name
 from relift.semantics.language.coercion import as_term
+from relift.semantics.language.common_subexpressions import with_names
 from relift.semantics.language.given import actual_type
 from relift.semantics.language.naming import distinctly_named
 from relift.semantics.language.tracing import scope
@@ -22,7 +23,15 @@ from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.signatures import Matching, schema_size
 from relift.semantics.syntax.sizes import Size, by_letter, is_bound
 from relift.semantics.syntax.substitution import at_sizes
-from relift.semantics.syntax.terms import Input, Pattern, Term, distinct, inside
+from relift.semantics.syntax.terms import (
+    MOST_PARTS,
+    Input,
+    Pattern,
+    Term,
+    distinct,
+    inside,
+    parts_of,
+)
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -222,7 +231,11 @@ def a_program(value: Any) -> Program:
 
 
 def program(function: Callable[..., Any]) -> Program:
-    """A program, traced from a Python function whose parameters are annotated with types."""
+    """A program, traced from a Python function whose parameters are annotated with types.
+
+    What Python computes once and reads often stands wherever it is read, unless the program were so long that none writes it out: then it has
+    names (`let`).
+    """
     if not inspect.isfunction(function):
         raise IllTyped(
             f"a program is traced from a function written with def, not from {function!r}"
@@ -241,6 +254,8 @@ def program(function: Callable[..., Any]) -> Program:
         body = as_term(function(*parameters))
     with bounded_depth(f"the program {function.__name__}"):
         body = well_formed(body, parameters)
+        if parts_of(body) > MOST_PARTS:
+            body = with_names(body, _SHORT)
     return Program(
         function.__name__,
         parameters,
@@ -248,6 +263,10 @@ def program(function: Callable[..., Any]) -> Program:
         inspect.getdoc(function) or "",
         inspect.getsourcefile(function),
     )
+
+
+_SHORT = 0
+"""Parts of a program that needs no more names."""
 
 
 def _has_variable(t: Type) -> bool:

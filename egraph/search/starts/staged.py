@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.language.vocabulary import let, to_global
+from relift.semantics.language.vocabulary import to_global
 from relift.semantics.language.vocabulary import zip as zipped
-from relift.semantics.patterns import ToGlobal, Zip
+from relift.semantics.patterns import Let, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -28,6 +27,7 @@ from relift.semantics.syntax.binding import (
     substitute,
     term_at,
 )
+from relift.semantics.syntax.nodes import made
 from relift.semantics.syntax.terms import (
     Input,
     Lambda,
@@ -170,18 +170,16 @@ def under_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
     ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
     >>> kernels = kernels_of(total)
     >>> show(under_names(kernels, [kernel.program.body for kernel in kernels]))
-    'let(lambda v: reduce(add, 0.0, v), to_global(map(lambda v: v * v, x)))'
+    'let(lambda total_1: reduce(add, 0.0, total_1), to_global(map(lambda v: v * v, x)))'
     """
     pairs = list(zip(kernels, found, strict=True))
     whole = _of_results(kernels, [t for kernel, t in pairs if not kernel.result])
     for kernel, t in reversed(pairs):
         if kernel.result:
-            whole = let(partial(_with_value, whole, kernel.result), to_global(t))
+            name = Var(kernel.result, kernel.program.body.type)
+            read = Lambda((name,), filled(whole, {kernel.result: name}))
+            whole = made(Let, (read, to_global(t)))
     return whole
-
-
-def _with_value(t: Term, name: str, v: Term) -> Term:
-    return filled(t, {name: v})
 
 
 def _of_results(kernels: Sequence[StagedKernel], results: Sequence[Term]) -> Term:
@@ -237,7 +235,11 @@ def _function(f: Lambda, values: Mapping[str, Term]) -> Lambda:
     """A function with what its inputs stand for, whose parameters are called otherwise than the variables of these."""
     free = frozenset[str]().union(*map(free_variables, values.values()))
     taken = free | free_variables(f.body) | {x.name for x in f.parameters}
-    names = {x.name: Var(unused(x.name, taken), x.type) for x in f.parameters if x.name in free}
+    names: dict[str, Var] = {}
+    for x in f.parameters:
+        if x.name in free:
+            names[x.name] = Var(unused(x.name, taken), x.type)
+            taken |= {names[x.name].name}
     body = substitute(f.body, names)
     return Lambda(tuple(names.get(x.name, x) for x in f.parameters), filled(body, values))
 
