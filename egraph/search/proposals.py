@@ -236,9 +236,8 @@ class Proposals:
         self, parted: Derivation, kernels: Sequence[StagedKernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
         """The best that was found for each kernel, and for one of them what comes next, as one program."""
-        tried = alternatives(parts, self.refused)
-        may_name = not self.apart
-        return of_kernels(parted, kernels, self.source, self.device, tried, may_name=may_name)
+        tried, own = alternatives(parts, self.refused), (self.source, self.device)
+        return of_kernels(parted, kernels, *own, tried, may_name=not self.apart)
 
     def searches(self) -> list[_Way]:
         """The ways to proposals beside the floor."""
@@ -441,10 +440,9 @@ def _of_names(whole: Proposals) -> Outcome:
             more, outcomes[number] = task.all()
             grown = grown.and_then(more)
     tried = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
-    own = whole.source, whole.device
-    return grown, ranked(
-        list(of_kernels(parted, kernels, *own, tried, named=True, may_name=not whole.apart))
-    )
+    own, named = (whole.source, whole.device), not whole.apart
+    found = of_kernels(parted, kernels, *own, tried, named=True, may_name=named)
+    return grown, ranked(list(found))
 
 
 def _alike(tasks: Sequence[Proposals], whole: int) -> list[int]:

@@ -10,14 +10,11 @@ from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import LONG, Rewriting, Tactic, apply
-from relift.semantics.indices.inverses import computes_itself
+from relift.rewrites.tactics.sharing import has_loops
 from relift.semantics.language.common_subexpressions import repeated
 from relift.semantics.patterns import Let, ToGlobal
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Pattern, distinct, parts_of
-
-_SAVED = 16
-"""A name leaves out so many parts at least."""
+from relift.semantics.syntax.terms import parts_of
 
 _MOST_NAMES = 64
 
@@ -73,7 +70,7 @@ def names_stored() -> Tactic:
         while isinstance(t := term_at(at.term, place), Let):
             if isinstance(t.x, ToGlobal):
                 place = (*place, "f")
-            elif any(isinstance(u, Pattern) and computes_itself(u) for u in distinct(t.x)):
+            elif has_loops(t.x):
                 at, place = apply("store_global")(at, (*place, "x")), (*place, "f")
             else:
                 at = apply("let_inline")(at, place)

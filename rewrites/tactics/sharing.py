@@ -225,7 +225,7 @@ def inlined() -> Tactic:
         repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
         if repeated > MOST_REPEATED:
             raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
-        if (stays := parts_without_names(at.term) > MOST_PARTS) and _has_loops(t.x):
+        if (stays := parts_without_names(at.term) > MOST_PARTS) and has_loops(t.x):
             raise NoMatch(f"a loop in a term of more than {MOST_PARTS} parts, were no name in it")
         if stays and parts_of(at.term) + repeated > LONG:
             raise NoMatch(f"a term of more than {LONG} parts, were the name written out")
@@ -234,7 +234,7 @@ def inlined() -> Tactic:
     return repeat(topdown(tactic))
 
 
-def _has_loops(t: Term) -> bool:
+def has_loops(t: Term) -> bool:
     """Whether a loop computes something of a term, so that a kernel may."""
     return any(isinstance(u, Pattern) and computes_itself(u) for u in distinct(t))
 

@@ -51,7 +51,7 @@ def with_names(t: Term, most: int) -> Term:
     (True, 989)
     """
     taken = {u.name for u in distinct(t) if isinstance(u, Var | Input)}
-    names = (name for k in itertools.count(1) if (name := f"shared_{k}") not in taken)
+    names = (n for k in itertools.count(1) if (n := f"shared_{k}") not in taken)
     while parts_of(t) > most:
         place = next(repeated(t), None)
         if place is None:
