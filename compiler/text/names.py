@@ -7,6 +7,7 @@ that is found to be needed late still gets a name that no kernel before it has u
 from __future__ import annotations
 
 import itertools
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
@@ -20,12 +21,13 @@ def c_name(name: str) -> str:
     """`name`, or a name like it that C can write and OpenCL C has not taken.
 
     >>> from relift.compiler.text.names import c_name
-    >>> c_name("half"), c_name("gamma"), c_name("größe"), c_name("λ")
-    ('half_', 'gamma', 'grosse', 'u3bb')
+    >>> c_name("half"), c_name("gamma"), c_name("größe"), c_name("λ"), c_name("<lambda>")
+    ('half_', 'gamma', 'grosse', 'u3bb', 'lambda')
     """
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
     letters = (c for c in plain if not unicodedata.combining(c))
     text = "".join(c if c.isascii() else f"u{ord(c):x}" for c in letters)
+    text = re.sub(r"\W", "", text)  # Python calls a function without a name <lambda>
     if is_taken(text):
         text = f"v{text}" if text.startswith("_") else f"{text}_"
     return text

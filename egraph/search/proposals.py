@@ -432,12 +432,13 @@ def _of_names(whole: Proposals) -> Outcome:
     """What suits a program that is too long without names outside all functions: a kernel for each, searched for itself."""
     parted = after(whole.source, whole.prepared(), names_stored())
     kernels = kernels_under_names(replace(whole.source, body=parted.result))
-    tasks = [replace(whole.of_part(k.program), share=whole.share / len(kernels)) for k in kernels]
+    tasks = [whole.of_part(kernel.program) for kernel in kernels]
     alike, grown = _alike(tasks, 0), NOTHING
+    share = whole.share / len(set(alike))
     outcomes: list[list[Proposal]] = [[] for _ in tasks]
     for number, task in enumerate(tasks):
         if alike[number] == number:
-            more, outcomes[number] = task.all()
+            more, outcomes[number] = replace(task, share=share).all()
             grown = grown.and_then(more)
     tried = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
     own, named = (whole.source, whole.device), not whole.apart

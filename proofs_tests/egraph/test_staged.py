@@ -651,12 +651,11 @@ def test_what_the_library_computes_alike_for_all_rows_is_stored() -> None:
 def test_a_proposal_whose_text_would_be_too_long_is_passed_over() -> None:
     """What is stored and read twice, again and again, is small as a graph, and no text."""
 
-    @typed(x=f32[8])
-    def doubled(x: Any) -> Any:
-        for _ in range(20):
-            stored_once = rl.to_global(rl.map_glb(0)(lambda v: v + v, x))
-            x = rl.map(lambda p: p[0] + p[1], rl.zip(stored_once, stored_once))
-        return rl.map_glb(0)(lambda v: v, x)
+    x = given = Input("x", f32[8])
+    for _ in range(20):
+        stored_once = rl.to_global(rl.map_glb(0)(lambda v: v + v, x))
+        x = rl.map(lambda p: p[0] + p[1], rl.zip(stored_once, stored_once))
+    doubled = Program("doubled", (given,), rl.map_glb(0)(lambda v: v, x))
 
     task = Proposals(typed(x=f32[8])(lambda x: rl.map(lambda v: v, x)), {}, CPU)
     right = task.as_written()[0]

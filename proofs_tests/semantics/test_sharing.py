@@ -153,21 +153,35 @@ def doubled(times: int) -> Any:
     return typed(x=f32[n])(lambda x: rl.map_glb(0)(steps, x))
 
 
-def test_what_is_used_again_and_again_is_refused_where_it_would_be_written() -> None:
-    """It is traced, put at sizes and interpreted at once; a text of 3^60 parts is nobody's wish."""
+def test_what_python_computes_once_has_a_name_where_the_text_would_be_endless() -> None:
+    """Sixty steps are 3^60 parts without names: the program has them, is interpreted and compiled."""
     program = doubled(60)
+    x = np.linspace(0, 1, 4, dtype=np.float32)
+    want = x
+    for _ in range(60):
+        want = want * want + np.float32(0.25) * want
 
-    assert program.at({"n": 4})(np.zeros(4, np.float32)).tolist() == [0] * 4
+    assert parts_of(program.body) < 2000
+    assert "let(" in show(program.body)
+    np.testing.assert_allclose(program.at({"n": 4})(x), want, rtol=1e-4)
+    np.testing.assert_allclose(compile_program(program)(x), want, rtol=1e-4)
+    assert "let(" not in show(doubled(6).body)
+
+
+def test_a_term_that_none_gave_names_is_refused_where_it_would_be_written() -> None:
+    """A text of 2^40 parts is nobody's wish."""
+    term = unit_again(40)
+    program = Program("unit", (Input("x", f32[8]),), term)
+
     for write in (
         lambda: show(program.body),
         lambda: compile_program(program),
-        lambda: optimize(program, {"n": 64}),
+        lambda: optimize(program),
     ):
         with pytest.raises(Unsupported, match=r"has \de\+\d\d parts .*rl\.let"):
             write()
     assert "parts when it is written out" in str(program)
     assert repr(program) == str(program)
-    show(doubled(6).body)
 
 
 def test_with_a_name_for_each_value_it_is_short() -> None:
