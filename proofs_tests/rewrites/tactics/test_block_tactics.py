@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapSeqUnroll, ReduceSeq, ToGlobal, ToPrivate
@@ -207,6 +209,38 @@ def test_the_first_operand_is_copied_where_each_step_would_read_a_line_of_its_ow
     copies = {str(t.type) for t, _ in subterms(low.body) if isinstance(t, ToGlobal)}
 
     assert copies == {"f32[2, 5, 16]", "f32[2, 5, 4]"}
+
+
+@rl.program
+def batched_of_transposes(A: rl.f32[b, k, n], B: rl.f32[b, k, m]):
+    return rl.map(
+        lambda p: pairs(dot, rl.transpose(p[0]), rl.transpose(p[1])),
+        rl.zip(A, B),
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes", "tactic"),
+    [
+        (batched_of_transposes, {"b": 3, "n": 8, "m": 32, "k": 5}, lambda blocks: blocks),
+        (of_a_transpose, {"n": 8, "m": 32, "k": 15}, partial(folds_in_parts, 3)),
+        (of_a_transpose, {"n": 6, "m": 23, "k": 15}, lambda t: folds_in_parts(3, t, 4, 16)),
+    ],
+    ids=["batches", "parts", "padded parts"],
+)
+def test_the_first_operands_of_batches_are_copied_together(
+    program: Program, sizes: Mapping[str, int], tactic: Callable[[Tactic], Tactic]
+) -> None:
+    """Those of parts of a fold too, which are batches: no block reads a line of its own for each step."""
+    found = derive(program, tactic(blocks_of_pairs(Block(4, 2, 8))), sizes)
+    require_proved([step.rule for step in found.steps], RULES)
+    low = replace(program.at(sizes), body=found.result)
+    copies = {str(t.type) for t, _ in subterms(low.body) if isinstance(t, ToGlobal)}
+    A, B = random_inputs(low, 1)
+
+    assert {"f32[6, 5, 16]", "f32[6, 5, 4]"} <= copies
+    expected = np.swapaxes(A, -1, -2) @ B
+    np.testing.assert_allclose(compile_program(low)(A, B, device="cpu"), expected, rtol=1e-4)
 
 
 def test_a_few_rows_that_lie_along_are_copied_side_by_side_where_that_is_asked_for() -> None:

@@ -116,20 +116,24 @@ def _in_blocks(block: Block, batches: Sequence[Position]) -> Tactic:
         at = normal_form()(at, place)
         parts = parts_at(at, place)
         at = inside(*parts.folds)(prologues_stored())(at, place)
+        first_operand, second = ((*place, *parts.folds, *each) for each in OPERANDS)
         if block.packed:
-            second = (*place, *parts.folds, *OPERANDS[1])
-            for outside in batches:
-                at = _panels_of_batches(block.columns, second[len(outside) :])(at, outside)
-            if not batches:
-                at = in_panels(block.columns)(at, second)
-        first_operand = inside(*parts.folds, *OPERANDS[0])(in_panels(block.rows))
+            at = _panels(block.columns, second, batches)(at, ())
         if block.rows_packed:
-            at = first_operand(at, place)
-        elif block.packed and lies_across(at.term, (*place, *parts.folds, *OPERANDS[0])):
-            at = attempt(first_operand)(at, place)
+            at = _panels(block.rows, first_operand, batches)(at, ())
+        elif block.packed and lies_across(at.term, first_operand):
+            at = attempt(_panels(block.rows, first_operand, batches))(at, ())
         return _tiled(block, parts)(at, place)
 
     return tactic
+
+
+def _panels(width: int, rows: Position, batches: Sequence[Position]) -> Tactic:
+    """Rows at a place are copied in panels, those of all batches at once where there are some."""
+    if not batches:
+        return inside(*rows)(in_panels(width))
+    (outside,) = batches
+    return inside(*outside)(_panels_of_batches(width, rows[len(outside) :]))
 
 
 def _panels_of_batches(width: int, rows: Position) -> Tactic:
