@@ -56,7 +56,8 @@ class Block:
 
     `packed` says whether the second operand is copied in the order in which the blocks read it, and the first where its rows lie
     across: each step of a block reads a line of its own there, and a product of two matrices of 4096 x 512, the first transposed,
-    takes 31 ms, and 15 with a copy.  `rows_packed` copies the first one also where its rows lie along memory, and blocks read a line of each:
+    takes 31 ms, and 15 with a copy.  Those of batches, and of parts of a fold, are copied together: 200 x 300 products of 10000 steps take
+    18.4 ms in parts, and 13.6 so.  `rows_packed` copies the first one also where its rows lie along memory, and blocks read a line of each:
     a product of 17 x 8192 numbers with 1000 rows takes 5.2 ms, for the lines share a set of the nearest cache, and 2.7 so.  A result that blocks do not divide is `stored` with what was added, and copied; or the blocks
     at its end write what there is of it.
     """
