@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import symtable
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import decode_source
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.bench.by_hand import ByHand
@@ -123,6 +124,19 @@ def load_benchmarks(
         )
     chosen = [b for b in found if not names or b.name in names]
     return [replace(b, variants=b.variants[:1]) if defaults else b for b in chosen]
+
+
+def load_samples(samples: Path, benchmarks: Iterable[Benchmark]) -> ModuleType:
+    """The module of `samples`, whose functions say what the results of the benchmarks must be, before anything is searched.
+
+    Raises `ReliftError` where there is no such file, and where it has no function for one of the benchmarks.
+    """
+    found = load_file(samples)
+    for b in benchmarks:
+        if not callable(getattr(found, b.name, None)):
+            said = f"{samples} has no function {b.name}, which computes rows of that benchmark's result"
+            raise ReliftError(said, place="")
+    return found
 
 
 def _listed(file: Path) -> Sequence[Benchmark]:

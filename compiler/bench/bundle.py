@@ -16,14 +16,13 @@ import msgspec
 
 from relift.compiler.agreement.rounding import allowed
 from relift.compiler.bench import bundle_runner
-from relift.compiler.bench.benchmarks import Benchmark, Draw, Sizes
+from relift.compiler.bench.benchmarks import Benchmark, Draw, Sizes, load_samples
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.lowering.analyses import EVERYTHING, Analyses
 from relift.compiler.program import compile_program
 from relift.compiler.running.arrays.buffers import components
 from relift.compiler.running.launch import Launch
-from relift.files import read_json, write_text
-from relift.rewrites.loading import load_file
+from relift.files import read_json, read_text, write_text
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -48,6 +47,7 @@ def write_bundle(
     `samples` is the file whose functions, called like the benchmarks, say what results must be, and whose `OTHERS`
     are files that it needs, each with its name in the bundle; `predict` is a cost model, whose seconds are kept beside the times.
     """
+    expected = load_samples(samples, benchmarks)
     entries: list[dict[str, Any]] = []
     for b in benchmarks:
         several = itertools.product(b.variants, settings.items())
@@ -65,8 +65,8 @@ def write_bundle(
                     "predicted": predict(program),
                 }
             )
-    write_text(folder / SAMPLES, samples.read_text(encoding="utf-8"))
-    for file, name in getattr(load_file(samples), "OTHERS", ()):
+    write_text(folder / SAMPLES, read_text(samples))
+    for file, name in getattr(expected, "OTHERS", ()):
         write_text(folder / name, Path(file).read_text(encoding="utf-8"))
     return write_manifest(folder, entries)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.bench.benchmarks import Benchmark, Sizes
+from relift.compiler.bench.benchmarks import Benchmark, Sizes, load_samples
 from relift.compiler.bench.bundle import entry_of
 from relift.compiler.bench.bundle_runner import inputs_of, largest_error, picked_rows
 from relift.compiler.certificates.consultation import require_not_refuted
@@ -29,7 +29,6 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.session import session_on
 from relift.compiler.validation.validate import validate
 from relift.device import DeviceDescription
-from relift.rewrites.loading import load_file
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 
@@ -52,7 +51,7 @@ ASLEEP = 0.1
 
 
 def times_of(
-    benchmarks: Iterable[Benchmark],
+    benchmarks: Sequence[Benchmark],
     samples: Path,
     devices: Mapping[str, Callable[[Program], float | None]],
     report: Callable[[str], None] = lambda _: None,
@@ -63,7 +62,7 @@ def times_of(
 
     Each device has a function that predicts the seconds of a program on it.  `report` is told which.
     """
-    expected = load_file(samples)
+    expected = load_samples(samples, benchmarks)
     for b in benchmarks:
         report(f"{b.name} on symbols")
         _require_right(b)

@@ -204,6 +204,31 @@ def test_bad_input(words: tuple[str, ...], message: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (None, "there is no file {}"),
+        ("others = 1", "{} has no function late, which computes rows of that benchmark's result"),
+    ],
+)
+@pytest.mark.parametrize("words", [("--bundle", "made"), ()])
+def test_missing_samples_are_said_before_a_search(
+    samples: str | None, message: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A program that is made late, after a search of minutes, is not made at all where nothing says what it must give."""
+    (tmp_path / "own.py").write_text(
+        "from relift.bench import Benchmark\n"
+        "def make(**sizes):\n"
+        "    raise SystemExit('the program was made')\n"
+        "benchmarks = [Benchmark('late', 'cpu', make, {'n': 1}, [{'n': 1}], gold=None, flops=None, moved=None)]\n"
+    )
+    if samples is not None:
+        (tmp_path / "samples.py").write_text(samples)
+    done = here("bench", "--folder", str(tmp_path), *words)
+    assert done.returncode == 2, done.stderr
+    assert message.format(tmp_path / "samples.py") in done.stderr
+
+
 def test_a_list_is_no_results_file(tmp_path: Path) -> None:
     """JSON of another kind is refused."""
     file = tmp_path / "list.json"
