@@ -22,12 +22,7 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import (
-    names_a_buffer,
-    repeats_kernels,
-    results_of,
-    without_names_of_buffers,
-)
+from relift.semantics.patterns.repeated import repeats_kernels, results_of, without_names_of_buffers
 from relift.semantics.syntax.binding import (
     canonical,
     inputs_by_number,
@@ -52,6 +47,9 @@ OUT = "out"
 
 MOST_STEPS = 1 << 14
 """Steps of an iteration that a host launches at most: each launch is listed."""
+
+
+_STATE = "state of a step"  # what no input of a program is called
 
 
 @dataclass(frozen=True)
@@ -133,10 +131,7 @@ class _Stages:
 
     def named(self, t: Term) -> Term:
         """What is under names for what other kernels store, with the buffers of these."""
-        while names_a_buffer(t):
-            (x,) = t.f.parameters
-            t = substitute(t.f.body, {x.name: self.lift(t.x)})
-        return t
+        return without_names_of_buffers(t, self.lift)
 
     def result(self, t: Term) -> Term:
         """A term whose result has a buffer already, so `to_global` around it adds nothing."""
@@ -217,8 +212,8 @@ class _Stages:
     def _step(self, t: Iterate, state: Sequence[Term], *, written: bool) -> tuple[Term, ...]:
         """The kernels of one step, and where what they compute lies."""
         (x,) = t.f.parameters
-        marked = substitute(t.f.body, {x.name: Input(x.name, x.type)})
-        changing = [x.name in _inputs(p) for p in _parts(without_names_of_buffers(marked))]
+        marked = substitute(t.f.body, {x.name: Input(_STATE, x.type)})
+        changing = [_STATE in _inputs(p) for p in _parts(without_names_of_buffers(marked))]
         parts = _parts(self.named(substitute(t.f.body, {x.name: _whole(state, x.type)})))
         places = [f"{OUT}_{i}" for i in range(len(parts))] if len(parts) > 1 else [OUT]
         after: dict[int, Term] = {}

@@ -33,14 +33,19 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
     5
     """
     found: list[Kernel] = []
-    while names_a_buffer(t):
-        buffer = Input(f"named {len(environment.inputs)}", t.x.type)
-        found += launched(_stored(t.x), environment, device)
-        views = {**environment.inputs, **inputs(buffer).inputs}
-        environment = replace(environment, inputs=views)
-        (x,) = t.f.parameters
-        t = substitute(t.f.body, {x.name: buffer})
+    named: dict[Term, Input] = {}
     known: dict[Term, Input] = {}
+
+    def buffer(value: Term) -> Term:
+        nonlocal environment
+        if (key := canonical(value)) not in named:
+            named[key] = Input(f"named {len(environment.inputs)}", value.type)
+            found.extend(launched(_stored(value), environment, device))
+            views = {**environment.inputs, **inputs(named[key]).inputs}
+            environment = replace(environment, inputs=views)
+        return named[key]
+
+    t = without_names_of_buffers(t, buffer)
 
     def read(u: Term) -> Term | None:
         if names_a_buffer(u):

@@ -19,7 +19,7 @@ from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal, in_rounds
 from relift.egraph.search.starts.iterated import Iterated, copied_by_steps
-from relift.egraph.search.starts.named import joined_under_names, with_names
+from relift.egraph.search.starts.named import joined_under_names, stores_named
 from relift.egraph.search.starts.staged import (
     StagedKernel,
     body_in_names_of,
@@ -215,7 +215,7 @@ def joined(
     if not named and not keep:
         return together(parted, kernels, found)
     return joined_under_names(
-        parted if named else with_names(parted, kernels), kernels, found, keep=keep
+        parted if named else stores_named(parted, kernels), kernels, found, keep=keep
     )
 
 

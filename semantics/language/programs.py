@@ -255,7 +255,7 @@ def program(function: Callable[..., Any]) -> Program:
     with bounded_depth(f"the program {function.__name__}"):
         body = well_formed(body, parameters)
         if parts_of(body) > MOST_PARTS:
-            body = with_names(body, _SHORT)
+            body = with_names(body)
     return Program(
         function.__name__,
         parameters,
@@ -263,10 +263,6 @@ def program(function: Callable[..., Any]) -> Program:
         inspect.getdoc(function) or "",
         inspect.getsourcefile(function),
     )
-
-
-_SHORT = 0
-"""Parts of a program that needs no more names."""
 
 
 def _has_variable(t: Type) -> bool:

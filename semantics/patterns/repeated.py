@@ -3,6 +3,7 @@ that have names."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeGuard
 
 from relift.semantics.patterns.algorithmic import Iterate, Let, Zip
@@ -73,10 +74,11 @@ def names_a_buffer(t: Term) -> TypeGuard[Let]:
     return isinstance(t, Let) and _is_stored_apart(t.x)
 
 
-def without_names_of_buffers(t: Term) -> Term:
-    """What is under names for what other kernels store, with these values wherever they are read.
+def without_names_of_buffers(t: Term, buffer: Callable[[Term], Term] = lambda value: value) -> Term:
+    """What is under names for what other kernels store, with what is given for each of these values wherever it is read.
 
-    It is as small as before while it is kept, for each value is one object, and may be very long where it is written out.
+    With the values themselves it is as small as before while it is kept, for each is one object, and may be very long where it is
+    written out.
 
     >>> from relift import f32, let, map_glb, show, to_global
     >>> from relift.semantics.patterns.repeated import without_names_of_buffers
@@ -88,7 +90,7 @@ def without_names_of_buffers(t: Term) -> Term:
     """
     while names_a_buffer(t):
         (x,) = t.f.parameters
-        t = substitute(t.f.body, {x.name: t.x})
+        t = substitute(t.f.body, {x.name: buffer(t.x)})
     return t
 
 

@@ -23,7 +23,8 @@ from relift.rewrites.library import RULES
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import to_global
 from relift.semantics.patterns import Let, ToGlobal
-from relift.semantics.syntax.binding import Position, places_of, substitute, term_at
+from relift.semantics.patterns.repeated import without_names_of_buffers
+from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import Input, Term, Var, unused
 
 
@@ -40,32 +41,33 @@ def kernels_under_names(whole: Program) -> list[StagedKernel]:
     powers_1 map(lambda v: v * v, x)
      map(lambda v: v * v, powers_1)
     """
-    t, read = whole.body, dict[str, Term]()
     taken = {p.name for p in whole.parameters}
     found: list[StagedKernel] = []
-    while isinstance(t, Let):
-        assert isinstance(t.x, ToGlobal), "cannot happen: what has such a name is stored"
-        (x,) = t.f.parameters
+
+    def read(value: Term) -> Term:
+        assert isinstance(value, ToGlobal), "cannot happen: that is how it is stored"
         name = unused(f"{whole.name}_{len(found) + 1}", taken)
         taken.add(name)
-        found.append(StagedKernel(name, program_of(whole, name, substitute(t.x.xs, read), {})))
-        read[x.name] = Input(name, x.type)
-        t = t.f.body
-    return [*found, *results_of(replace(whole, body=substitute(t, read)), {})]
+        found.append(StagedKernel(name, program_of(whole, name, value.xs, {})))
+        return Input(name, value.type)
+
+    rest = without_names_of_buffers(whole.body, read)
+    assert not isinstance(rest, Let), "cannot happen: what has such a name is stored"
+    return [*found, *results_of(replace(whole, body=rest), {})]
 
 
-def with_names(whole: Derivation, kernels: Sequence[StagedKernel]) -> Derivation:
+def stores_named(whole: Derivation, kernels: Sequence[StagedKernel]) -> Derivation:
     """The derivation of a whole, as `kernels_of` cuts it, that goes on until the value of each kernel has a name outside all functions.
 
     >>> from relift import add, f32, map, program, reduce, show, to_global
-    >>> from relift.egraph.search.starts.named import with_names
+    >>> from relift.egraph.search.starts.named import stores_named
     >>> from relift.egraph.search.starts.staged import kernels_of
     >>> from relift.rewrites.derivation.steps import Derivation
     >>> @program
     ... def total(x: f32[8]):
     ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
     >>> derivation = Derivation(total, {}, (), total.body)
-    >>> show(with_names(derivation, kernels_of(total)).result)
+    >>> show(stores_named(derivation, kernels_of(total)).result)
     'let(lambda x_: reduce(add, 0.0, x_), to_global(map(lambda v: v * v, x)))'
     """
     t, steps = whole.result, list(whole.steps)

@@ -7,7 +7,7 @@ at every place where its value stands, with what its inputs stand for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.rewrites.application.matching import NoMatch
@@ -137,14 +137,17 @@ def lowered(
     kernels: Sequence[StagedKernel], found: Sequence[Term], *, may_name: bool = True
 ) -> Term:
     """The whole, with this term for each of its kernels: the values that they store may have names, which are kept where it is long."""
-    named = may_name and keeps_names(kernels, found)
-    return under_names(kernels, found) if named else without_names(kernels, found)
+    plain = without_names(kernels, found)
+    return under_names(kernels, found) if may_name and _is_long(plain, found) else plain
 
 
 def keeps_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> bool:
     """Whether the whole, with this term for each of its kernels, is many times as long without names for what these store."""
-    parts = sum(map(parts_of, found))
-    return parts_of(without_names(kernels, found)) > max(_LONG, _REPEATED * parts)
+    return _is_long(without_names(kernels, found), found)
+
+
+def _is_long(plain: Term, found: Sequence[Term]) -> bool:
+    return parts_of(plain) > max(_LONG, _REPEATED * sum(map(parts_of, found)))
 
 
 def without_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
@@ -233,28 +236,25 @@ def _moved(
 
 def _function(f: Lambda, values: Mapping[str, Term]) -> Lambda:
     """A function with what its inputs stand for, whose parameters are called otherwise than the variables of these."""
-    free = frozenset[str]().union(*map(free_variables, values.values()))
-    taken = free | free_variables(f.body) | {x.name for x in f.parameters}
-    names: dict[str, Var] = {}
-    for x in f.parameters:
-        if x.name in free:
-            names[x.name] = Var(unused(x.name, taken), x.type)
-            taken |= {names[x.name].name}
-    body = substitute(f.body, names)
-    return Lambda(tuple(names.get(x.name, x) for x in f.parameters), filled(body, values))
+    f = _apart(f, frozenset[str]().union(*map(free_variables, values.values())))
+    return Lambda(f.parameters, filled(f.body, values))
 
 
 def _renamed(f: Lambda, names: Mapping[str, Var]) -> Lambda:
     """A function in which the variables around it have other names."""
-    taken = {x.name for x in names.values()} | free_variables(f.body) | set(names)
-    own: dict[str, Term] = {}
-    parameters: list[Var] = []
+    f = _apart(f, {x.name for x in names.values()} | free_variables(f.body) | set(names))
+    return Lambda(f.parameters, substitute(f.body, names))
+
+
+def _apart(f: Lambda, taken: Collection[str]) -> Lambda:
+    """A function whose parameters have no name that is taken."""
+    known = {*taken, *free_variables(f.body), *(x.name for x in f.parameters)}
+    names: dict[str, Var] = {}
     for x in f.parameters:
-        y = Var(unused(x.name, taken), x.type) if x.name in taken else x
-        taken = taken | {y.name}
-        own[x.name] = y
-        parameters.append(y)
-    return Lambda(tuple(parameters), substitute(f.body, {**names, **own}))
+        if x.name in taken:
+            names[x.name] = Var(unused(x.name, known), x.type)
+            known.add(names[x.name].name)
+    return Lambda(tuple(names.get(x.name, x) for x in f.parameters), substitute(f.body, names))
 
 
 def filled(t: Term, values: Mapping[str, Term]) -> Term:
