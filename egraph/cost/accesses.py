@@ -204,7 +204,8 @@ class Accesses:
 
         Of loops that move it alike, as those over the windows of a strip and over their cells, most turns do.
         """
-        loops = self.meter.scope.unrolled
+        # what has no turns is charged for none
+        loops = [(i, max(1, n)) for i, n in self.meter.scope.unrolled]
         if any(isinstance(atom, Loaded) and atom.offset is None for atom in variables_of(offset)):
             return 1.0  # a number in a register may be another one in each turn
         same = prod(n for i, n in loops if not depends_on(offset, i))

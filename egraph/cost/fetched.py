@@ -95,6 +95,8 @@ def fetched_bytes(moving: Sequence[Moving], cell_bytes: int, units: int) -> tupl
     >>> fetched_bytes([Moving(groups, 0), Moving(turns, 4096), Moving(items, 1)], 4, 132)
     (1048576.0, 64.0)
     """
+    if not all(m.around.turns for m in moving):
+        return 0.0, 1.0  # it is never done
     together = [m for m in moving if m.around.level == "item"]
     times = 1.0
     for m in reversed([m for m in moving if m.around.level == "loop"]):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from proofs_tests.egraph.written_programs import PROGRAMS
+from proofs_tests.egraph.written_programs import PROGRAMS, WITHOUT_ELEMENTS
 from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
@@ -28,7 +28,7 @@ from relift.semantics.patterns import IterateSizes
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Term, subterms
-from relift.semantics.syntax.types import f32, tup
+from relift.semantics.syntax.types import dimensions, f32, tup
 
 EXAMPLES = [
     path for path in sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
@@ -149,3 +149,14 @@ def test_a_kernel_that_was_accepted_is_refused_in_the_words_of_another_program()
     assert len(known) == 1
     assert refusal(other, small, known) == refusal(other, small)
     assert "other_1 needs 256" in str(refusal(other, small, known))
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("program", WITHOUT_ELEMENTS, ids=lambda p: p.name)
+def test_arrays_without_elements_have_programs(program: Program, device: DeviceDescription) -> None:
+    """Nothing is done for each of them, and no estimate divides by how many there are."""
+    found = optimize(program, {"z": 0}, device).candidates[0]
+    shapes = [[0 for _ in dimensions(p.type)[0]] for p in program.parameters]
+    given = [np.zeros(shape, np.float32) for shape in shapes]
+    assert found.cost.seconds >= 0
+    assert compile_program(found.term)(*given).shape == (0,)

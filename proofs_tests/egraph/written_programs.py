@@ -14,7 +14,7 @@ from typing import Any
 import relift as rl
 from relift.semantics.language.programs import Program
 
-n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+n, m, k, z = rl.nat("n"), rl.nat("m"), rl.nat("k"), rl.nat("z", least=0)
 f = rl.f32
 pairs, taps, window = f[n, 2], f[3], f[3, 3]
 lefts, rights = f[4, n, k], f[4, k, m]
@@ -532,3 +532,35 @@ def stored_twice(x: f[n]):
 @case(n=8)
 def generated(x: f[n]):
     return rl.map(lambda p: p[0], rl.zip(x, rl.generate(n, lambda j: j)))
+
+
+# ---- on arrays without elements
+
+
+@rl.program
+def shifted(x: f[z]):
+    total = rl.reduce(rl.add, 0.0, x)
+    return rl.map(lambda v: v + total, x)
+
+
+@rl.program
+def dense(x: f[z], y: f[z]):
+    def one(a):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda b: rl.exp(-(a - b) * (a - b)), y)) / 3.0
+
+    return rl.map(one, x)
+
+
+@rl.program
+def again_and_again(a: f[z, z], x: f[z]):
+    def step(v):
+        w = rl.map(
+            lambda row: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, v))), a
+        )
+        length = rl.sqrt(rl.reduce(rl.add, 0.0, rl.map(lambda e: e * e, w)))
+        return rl.map(lambda e: e / length, w)
+
+    return rl.iterate(10, step, x)
+
+
+WITHOUT_ELEMENTS = (shifted, dense, again_and_again)

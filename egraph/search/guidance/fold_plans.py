@@ -122,7 +122,7 @@ def several_results_each(program: Program, device: DeviceDescription) -> Iterato
     except NoMatch:
         return
     for own in _OWN:
-        enough = device.compute_units * _HALF_RESIDENT * own / folds.results
+        enough = device.compute_units * _HALF_RESIDENT * own / max(1, folds.results)
         chunks = 1 << max(0, math.ceil(math.log2(max(enough, 1))))
         chunks = min(chunks, 1 << int(math.log2(max(folds.length / _LEAST_CHUNK, 1))))
         for each in dict.fromkeys((chunks, max(chunks // 4, 1))):
