@@ -11,7 +11,6 @@ from functools import cache
 from typing import TypedDict
 
 from relift.egraph.checks.search_tier import Bench, check_search, too_large
-from relift.rewrites.checks.isolation import nesting_deeply
 from relift.rewrites.checks.kinship import kin
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.rocq.tier import prove
@@ -22,7 +21,7 @@ from relift.rewrites.ledger.book import known_rules
 from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, nesting_deeply
 
 
 class CheckOptions(TypedDict, total=False):

@@ -11,7 +11,6 @@ import os
 import pickle
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -151,21 +150,6 @@ def _ending(status: int, seconds: int) -> str:
             return f"it used {seconds} s of processor time, and was stopped"
         return f"the process ended by {signal.Signals(number).name}"
     return f"the process ended with status {os.WEXITSTATUS(status)}"
-
-
-DEEP = 12_000
-"""How deeply calls may nest while a rule is checked: enough for 400 maps inside each other."""
-
-
-@contextmanager
-def nesting_deeply() -> Generator[None]:
-    """Terms are walked recursively; Python's own limit is made for other programs."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, DEEP))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 @contextmanager

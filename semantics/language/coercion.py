@@ -116,20 +116,23 @@ def _bare(number: Literal | Apply) -> Term:
 
 
 def _is_bare(t: Term) -> bool:
-    """Whether t chooses among numbers, or computes with them, and nothing says of what type they are."""
-
-    def bare(u: Term) -> bool:
-        return _is_bare(u) or (isinstance(u, Literal) and (u.type == i32 or "_bare" in vars(u)))
-
+    """Whether t chooses among numbers, or computes with them, and nothing says of what type they are; each keeps its own."""
     if not isinstance(t, Apply):
         return False
-    if t.function == "select":
-        return all(map(bare, t.arguments[1:]))
     if t.function in SCALARS:
         return "_bare" in vars(t)
-    function = SCALAR_FUNCTIONS[t.function]
-    of_numbers = function.on in ("numbers", "floats") and function.result not in SCALARS
-    return of_numbers and all(map(bare, t.arguments))
+    known: bool | None = vars(t).get("_of_bare")
+    if known is None:
+        of_numbers = t.function == "select"
+        if not of_numbers:
+            function = SCALAR_FUNCTIONS[t.function]
+            of_numbers = function.on in ("numbers", "floats") and function.result not in SCALARS
+        known = of_numbers
+        for u in t.arguments[t.function == "select" :] if of_numbers else ():
+            number = isinstance(u, Literal) and (u.type == i32 or "_bare" in vars(u))
+            known = known and (number or _is_bare(u))
+        vars(t)["_of_bare"] = known
+    return known
 
 
 def _common(values: Sequence[Any]) -> Type:

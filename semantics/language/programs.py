@@ -23,15 +23,7 @@ from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.signatures import Matching, schema_size
 from relift.semantics.syntax.sizes import Size, by_letter, is_bound
 from relift.semantics.syntax.substitution import at_sizes
-from relift.semantics.syntax.terms import (
-    MOST_PARTS,
-    Input,
-    Pattern,
-    Term,
-    distinct,
-    inside,
-    parts_of,
-)
+from relift.semantics.syntax.terms import MOST_PARTS, Input, Pattern, Term, distinct, parts_of
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -57,12 +49,13 @@ def _least_cells(t: Type) -> int:
 
 
 def _uncountable(t: Term) -> Type | None:
-    """The type of an array in a term that has too many cells to count; each term keeps the answer."""
+    """The type of an array in a term that has too many cells to count; the term keeps the answer."""
     held = vars(t)
     if "_uncountable" not in held:
-        own = t.type if _least_cells(t.type) > MOST_CELLS else None
-        below = (_uncountable(u) for _, u, _ in inside(t))
-        held["_uncountable"] = own or next((each for each in below if each is not None), None)
+        of_all = (u.type for u in distinct(t))
+        held["_uncountable"] = next(
+            (each for each in of_all if _least_cells(each) > MOST_CELLS), None
+        )
     found: Type | None = held["_uncountable"]
     return found
 

@@ -469,7 +469,7 @@ def parts_of(t: Term) -> int:
     """
     known: int | None = vars(t).get("_parts")
     if known is None:
-        known = vars(t)["_parts"] = 1 + sum(parts_of(u) for _, u, _ in inside(t))
+        known = vars(t)["_parts"] = 1 + sum([parts_of(u) for _, u, _ in inside(t)])
     return known
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from relift.semantics.errors import IllTyped
+from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.notation.parser import parse_term
@@ -85,3 +87,38 @@ def test_an_operator_on_vectors_is_no_operator_on_scalars() -> None:
     lanes = parse_term("as_scalar(repeat(1, sums))", sums=term)
     result = programs.Program("lanes", (xs,), lanes)(data)
     np.testing.assert_array_equal(result, data.reshape(3, 4).sum(axis=0))
+
+
+def test_steps_in_a_row_are_run_however_many_calls_walk_them() -> None:
+    @programs.program
+    def turned(x: f32[3]) -> Any:  # type: ignore[valid-type]
+        def steps(v: Any) -> Any:
+            for _ in range(701):
+                v = -v
+            return v
+
+        return rl.map(steps, x)
+
+    assert turned(np.arange(3, dtype=np.float32)).tolist() == [0, -1, -2]
+
+
+def test_a_function_that_never_ends_is_refused() -> None:
+    def endless(v: Any) -> Any:
+        return endless(v + 1.0)
+
+    with pytest.raises(Unsupported, match="the program forever is nested too deeply"):
+
+        @programs.program
+        def forever(x: f32) -> Any:  # type: ignore[valid-type]
+            return endless(x)
+
+
+def test_numbers_of_a_size_are_looked_through_once_each() -> None:
+    @programs.program
+    def doubled(x: f32[n]) -> Any:  # type: ignore[valid-type]
+        v = 1.0 / n
+        for _ in range(40):
+            v = v + v
+        return rl.map(lambda a: a + v * 0.0, x)
+
+    assert doubled(np.ones(2, np.float32)).tolist() == [1, 1]

@@ -40,13 +40,12 @@ from relift.rewrites.checks.instances import (
     counterexample,
     show_value,
 )
-from relift.rewrites.checks.isolation import nesting_deeply
 from relift.rewrites.checks.random.models import confirm_difference
 from relift.rewrites.checks.smt.tables import Table, all_tables, looked_up
 from relift.rewrites.checks.verdicts import Counterexample, Status, TierResult
 from relift.rewrites.rule import Rule
 from relift.semantics.domains import Value
-from relift.semantics.errors import Undefined, Unsupported
+from relift.semantics.errors import Undefined, Unsupported, nesting_deeply
 from relift.semantics.interpreter import World
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
