@@ -10,7 +10,6 @@ from relift.semantics.patterns.algorithmic import Iterate, Let, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
 from relift.semantics.syntax.binding import outside, substitute
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
-from relift.semantics.syntax.types import holds_array
 
 
 def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
@@ -29,7 +28,7 @@ def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
 
 
 def results_of(t: Term) -> tuple[Term, ...]:
-    """The results of a program that have a kernel each, for work-items by themselves compute one, and groups another.
+    """The results of a program that have a kernel each, for others share them out: in more dimensions, or groups and not work-items.
 
     So do they where one work-item computes a number, and many an array: each of these would compute the number.
     They are the parts of a tuple, or of arrays that are zipped; of others there is one, the program.
@@ -46,6 +45,9 @@ def results_of(t: Term) -> tuple[Term, ...]:
     (1, 2)
     >>> len(results_of(both(items, reduce_seq(add, 0.0, Input("y", f32[8])))))
     2
+    >>> cells = map_glb(1)(lambda r: map_glb(0)(lambda v: v + v, r), x)
+    >>> len(results_of(both(items, cells)))
+    2
     """
     whole = t
     while isinstance(whole, Store) and whole.space.of_device:
@@ -54,11 +56,12 @@ def results_of(t: Term) -> tuple[Term, ...]:
         return (t,)
     parts = whole.parts if isinstance(whole, MakeTuple) else (whole.xs, whole.ys)
     computing = [outside(part, _is_stored_apart) for part in parts]
-    kinds = [{u.level for u in found if isinstance(u, EachOf)} for found in computing]
-    apart = any("glb" in kind for kind in kinds) and any(kind - {"glb"} for kind in kinds)
-    alone = any(not kind and not holds_array(u.type) for kind, u in zip(kinds, parts, strict=True))
-    shared_out = any(kind & {"glb", "wrg"} for kind in kinds)
-    return parts if apart or (alone and shared_out) else (t,)
+    shares = [{(u.level, u.dim) for u in found if isinstance(u, EachOf)} for found in computing]
+    among_all = {frozenset(s for s in share if s[0] in ("glb", "wrg")) for share in shares}
+    # a number of a group is written by one of its work-items beside what all of them compute
+    of_group = {frozenset(s for s in share if s[0] == "lcl") for share in shares}
+    apart = len(among_all) > 1 or len(of_group - {frozenset()}) > 1
+    return parts if apart else (t,)
 
 
 def names_a_buffer(t: Term) -> TypeGuard[Let]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
 from relift.device import GPU
@@ -57,6 +58,30 @@ def pairs(x: rl.f32[N, N]) -> Any:
 
 
 @rl.program
+def in_one_and_two_dimensions(x: rl.f32[N, M]) -> Any:
+    """Work-items of a second dimension would all write what those of the first do."""
+    cells = rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+    return by_items(x), cells, by_items(rl.transpose(x))
+
+
+@rl.program
+def in_groups_of_one_and_two_dimensions(x: rl.f32[N, M, 2]) -> Any:
+    both = rl.map_wrg(0)(lambda r: rl.map_lcl(1)(lambda p: rl.map_lcl(0)(lambda v: -v, p), r), x)
+    return both, by_groups(rl.map(rl.join, x))
+
+
+@rl.program
+def of_groups_and_of_their_members(x: rl.f32[N, M]) -> Any:
+    """A number of a group is written by its first member, beside what all compute."""
+    return rl.map_wrg(0)(lambda row: rl.reduce_seq(rl.add, 0.0, row), x), by_groups(x)
+
+
+@rl.program
+def beside_what_is_moved(x: rl.f32[N, M]) -> Any:
+    return by_items(x), rl.transpose(x)
+
+
+@rl.program
 def with_a_number(x: rl.f32[N, M]) -> Any:
     """Each work-item of the rows would compute it, and write it."""
     total = rl.reduce_seq(rl.add, 0.0, rl.join(x))
@@ -66,6 +91,10 @@ def with_a_number(x: rl.f32[N, M]) -> Any:
 PROGRAMS = [
     (with_a_number, 2),
     (pairs, 2),
+    (in_one_and_two_dimensions, 3),
+    (in_groups_of_one_and_two_dimensions, 2),
+    (of_groups_and_of_their_members, 1),
+    (beside_what_is_moved, 2),
     (alike, 1),
     (apart, 3),
     (of_what_is_stored, 2),
@@ -78,8 +107,7 @@ def test_results_have_a_kernel_each_where_they_are_computed_in_different_ways(
     program: Program, kernels: int
 ) -> None:
     """The cost model knows of the same kernels, and the text means the program."""
-    x = np.arange(N * M, dtype=np.float32).reshape(N, M)
-    x = x[:, :N] if program is pairs else x
+    (x,) = whole_inputs(program, 1)
     made = compile_program(program)
 
     assert len(made.plan.kernels) == kernels
