@@ -53,7 +53,7 @@ class Scope:
     The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
     A driver makes vectors of so many turns of a `packed` loop.  `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
     many are `started`, `group` of them in a group, and each of these does `turns` of them.  `alike` of a group do the same
-    here, outside of the maps that share it out.  `around` is all of it.
+    here, outside of the maps that share it out, and `running` come here at a time.  `around` is all of it.
     """
 
     loop: Index | None = None
@@ -66,6 +66,7 @@ class Scope:
     turns: float = 1.0
     group: float = 1.0
     alike: float = 1.0
+    running: float = 1.0
     packed: float = 1.0
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
@@ -88,7 +89,9 @@ class Meter:
     def kernel(self, members: float) -> Generator[None]:
         """What is inside is a kernel of its own, whose groups have so many members."""
         saved = (self.counted, self.scope)
-        self.counted, self.scope = Kernel(), Scope(items=members, alike=members, computed=([],))
+        self.counted, self.scope = Kernel(), Scope(
+            items=members, alike=members, running=members, computed=([],)
+        )
         try:
             yield
         finally:
@@ -113,6 +116,7 @@ class Meter:
         cycles /= self.scope.packed
         issued = cycles * self.scope.trips * self.scope.items
         self.counted.issued += issued
+        self.counted.taken += issued / self.scope.running
         self.counted.longest += cycles * self.scope.trips * self.scope.turns
         if apart:
             self.counted.apart += issued
@@ -148,7 +152,7 @@ class Meter:
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
         self.counted.waits += cycles * self.scope.trips * self.scope.turns
-        self.counted.waited += cycles * self.scope.trips * self.scope.items
+        self.counted.waited += cycles * self.scope.trips * self.scope.items / self.scope.running
 
     def barrier(self) -> None:
         """What a group of a GPU has stored is there for all of its work-items."""
@@ -184,6 +188,9 @@ class Meter:
         idle = min(WARP, scope.alike) if isinstance(t, MapLcl) else 0.0
         items = scope.items / scope.alike * max(n * members, idle)
         at_once = min(n, GROUP) if self.on_gpu and isinstance(t, MapLcl) else n
+        running = members
+        if isinstance(t, MapLcl):
+            running = scope.running / scope.alike * max(at_once * members, idle)
         started = scope.started * at_once
         turns = scope.turns * n / max(at_once, 1.0)
         group = scope.group * at_once if isinstance(t, MapLcl) else scope.group
@@ -212,6 +219,7 @@ class Meter:
             turns=turns,
             group=group,
             alike=members,
+            running=max(running, 1.0),
             host=False,
             computed=block,
             around=around,

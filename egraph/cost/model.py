@@ -72,7 +72,7 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 def waiting(program: Program, device: DeviceDescription) -> float:
     """Cycles for which all work-items of a GPU together wait for memory; while they do, others run, if there are any."""
     kernels = launched(program.body, inputs(*program.parameters), device)
-    return sum(k.waited for k in kernels)
+    return sum(k.members * k.waited for k in kernels)
 
 
 def least_seconds(program: Program, device: DeviceDescription) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import relift as rl
+from proofs_tests.compiler.programs import typed
 from relift.device import GPU
 from relift.egraph.cost.model import Cost, estimate
 from relift.rewrites.loading import load_program
@@ -118,3 +119,19 @@ def test_a_rest_of_the_folds_takes_no_registers_beside_them() -> None:
     """4097^2 in tiles of 128: 2,994 us ahead and 3,201 not; what the last step holds is free while the others compute."""
     ahead, not_ahead = (Tiles(128, 128, 16, 2, 2, ahead=each) for each in (True, False))
     assert product(4096, 4097, ahead) < 0.97 * product(4096, 4097, not_ahead)
+
+
+def test_members_of_a_group_that_have_nothing_to_do_take_the_place_of_others() -> None:
+    """A unit has 32 groups of 32 that each fold 32 columns, and 8 of 256, of which 224 wait: four rounds instead of one."""
+    columns = rl.f32[512, 1 << 17]
+    fold = lambda first: lambda column: rl.reduce_seq(rl.add, first, column)
+    folds = lambda tile, first: rl.map_lcl(0)(fold(first), tile)
+    by_groups = lambda x, f: rl.join(rl.map_wrg(0)(f, rl.split(32, rl.transpose(x))))
+    copied = lambda y: rl.to_local(rl.map_lcl(0)(lambda v: v + 1.0, y))
+
+    alone = typed(x=columns)(lambda x: by_groups(x, lambda tile: folds(tile, 0.0)))
+    among_others = typed(x=columns, y=rl.f32[256])(
+        lambda x, y: by_groups(x, lambda t: rl.let(lambda kept: folds(t, kept[0]), copied(y)))
+    )
+
+    assert estimate(among_others, GPU).compute > 3 * estimate(alone, GPU).compute
