@@ -296,9 +296,11 @@ def _takes_as_long(before: Proposal, now: Proposal, _: DeviceDescription) -> boo
 
 
 def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> bool:
-    """Whether work-items wait for memory for a shorter time, and the whole takes no longer."""
-    return now.cost.seconds <= before.cost.seconds and (
-        waiting(now.low, device) < _LESS * waiting(before.low, device)
+    """Whether work-items wait for memory for a shorter time, and the whole takes no longer; or it takes less, as with a kernel of many."""
+    sooner = now.cost.seconds <= _SOONER * before.cost.seconds
+    return sooner or (
+        now.cost.seconds <= before.cost.seconds
+        and waiting(now.low, device) < _LESS * waiting(before.low, device)
     )
 
 
@@ -306,5 +308,6 @@ _GAINED = 8
 """So many times as long does it take at most without what is done last: loops that wait for memory in each turn."""
 _FURTHER = 4
 _AS_LONG = 1.02
+_SOONER = 0.99
 _LESS = 0.8
 """Work-items wait for memory so many times as long at most, where this is worth more text."""

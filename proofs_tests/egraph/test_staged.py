@@ -413,6 +413,27 @@ def test_a_scan_is_a_kernel_however_slow_all_forms_are_as_they_are_lowered() -> 
     assert any(isinstance(k.program.body, ScanSeq) for ks in kernels for k in ks)
 
 
+def test_what_lies_between_scans_is_stored_where_groups_scan() -> None:
+    """Sums of rows and then of columns: by a work-item for each, to store what lies between takes twice as long as to write it across."""
+    scanned = lambda x: rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), x)
+    both = lambda x: rl.transpose(scanned(rl.transpose(scanned(x))))
+    task = Proposals(typed(x=f32[8192, 8192])(both), {}, GPU, workers=1)
+    assert any(form.stores for form in promising(task.forms()))
+
+
+def test_a_product_beside_another_fold_of_a_row_is_a_kernel() -> None:
+    """What a row is divided by is folded in its function: no form promises more, and this one's product is a nest."""
+
+    def divided(q: Any, S: Any, w: Any) -> Any:
+        return rl.map(lambda row: dot(q, row) / dot(q, w), S)
+
+    tables = {"Q": f32[16384, 64], "S": f32[64, 64], "w": f32[64]}
+    program = typed(**tables)(lambda Q, S, w: rl.map(lambda q: divided(q, S, w), Q))
+    forms = Proposals(program, {}, GPU, workers=1).forms()
+    fewest = min(form.steps_outside_nests for form in forms if form.stores and form.proposals)
+    assert any(form.steps_outside_nests == fewest for form in promising(forms))
+
+
 def test_programs_of_one_shape_are_one_but_for_the_names_of_inputs() -> None:
     """Types, and which input stands where, are part of the shape."""
     x, y = Input("x", f32[8]), Input("y", f32[8])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeAlias
 
 from relift.device import DeviceDescription
 from relift.egraph.search.guidance.block_plans import register_blocks
@@ -37,6 +38,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Split
 from relift.semantics.syntax.binding import term_at
 
+_Plan: TypeAlias = Callable[[Program, DeviceDescription], Iterator[Tactic]]
 _PLANS = (
     register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
     shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
@@ -76,19 +78,26 @@ def _planned_by_chunks(program: Program, device: DeviceDescription) -> Iterator[
             yield from (then(chunks, tactic) for tactic in found)
 
 
-def _planned_within(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+def _planned_within(
+    program: Program, device: DeviceDescription, plans: Sequence[_Plan] = _PLANS_OF_ROWS
+) -> Iterator[Tactic]:
     """What the shape of what a program only rearranges proposes."""
     if below := written_place(program.body):
         rearranged = replace(program, body=term_at(program.body, below))
-        found = itertools.chain(*(plan(rearranged, device) for plan in _PLANS_OF_ROWS))
+        found = itertools.chain(*(plan(rearranged, device) for plan in plans))
         yield from (inside(*below)(tactic) for tactic in found)
 
 
 def folded_whole(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """How a kernel that is not searched is folded: by groups, as it is or with the rows of its batches together; on a CPU, by rows."""
+    """How a kernel that is not searched is folded: by groups, as it is or with the rows of its batches together; on a CPU, by rows.
+
+    And how a GPU scans it: rows that are each one work-item's take so much longer that this says nothing of what is stored between scans.
+    """
     if device.kind == "cpu":
         yield from folded_rows(program, device)
         return
+    yield from chunked_scans(program, device)
+    yield from _planned_within(program, device, (chunked_scans,))
     for tactic in folded_by_groups(program, device):
         yield tactic
         yield then(rows_of_batches(), where_written(tactic))

@@ -135,6 +135,12 @@ _LIGHTER = 0.7
 _FEWER = 0.9
 """A form whose nests have so many times as many multiply-adds is searched beside the others."""
 
+_FEWER_OUTSIDE = 0.5
+"""A form with so many times as many steps outside of nests is searched beside the others: blocks make those of nests many times faster.
+
+An attention without softmax, of 65,536 rows of 64 numbers, takes an H200 176 us where the sum by which a row is divided is folded in its
+function, with the row's product; as it is lowered, to store the sums promises no less."""
+
 _AGAIN = 1.5
 """A form without stores whose folds have so many times as many steps as those of one that stores computes again what that keeps."""
 
@@ -171,6 +177,11 @@ class Form:
     def nest(self) -> bool:
         """Whether one of its kernels is such a nest."""
         return self.nests > 0
+
+    @property
+    def steps_outside_nests(self) -> int:
+        """The steps of its folds that no block of a nest shares."""
+        return self.steps - self.nests
 
     @property
     def stores_numbers(self) -> bool:
@@ -284,6 +295,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
     And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
     And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
+    And the one with far fewer steps that are in no nest: a product of each row in whose function something else is folded is none.
     But none that computes far more than one that stores, and is hopeless as it is lowered.
     And one whose few columns lie along, unless it is far slower than the best: what that is worth, only vectors show.
     And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
@@ -320,6 +332,12 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest and f.steps <= least_steps
     ]
     found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
+    beside = min(form.steps_outside_nests for form in (forms[0], *found))
+    blocks = [
+        f for f in forms[1:]
+        if f.stores and f.steps_outside_nests < _FEWER_OUTSIDE * beside and _cost(f) <= _FAR * best
+    ]  # fmt: skip
+    found += sorted(blocks, key=lambda form: (form.steps_outside_nests, form.least))[:1]
     along = (f for f in forms[1:] if f.along_columns and _cost(f) <= _FAR * best)
     found += [form for form in along if form not in found][:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):

@@ -7,7 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relift import add, f32, map, map_glb, nat, program, reduce, reduce_seq, to_global, transpose
+from relift import (
+    add,
+    f32,
+    map,
+    map_glb,
+    nat,
+    program,
+    reduce,
+    reduce_seq,
+    scan_seq,
+    to_global,
+    transpose,
+)
 from relift.compiler.program import compile_program
 from relift.device import GPU
 from relift.egraph.cost.model import estimate, waiting
@@ -19,6 +31,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import attempt, derive
 from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups
+from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Fold
 from relift.semantics.syntax.terms import subterms
@@ -29,6 +42,11 @@ n, m = nat("n"), nat("m")
 @program
 def sums(A: f32[m, n]):
     return map_glb(0)(lambda c: reduce_seq(lambda s, x: s + x, 0.0, c), transpose(A))
+
+
+@program
+def scans(B: f32[m, n]):
+    return map_glb(0)(lambda c: scan_seq(lambda s, x: s + x, 0.0, c), transpose(B))
 
 
 @program
@@ -97,6 +115,19 @@ def test_what_may_come_first_is_finished_too() -> None:
 
     assert [each.low is not source for each in done] == [True, True, False, True, False]
     assert done[1].cost.seconds < cost.seconds
+
+
+def test_a_loop_of_one_kernel_of_many_is_written_out() -> None:
+    """All kernels together wait hardly less, for most is waited in others, but the whole takes less."""
+    short, long = sums.at({"n": 64, "m": 256}), scans.at({"n": 1 << 16, "m": 1 << 7})
+    both = as_term((short.body, long.body))
+    source = replace(short, parameters=(*short.parameters, *long.parameters), body=both)
+    slow = Proposal(estimate(source, GPU), source, lambda: derive(source, turns_together()))
+
+    [done] = finished(source, [slow], GPU, 1)
+
+    assert waiting(done.low, GPU) > 0.8 * waiting(source, GPU)
+    assert done.low is not source
 
 
 @pytest.mark.parametrize(("length", "pieces"), [(1009, 2), (1000, 1)])
