@@ -119,7 +119,7 @@ def test_what_may_come_first_is_finished_too() -> None:
 
 def test_a_loop_of_one_kernel_of_many_is_written_out() -> None:
     """All kernels together wait hardly less, for most is waited in others, but the whole takes less."""
-    short, long = sums.at({"n": 64, "m": 256}), scans.at({"n": 1 << 16, "m": 1 << 7})
+    short, long = sums.at({"n": 4096, "m": 256}), scans.at({"n": 1 << 16, "m": 32})
     both = as_term((short.body, long.body))
     source = replace(short, parameters=(*short.parameters, *long.parameters), body=both)
     slow = Proposal(estimate(source, GPU), source, lambda: derive(source, turns_together()))
