@@ -126,8 +126,7 @@ def test_long_lines_are_no_groups() -> None:
     assert {step.choices["d"] for step in found.steps if step.rule == "map_to_wrg"} == {0, 1, 2}
 
 
-@rl.program
-def stretched(x: rl.f32[n, m]):
+def stretched_of(x):
     """Rows of twice the number: each, and the mean of it and the next."""
 
     def column(c):
@@ -135,6 +134,11 @@ def stretched(x: rl.f32[n, m]):
         return rl.join(rl.map(lambda p: rl.make_array(p[0], 0.5 * (p[0] + p[1])), pairs))
 
     return rl.transpose(rl.map(column, rl.transpose(x)))
+
+
+@rl.program
+def stretched(x: rl.f32[n, m]):
+    return stretched_of(x)
 
 
 def test_columns_have_a_work_item_for_each_element() -> None:
@@ -145,6 +149,21 @@ def test_columns_have_a_work_item_for_each_element() -> None:
     np.testing.assert_allclose(result, stretched(x), rtol=1e-6)
     with pytest.raises(NoMatch):
         derive(squares_of_planes, items_of_columns(), {"n": 4, "m": 8})
+
+
+@rl.program
+def stretched_channels(x: rl.f32[c, n, m]):
+    return rl.map(stretched_of, x)
+
+
+def test_columns_of_a_batch_have_a_work_item_for_each_element() -> None:
+    """Neighbours write side by side in each of them."""
+    x = np.random.default_rng(1).random((2, 5, 7), np.float32)
+    result = computed(stretched_channels, items_of_columns(), x)
+
+    np.testing.assert_allclose(result, stretched_channels(x), rtol=1e-6)
+    found = derive(stretched_channels, items_of_columns(), {"c": 2, "n": 5, "m": 7})
+    assert [s.choices["d"] for s in found.steps if s.rule == "map_to_glb"] == [1, 0, 2]
 
 
 @rl.program

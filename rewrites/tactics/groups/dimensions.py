@@ -63,7 +63,7 @@ def items_of_three() -> Tactic:
 def items_of_columns() -> Tactic:
     """Two maps in one another whose results are transposed, with a work-item for each element, neighbours along the outer map.
 
-    So they write side by side.  Raises `NoMatch` for others.
+    So they write side by side.  There may be a third map around them, as over the channels of an image.  Raises `NoMatch` for others.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.groups.dimensions import items_of_columns
@@ -79,20 +79,26 @@ def items_of_columns() -> Tactic:
     """
 
     def items(at: Rewriting, place: Position) -> Rewriting:
+        around = _transposed_below(term_at(at.term, place))
         place = (*place, *_outermost(term_at(at.term, place)))
-        if depth_of(term_at(at.term, place)) != 2:
-            raise NoMatch("no maps in two dimensions")
-        cells = inside("f", "f")(attempt(_cell_by_cell))
-        return then(cells, inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(
-            at, place
-        )
+        if depth_of(term_at(at.term, place)) != around + 2:
+            raise NoMatch("no maps in two dimensions, nor in three")
+        columns = ("f",) * around
+        cells = inside(*columns, "f", "f")(attempt(_cell_by_cell))
+        levels = [cells, inside(*columns, "f")(apply("map_to_glb", d=1))]
+        levels += [inside(*columns)(apply("map_to_glb", d=0))]
+        levels += [apply("map_to_glb", d=2)] * around
+        return then(*levels)(at, place)
 
-    def transposed(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Transpose):
-            raise NoMatch("nothing is transposed")
-        return items(at, place)
+    return then(_MAPS, items)
 
-    return then(_MAPS, transposed)
+
+def _transposed_below(t: Term) -> int:
+    """Below how many maps the results of others are transposed: none, or one."""
+    for around, u in enumerate((t, t.f.body if isinstance(t, Map) else t)):
+        if isinstance(u, Transpose):
+            return around
+    raise NoMatch("nothing is transposed")
 
 
 def columns_of_rows(down: int, lanes: int = 1) -> Tactic:
