@@ -39,6 +39,12 @@ _OPERANDS = 1.8
 """Registers that a block of n by n results has for the operands of its next step, so many times n.
 
 A work-item with 64 results takes 126 registers, and 153 to 167 where it fetches 16 to 28 numbers ahead."""
+_WAIT_FUNCTION = 1.7
+"""How many times as long as it takes a function's result is waited for, which the other work-items of a scheduler hide.
+
+Sums of 2^25 focal losses, two logarithms, a quotient and an exponential each, take an H200 126, 105, 95, 91 and 88 us by 256, 512, 1024, 2048 and
+4096 groups of 256, of which a unit has up to eight at a time.
+"""
 _GROUPS = 32  # of a unit
 _LOADED, _FETCHED_BYTES = 4.0, 21.0
 """A unit of a GPU starts a multiply-add for each of 128 lanes in a cycle, and loads 32 numbers; an H200's second cache sends
@@ -126,7 +132,7 @@ class Kernel:
     `passed` is what its loops walk through, `rows` where the work-items of a row begin to read each memory, `beyond` how they read
     each memory, which they may again when the second cache has it no more, by how an access moves.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all groups, or of all work-items where there are none, and `taken` those in which
-    these issue: as long they have their place on a unit, all members, also those that have nothing to do; `registers` are those of
+    these issue: as long they have their place on a unit, all members, also those that have nothing to do; `called` is the part of `issued` that functions take, for whose results few work-items wait longer; `registers` are those of
     the private arrays that one has at a time, `live` those that it has where it is, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
     dimension, which a kernel in parts asks for their number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
     order in which work-items go through it: how far these are apart.  `loaded` are the numbers that the work-items of a GPU
@@ -150,6 +156,7 @@ class Kernel:
     waits: float = 0.0
     waited: float = 0.0
     taken: float = 0.0
+    called: float = 0.0
     registers: float = 0.0
     live: float = 0.0
     ahead: float = 0.0
@@ -247,6 +254,7 @@ class Kernel:
             together = self.members * (self.taken * apart + self.waited) / (units * resident)
             longest = max(longest * apart + self.waits, together)
             sent = (self.fetched + self._read_again(device)[0]) / (_FETCHED_BYTES * units)
+            busy += self.called * self._seen_of_functions(device)
             busy = max(busy, loads) / slots
             if self.registers and self._local_bytes:
                 # while one of two groups fetches, the other computes
@@ -318,6 +326,12 @@ class Kernel:
         if not is_tile or self.barriers > _FEW_TURNS:
             return 0.0
         return min(1.0, _BESIDE_OTHERS / self._at_once(device))
+
+    def _seen_of_functions(self, device: DeviceDescription) -> float:
+        """The part of what functions take for which too few work-items run beside one another to hide it."""
+        at_once = min(self._resident(), self.started / device.compute_units)
+        warps = max(1.0, at_once / WARP / SCHEDULERS)
+        return max(0.0, _WAIT_FUNCTION / warps - _WAIT_FUNCTION * SCHEDULERS * WARP / _RESIDENT)
 
     def _in_rounds(self, device: DeviceDescription) -> float:
         """How many times as long it takes because a unit of a GPU has groups in rounds, and fewer in the last one."""

@@ -89,8 +89,9 @@ class Meter:
     def kernel(self, members: float) -> Generator[None]:
         """What is inside is a kernel of its own, whose groups have so many members."""
         saved = (self.counted, self.scope)
-        self.counted, self.scope = Kernel(), Scope(
-            items=members, alike=members, running=members, computed=([],)
+        self.counted, self.scope = (
+            Kernel(),
+            Scope(items=members, alike=members, running=members, computed=([],)),
         )
         try:
             yield
@@ -121,6 +122,11 @@ class Meter:
         if apart:
             self.counted.apart += issued
             self.counted.gathered += apart * issued * min(1.0, NEAR / max(cycles, NEAR))
+
+    def call(self, cycles: float) -> None:
+        """Instructions of a function, whose result a GPU's work-item has later than that of an operation."""
+        self.charge(cycles)
+        self.counted.called += cycles * self.scope.trips * self.scope.items
 
     def alone(self, instructions: float) -> None:
         """Instructions of which a CPU has none for vectors: each lane has its own, whatever is packed."""

@@ -60,7 +60,11 @@ class Operations:
 
     def apply(self, function: str, arguments: tuple[Term, ...]) -> None:
         """A scalar function."""
-        self.meter.charge(self._cycles(function, arguments) * self.meter.issue())
+        cycles = self._cycles(function, arguments) * self.meter.issue()
+        if self.meter.on_gpu and function in _ON_GPU:
+            self.meter.call(cycles)
+        else:
+            self.meter.charge(cycles)
 
     def call(self, user: UserFunction) -> None:
         """A function of the user's."""
