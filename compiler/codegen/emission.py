@@ -142,10 +142,10 @@ class Emission:
         views: list[View] = []
         reused = self._reused_in(f)
         for x, v in zip(f.parameters, arguments, strict=True):
-            views.append(self._in_registers(v, x.type, x.name, scope) if x in reused else v)
+            views.append(self.in_registers(v, x.type, x.name, scope) if x in reused else v)
         return scope.bind(f, *views)
 
-    def _in_registers(self, v: View, t: Type, hint: str, scope: Scope) -> View:
+    def in_registers(self, v: View, t: Type, hint: str, scope: Scope) -> View:
         """A scalar, or a tuple of them, of which what lies in memory is read into registers.
 
         Where a selection reads it in its branches, the driver of an H200 waits for one element after the other: the
@@ -154,7 +154,7 @@ class Emission:
         if isinstance(v, TupleView) and isinstance(t, Tuple):
             parts = enumerate(zip(v.parts, t.parts, strict=True))
             return TupleView(
-                tuple(self._in_registers(p, of, f"{hint}_{i}", scope) for i, (p, of) in parts)
+                tuple(self.in_registers(p, of, f"{hint}_{i}", scope) for i, (p, of) in parts)
             )
         of_memory = isinstance(v, Cell | Guarded)
         return self.hold(self.read(v, scope), t, hint, scope) if of_memory else v
@@ -163,7 +163,7 @@ class Emission:
         """The parameters of f that are used more than once; loops that are written out apply f many times."""
         known, found = self._applied.get(id(f), (None, ()))
         if known is None:
-            held = (x for x in f.parameters if _fits_registers(x.type))
+            held = (x for x in f.parameters if fits_registers(x.type))
             found = tuple(x for x in held if is_reused(x, f.body))
             self._applied[id(f)] = f, found
         return found
@@ -266,7 +266,7 @@ def _path_in(x: Var, u: Term) -> tuple[int, ...] | None:
     return () if u == x else None
 
 
-def _fits_registers(t: Type) -> bool:
+def fits_registers(t: Type) -> bool:
     """Whether a value of type t is a scalar or a tuple of scalars."""
     return isinstance(t, Scalar) or (
         isinstance(t, Tuple) and all(isinstance(p, Scalar) for p in t.parts)

@@ -108,3 +108,16 @@ def test_what_lies_in_memory_is_read_once_beside_what_is_computed() -> None:
     source = compile_program(Program("p", (ROWS,), rl.map_glb(0)(each, ROWS))).source
     body = source[source.index("{") :]
     assert body.count(f"{ROWS.name}[") == 1
+
+
+def test_elements_that_a_step_chooses_from_are_all_read_before_the_first_step() -> None:
+    """A driver may branch for each choice, and reads nothing past a branch."""
+    row = Input("row", f32[8])
+    smallest = rl.reduce_seq_unroll(
+        lambda least, p: rl.first_smallest(least, (p[0], p[1])),
+        (float("inf"), 0),
+        rl.zip(row, rl.generate(8, lambda i: i)),
+    )
+    source = compile_program(Program("p", (row,), smallest[1])).source
+    body = source[source.index("{") :]
+    assert body.rindex("row[") < body.index("?")
