@@ -342,8 +342,23 @@ class Accesses:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
             lies_apart = not near and between > row
             return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
-        far = not near and apart > 1.0
-        return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+        if near or apart <= 1.0:
+            return accesses * max(1.0, apart), waits
+        used = _used_of(scope, offset, stride)
+        unused = max(0.0, apart / used - 1.0) / (apart - 1.0)
+        return accesses * apart * (1.0 + (_APART - 1.0) * unused), waits
+
+
+def _used_of(scope: Scope, offset: Index, stride: int | None) -> int:
+    """Of the cells from one work-item to its neighbour, how many the turns of loops that are written out read: all are sent together.
+
+    Means of 3 x 3 cells that begin two cells apart take an H200 83 us read so, where memory takes 79.  Where neighbours share nothing
+    that is sent at a time it is only the nearest cache that has the rest: sums of 16 products of 2^20 rows take 146 us so, and 124.
+    """
+    if stride is None or abs(stride) >= _SECTOR:
+        return 1
+    places = turns_written_out(scope.unrolled, offset)
+    return max(sum(0 <= place - first < abs(stride) for place in places) for first in places)
 
 
 def _lie_apart(scope: Scope, memory: Memory, offset: Index) -> float:

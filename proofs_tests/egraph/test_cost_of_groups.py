@@ -167,3 +167,14 @@ def test_neighbours_that_ask_one_bank_of_local_memory_have_turns() -> None:
         return estimate(whole, GPU).compute
 
     assert rows(32) > 2 * rows(33)
+
+
+def test_what_lies_between_is_sent_for_those_who_read_it_next() -> None:
+    """Means of three cells that begin two cells apart read all that is sent, of one cell in two half of it."""
+
+    def means(window: int) -> float:
+        whole = lambda x: rl.slide(window, 2, x)
+        sums = lambda x: rl.map_glb(0)(lambda w: rl.reduce_seq_unroll(rl.add, 0.0, w), whole(x))
+        return estimate(typed(x=rl.f32[(1 << 25) + window - 2])(sums), GPU).compute
+
+    assert means(3) < means(1)

@@ -332,12 +332,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest and f.steps <= least_steps
     ]
     found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
-    beside = min(form.steps_outside_nests for form in (forms[0], *found))
-    blocks = [
-        f for f in forms[1:]
-        if f.stores and f.steps_outside_nests < _FEWER_OUTSIDE * beside and _cost(f) <= _FAR * best
-    ]  # fmt: skip
-    found += sorted(blocks, key=lambda form: (form.steps_outside_nests, form.least))[:1]
+    found += _with_blocks(forms, found, _FAR * best)
     along = (f for f in forms[1:] if f.along_columns and _cost(f) <= _FAR * best)
     found += [form for form in along if form not in found][:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
@@ -349,6 +344,16 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if several and all(form.stores for form in found) and is_near(forms[0], forms):
         found.append(forms[0])
     return found
+
+
+def _with_blocks(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
+    """The form with far fewer steps outside of nests than those found, unless it takes more than `most` as it is lowered."""
+    beside = min(form.steps_outside_nests for form in (forms[0], *found))
+    blocks = [
+        f for f in forms[1:]
+        if f.stores and f.steps_outside_nests < _FEWER_OUTSIDE * beside and _cost(f) <= most
+    ]  # fmt: skip
+    return sorted(blocks, key=lambda form: (form.steps_outside_nests, form.least))[:1]
 
 
 def _computes_again(form: Form, found: Sequence[Form]) -> bool:
