@@ -340,8 +340,11 @@ class Accesses:
         waits = (kept if near else WAIT_MEMORY) * accesses
         if self._storing:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
-            lies_apart = not near and between > row
-            return accesses * (_WRITTEN_APART * between if lies_apart else 1.0), waits
+            if near or between <= row:
+                return accesses, waits
+            unused = max(0.0, between / row / _used_of(scope, offset, stride) - 1.0)
+            part = unused / (between / row - 1.0)
+            return accesses * (1.0 + (_WRITTEN_APART * between - 1.0) * part), waits
         if near or apart <= 1.0:
             return accesses * max(1.0, apart), waits
         used = _used_of(scope, offset, stride)

@@ -178,3 +178,13 @@ def test_what_lies_between_is_sent_for_those_who_read_it_next() -> None:
         return estimate(typed(x=rl.f32[(1 << 25) + window - 2])(sums), GPU).compute
 
     assert means(3) < means(1)
+
+
+def test_what_a_work_item_writes_side_by_side_is_written_together() -> None:
+    """Rows of four of a work-item each, 2^24 of them, take an H200 133 us written out."""
+
+    def written(copy: Callable[[Any, Any], Any]) -> float:
+        rows = lambda x: rl.map_glb(0)(lambda r: copy(lambda v: v + 1.0, r), x)
+        return estimate(typed(x=rl.f32[1 << 24, 4])(rows), GPU).compute
+
+    assert written(rl.map_seq_unroll) < 0.5 * written(rl.map_seq)

@@ -41,6 +41,7 @@ from relift.rewrites.tactics.folds.starts import scans_from_neutral
 from relift.rewrites.tactics.groups.dimensions import (
     columns_of_rows,
     items_of_columns,
+    items_of_rows,
     items_of_three,
     lines_by_groups,
 )
@@ -236,6 +237,7 @@ def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[
         ways = (
             items_of_three(),
             items_of_columns(),
+            items_of_rows(),
             *(lines_by_groups(lines, members) for lines, members in _LINES),
             *(columns_of_rows(_ROWS_OF_ITEM, lanes) for lanes in _LANES_OF_ITEM),
         )

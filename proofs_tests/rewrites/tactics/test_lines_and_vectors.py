@@ -22,8 +22,11 @@ from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.groups.dimensions import (
     columns_of_rows,
     items_of_columns,
+    items_of_rows,
     lines_by_groups,
 )
+from relift.semantics.patterns import Fold
+from relift.semantics.syntax.terms import subterms
 
 c, n, m, k = (rl.nat(name) for name in "cnmk")
 
@@ -164,6 +167,37 @@ def test_columns_of_a_batch_have_a_work_item_for_each_element() -> None:
     np.testing.assert_allclose(result, stretched_channels(x), rtol=1e-6)
     found = derive(stretched_channels, items_of_columns(), {"c": 2, "n": 5, "m": 7})
     assert [s.choices["d"] for s in found.steps if s.rule == "map_to_glb"] == [1, 0, 2]
+
+
+@rl.program
+def unit_rows(x: rl.f32[n, m]):
+    def row(r):
+        squares = rl.map(lambda v: v * v, r)
+        return rl.map(lambda v: v * rl.rsqrt(rl.reduce(rl.add, 0.0, squares)), r)
+
+    return rl.map(row, x)
+
+
+def test_a_short_row_has_a_work_item_that_folds_it_once() -> None:
+    """Not one that is long, and none of which nothing is folded."""
+    x = np.random.default_rng(1).random((6, 4), np.float32)
+    result = computed(unit_rows, items_of_rows(), x)
+
+    np.testing.assert_allclose(result, unit_rows(x), rtol=1e-6)
+    found = derive(unit_rows, items_of_rows(), {"n": 6, "m": 4}).result
+    assert sum(isinstance(t, Fold) for t, _ in subterms(found)) == 1
+    for other, sizes in ((unit_rows, {"n": 6, "m": 64}), (squares_of_planes, {"n": 6, "m": 4})):
+        with pytest.raises(NoMatch):
+            derive(other, items_of_rows(), sizes)
+
+
+@pytest.mark.parametrize("rows", [8, 10])
+def test_rows_of_a_work_item_follow_one_another_where_they_divide(rows: int) -> None:
+    """What is the same for a row is read together then; else the rows of a work-item lie apart."""
+    program = squares_of_planes.at({"n": rows, "m": 64})
+    low = replace(program, body=derive(program, columns_of_rows(4)).result)
+    source = compile_program(low).source
+    assert ("256*glb_1 + glb_0" in source) == (rows % 4 == 0)
 
 
 @rl.program
