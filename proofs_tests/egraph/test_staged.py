@@ -415,8 +415,13 @@ def test_a_scan_is_a_kernel_however_slow_all_forms_are_as_they_are_lowered() -> 
 
 def test_what_lies_between_scans_is_stored_where_groups_scan() -> None:
     """Sums of rows and then of columns: by a work-item for each, to store what lies between takes twice as long as to write it across."""
-    scanned = lambda x: rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), x)
-    both = lambda x: rl.transpose(scanned(rl.transpose(scanned(x))))
+
+    def scanned(x: Any) -> Any:
+        return rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), x)
+
+    def both(x: Any) -> Any:
+        return rl.transpose(scanned(rl.transpose(scanned(x))))
+
     task = Proposals(typed(x=f32[8192, 8192])(both), {}, GPU, workers=1)
     assert any(form.stores for form in promising(task.forms()))
 

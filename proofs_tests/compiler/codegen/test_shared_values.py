@@ -103,8 +103,11 @@ def test_all_parts_of_a_cell_are_read_before_one_is_written(chosen: tuple[int, i
 
 def test_what_lies_in_memory_is_read_once_beside_what_is_computed() -> None:
     """Of the smallest element and its place: were it read in each branch, one read would wait for the one before."""
-    counted = lambda row: rl.zip(row, rl.generate(row.type.length, lambda i: i))
-    each = lambda row: rl.reduce_seq(rl.first_smallest, (float("inf"), 0), counted(row))[1]
+
+    def each(row: Any) -> Any:
+        counted = rl.zip(row, rl.generate(row.type.length, lambda i: i))
+        return rl.reduce_seq(rl.first_smallest, (float("inf"), 0), counted)[1]
+
     source = compile_program(Program("p", (ROWS,), rl.map_glb(0)(each, ROWS))).source
     body = source[source.index("{") :]
     assert body.count(f"{ROWS.name}[") == 1

@@ -140,8 +140,7 @@ _WRITTEN_OUT = repeat(topdown(first(UNROLLED, apply("reduce_seq_to_unroll"))))
 
 def _turns(t: Term) -> int:
     """The turns of a loop."""
-    counted = isinstance(t, Map | Fold)
-    return (t.solved["n"].constant or 0) if counted else 0
+    return (t.solved["n"].constant or 0) if isinstance(t, Map | Fold) else 0
 
 
 def columns_of_rows(down: int, lanes: int = 1) -> Tactic:
