@@ -17,7 +17,7 @@ class DeviceDescription:
     """A device in a dozen numbers; `vector_width` counts lanes of one instruction, of f32.
 
     `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
-    the time of an empty kernel.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
+    the time of an empty kernel behind others.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
     a lane for each work-item: those without loops, those with loops too, or none.  `nearest_bytes` is what the
     nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
     `second_ways` the same of the one behind it.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
@@ -77,7 +77,7 @@ CPU = DeviceDescription(
     fma_gflops=430.0,
     local_memory_bytes=512 * 1024,
     max_work_group=4096,
-    launch_seconds=22e-6,
+    launch_seconds=10e-6,
     nearest_bytes=48 * 1024,
     nearest_ways=12,
 )

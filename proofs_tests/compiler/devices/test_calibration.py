@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,11 +67,11 @@ def test_what_is_kept_is_found_for_the_same_driver_only() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": 0}', '{"format": 3, "packs": "loops", "bandwidth_gbs": "much"}',
-     '{"format": 3, "packs": "loops", "bandwidth_gbs": NaN, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}',
-     '{"format": 3, "packs": "all", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}',
-     '{"format": 3, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": -1.0, "unseen_rows": 0.0}',
-     '{"format": 3, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0}'],
+    ["", "[]", "{}", '{"format": 0}', '{"format": 4, "packs": "loops", "bandwidth_gbs": "much"}',
+     '{"format": 4, "packs": "loops", "bandwidth_gbs": NaN, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}',
+     '{"format": 4, "packs": "all", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}',
+     '{"format": 4, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": -1.0, "unseen_rows": 0.0}',
+     '{"format": 4, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0}'],
 )  # fmt: skip
 def test_a_damaged_file_is_as_good_as_none(text: str) -> None:
     keep(device(), FOUND)
@@ -95,6 +97,23 @@ def test_a_calibration_measures_something() -> None:
     assert found.packs in ("nothing", "loop-free", "loops")
     assert 0 <= found.refetch_cycles < 100
     assert 0 <= found.unseen_rows < 10
+
+
+def test_a_launch_is_measured_behind_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a host waits until it knows that nothing is left to do is no part of it: kernels of a program do not wait for that."""
+    now = 0.0
+
+    def passing(seconds: float, *_: Any) -> Any:
+        nonlocal now
+        now += seconds
+        return SimpleNamespace(profile=SimpleNamespace(start=0, end=0))
+
+    queue = SimpleNamespace(finish=partial(passing, 100e-6))
+    monkeypatch.setattr("pyopencl.CommandQueue", lambda *_, **__: queue)
+    monkeypatch.setattr("pyopencl.enqueue_nd_range_kernel", partial(passing, 2e-6))
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+
+    assert calibrate(find_device("cpu")).launch_seconds == pytest.approx(3e-6)
 
 
 def test_the_clock_of_a_core_follows_from_its_multiply_adds() -> None:
