@@ -37,6 +37,8 @@ from relift.semantics.syntax.types import Array, dimensions, holds_array
 
 _LEAVES = (Var, Input, Literal)
 _ITEMS = (Place.ITEM, Place.REGISTERS, Place.PRIVATE)
+_OUTSIDE = (Place.HOST, Place.ROWS, Place.GRIDS)
+"""Outside of all maps: what is stored there depends on no variable of a kernel."""
 _OUTER_LOOPS = {
     Place.HOST: (Lowering("map_to_glb", (("d", 0),)),),
     Place.ROWS: (Lowering("map_to_glb", (("d", 0),)),),
@@ -118,7 +120,7 @@ class Reads:
             inner, rule, cost = Place.HOST, "store_global", BUFFER_CELL * size / self.nodes.parallel
         elif state.place is Place.BELOW_WRG0 and size <= LOCAL_CELLS:
             inner, rule, cost = Place.BELOW_WRG0, "store_local", size
-        elif state.place in (Place.ROWS, Place.GRIDS) and self.generous:
+        elif state.place in _OUTSIDE and self.generous:
             inner, rule, cost = Place.HOST, "store_global", BUFFER_CELL * size / self.nodes.parallel
         elif state.place in self._own_memory and size <= self._private:
             inner, rule, cost = state.place, "store_private", size
@@ -146,7 +148,7 @@ class Reads:
         copies = tuple(Lowering("insert_copy", (), ("f",) * d) for d in range(depth))
         lowered = tuple(low.below(("f",) * d) for d, low in enumerate(loops))
         cost = self.nodes.cells(state.eclass) + (LAUNCH if place is Place.HOST else 0.0)
-        data = State(state.eclass, Want.VIEW, Place.HOST if outer else place)
+        data = State(state.eclass, Want.VIEW, Place.HOST if place in _OUTSIDE else place)
         nodes = self.nodes.snapshot.nodes(state.eclass)
         read = (option for node in nodes for option in self.view(node, data))
         for option in (*read, *self.stored(data)):

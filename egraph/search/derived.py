@@ -35,6 +35,7 @@ from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, TooLarge, attempt, derive, fuse, then
 from relift.rewrites.tactics.sharing import through_zips
+from relift.rewrites.tactics.transpositions import cells_where_read
 from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.errors import Unsupported
@@ -64,7 +65,7 @@ def fused_of(source: Program, reached: Derivation) -> Derivation:
         return reached
 
 
-_FUSED = then(attempt(through_zips()), fuse())
+_FUSED = then(attempt(through_zips()), attempt(cells_where_read()), fuse())
 
 
 def with_copies(layout: Derivation, places: Position = ()) -> Derivation:

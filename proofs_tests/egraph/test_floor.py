@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.compiler.programs import typed
 from proofs_tests.egraph.written_programs import PROGRAMS, WITHOUT_ELEMENTS
 from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
@@ -149,6 +150,27 @@ def test_a_kernel_that_was_accepted_is_refused_in_the_words_of_another_program()
     assert len(known) == 1
     assert refusal(other, small, known) == refusal(other, small)
     assert "other_1 needs 256" in str(refusal(other, small, known))
+
+
+def test_what_is_copied_between_work_items_is_not_stored_in_a_kernel() -> None:
+    """A table of a batch that is too long for a work-item: nothing stores it where its element has a name."""
+
+    def product(a: Any, b: Any) -> Any:
+        def dot(x: Any, y: Any) -> Any:
+            return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+        return rl.map(lambda x: rl.map(lambda y: dot(x, y), rl.transpose(b)), a)
+
+    @typed(x=f32[2, 4, 65], v=f32[64, 4], w=f32[4, 64])
+    def layers(x: Any, v: Any, w: Any) -> Any:
+        def layer(image: Any) -> Any:
+            return rl.map(lambda row: rl.map(lambda c: rl.maximum(c, 0.0), row), product(v, image))
+
+        return rl.map(lambda image: product(w, layer(image)), x)
+
+    found = Proposals(layers, {}, CPU).floor()
+    assert found
+    assert {refusal(each.low) for each in found} == {None}
 
 
 @pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])

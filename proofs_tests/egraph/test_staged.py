@@ -439,6 +439,17 @@ def test_a_product_beside_another_fold_of_a_row_is_a_kernel() -> None:
     assert any(form.steps_outside_nests == fewest for form in promising(forms))
 
 
+def test_the_form_that_computes_least_is_searched_where_all_are_slow_as_they_are_lowered() -> None:
+    """Not only the one that stores most: another order of a table is computed anew for that."""
+    kinds = f32[8, 8]
+
+    def form(stored: int, steps: int) -> Form:
+        return Form(parted("atax"), (kinds,) * stored, (), least=stored * 1e-3, steps=steps)
+
+    written, least, most = form(0, 1 << 30), form(2, 1 << 20), form(3, 1 << 25)
+    assert promising([written, least, most]) == [least, most]
+
+
 def test_programs_of_one_shape_are_one_but_for_the_names_of_inputs() -> None:
     """Types, and which input stands where, are part of the shape."""
     x, y = Input("x", f32[8]), Input("y", f32[8])

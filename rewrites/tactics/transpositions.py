@@ -6,6 +6,7 @@
     few_outside        of two maps around a fold of columns, the one over few goes outside
     rows_of_columns    a result whose columns are computed from columns is computed row by row, with what folds of its columns give
     tables_by_rows     so are tables that a kernel may store, and their columns are read
+    cells_where_read   what is computed of each cell of a table that no kernel can store is computed of the column that is read
 
 A row lies together in memory: what is done to each element of it fills vectors, and a column is only folded.
 """
@@ -235,6 +236,37 @@ def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
 
 
 # ---- rows that work-items go along
+
+
+def cells_where_read() -> Tactic:
+    """What is computed of each cell of a table that belongs to an element of a map is computed of the columns that are read.
+
+    Nothing can store such a table outside of the map.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import cells_where_read
+    >>> @rl.program
+    ... def sums(x: rl.f32[2, 4, 8]):
+    ...     squares = lambda table: rl.map(lambda row: rl.map(lambda v: v * v, row), table)
+    ...     fold = lambda column: rl.reduce(rl.add, 0.0, column)
+    ...     return rl.map(lambda table: rl.map(fold, rl.transpose(squares(table))), x)
+    >>> print(rl.show(derive(sums, cells_where_read()).result.f.body))
+    map(
+      lambda column: reduce(add, 0.0, column),
+      map(lambda row: map(lambda x: x * x, row), transpose(table))
+    )
+    """
+    return repeat(topdown(_cells_where_read))
+
+
+@at_kinds(Transpose)
+def _cells_where_read(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    assert isinstance(t, Transpose), "cannot happen: it is only for such"
+    if not free_variables(t) or not isinstance(t.xss, Map) or is_layout(t):
+        raise NoMatch("no computed table of an element is transposed here")
+    return apply("map_map_transpose", "backward")(at, place)
 
 
 def scans_across() -> Tactic:

@@ -298,8 +298,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     And the one with far fewer steps that are in no nest: a product of each row in whose function something else is folded is none.
     But none that computes far more than one that stores, and is hopeless as it is lowered.
     And one whose few columns lie along, unless it is far slower than the best: what that is worth, only vectors show.
-    And the one that stores most where all are so slow that this says nothing of those that store: a scan, or each of few long
-    folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
+    And the one that stores most, and the one that computes least, where all are so slow that this says nothing of those that store: a scan, or
+    each of few long folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
     one of an array, but the array need not be stored.  And the program as it is written where it has several results, for each is
     a kernel, unless what these share makes it hopeless beside the best.
@@ -338,7 +338,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
-        found += [form for form in storing if form not in found]
+        computing = sorted(far, key=lambda form: (form.steps, form.least))[:1]
+        found += [form for form in (*computing, *storing) if form not in found]
     found = [form for form in found if not _computes_again(form, found)]
     several = isinstance(forms[0].parted.result, MakeTuple)
     if several and all(form.stores for form in found) and is_near(forms[0], forms):

@@ -131,6 +131,21 @@ def batched_with_itself(A: rl.f32[b, n, k]):
     return rl.map(lambda table: pairs(dot, table, table), A)
 
 
+def squares(table):
+    return rl.map(lambda row: rl.map(lambda v: v * v, row), table)
+
+
+@rl.program
+def batched_of_squares(A: rl.f32[b, n, k], B: rl.f32[b, k, m]):
+    """What each fold reads is computed, of a table of each batch: of one the columns are read."""
+    return rl.map(lambda p: pairs(dot, squares(p[0]), rl.transpose(squares(p[1]))), rl.zip(A, B))
+
+
+@rl.program
+def batched_of_squares_of_columns(A: rl.f32[b, n, k], B: rl.f32[b, k, m]):
+    return rl.map(lambda p: pairs(dot, squares(p[0]), squares(rl.transpose(p[1]))), rl.zip(A, B))
+
+
 SIZES = {"n": 8, "m": 32, "k": 5}
 CASES: dict[str, tuple[Program, Mapping[str, int], Callable[..., Any]]] = {
     "product": (product, SIZES, lambda A, B: A @ B),
@@ -149,6 +164,12 @@ CASES: dict[str, tuple[Program, Mapping[str, int], Callable[..., Any]]] = {
     ),
     "subtracted": (subtracted, SIZES, lambda A, B, C: C - A @ B),
     "batched": (batched, {"b": 3, **SIZES}, lambda A, B: A @ B),
+    "batched of squares": (batched_of_squares, {"b": 3, **SIZES}, lambda A, B: (A * A) @ (B * B)),
+    "batched of squares of columns": (
+        batched_of_squares_of_columns,
+        {"b": 3, **SIZES},
+        lambda A, B: (A * A) @ (B * B),
+    ),
     "batched with itself": (batched_with_itself, {"b": 3, "n": 32, "k": 5}, lambda A: A @ A.mT),
 }
 

@@ -32,15 +32,9 @@ from relift.rewrites.tactics.nests.blocks import (
     in_each_block,
 )
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
-from relift.rewrites.tactics.nests.normal_form import (
-    OPERANDS,
-    Nest,
-    Parts,
-    normal_form,
-    parts_at,
-    prologues_stored,
-)
+from relift.rewrites.tactics.nests.normal_form import OPERANDS, Nest, Parts, normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import beyond_the_end
+from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.syntax.binding import Position, term_at

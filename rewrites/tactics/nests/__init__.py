@@ -1,6 +1,7 @@
 """Two parallel dimensions around a fold, whatever is done before the fold and after it.
 
 normal_form   the form that every such nest is brought to
+prologues     what such a nest reads and is computed, stored before
 zips          folds over several arrays, which it takes for two
 dimensions    nests of more dimensions: what is read alike becomes one
 blocks        a nest in that form, cut into blocks; `padding`: where no block divides its sizes

@@ -33,7 +33,6 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.nests.zips import by_owner
-from relift.rewrites.tactics.reuse import lies_across, only_rearranges
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
@@ -465,36 +464,3 @@ def normal_form() -> Tactic:
 
 OPERANDS: tuple[Position, Position] = (("xs",), ("f", "xs"))
 """From a table of folds to the two arrays that they read."""
-
-
-def prologues_stored() -> Tactic:
-    """What the folds of a table read and is computed is stored by a kernel of its own, in the order of what it reads."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for operand in OPERANDS:
-            if not only_rearranges(term_at(at.term, (*place, *operand))):
-                at = inside(*operand)(_stored_before())(at, place)
-        return at
-
-    return tactic
-
-
-def _stored_before() -> Tactic:
-    """A table of elements, which a kernel computes."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if free_variables(t):
-            raise NoMatch("what is computed before the folds depends on a variable")
-        if not isinstance(t, Map) or not isinstance(t.f.body, Map):
-            raise NoMatch("what is computed before the folds is no table of elements")
-        if not lies_across(at.term, (*place, "xs")):
-            items = then(inside("f")(apply("map_to_glb", d=0)), apply("map_to_glb", d=1))
-            return then(items, apply("store_global"))(at, place)
-        items = then(inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))
-        turned = then(
-            apply("transpose_transpose", "backward"), inside("xss")(apply("store_global"))
-        )
-        return then(turned, inside("xss", "xs", "xss")(items))(at, place)
-
-    return tactic

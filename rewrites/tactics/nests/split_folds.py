@@ -15,8 +15,9 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, skip, then
 from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
-from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at, prologues_stored
+from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import padded
+from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.vectors.lanes import in_vectors
 from relift.semantics.syntax.binding import Position
 

@@ -38,9 +38,9 @@ from relift.rewrites.tactics.nests.normal_form import (
     bare,
     maps_together,
     parts_at,
-    prologues_stored,
 )
 from relift.rewrites.tactics.nests.padding import beyond_the_end
+from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.patterns import Map, ReduceSeqUnroll
 from relift.semantics.syntax.binding import Position, term_at

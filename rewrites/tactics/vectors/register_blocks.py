@@ -34,14 +34,9 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy, nest
 from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
-from relift.rewrites.tactics.nests.normal_form import (
-    OPERANDS,
-    Parts,
-    normal_form,
-    parts_at,
-    prologues_stored,
-)
+from relift.rewrites.tactics.nests.normal_form import OPERANDS, Parts, normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_blocks
+from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.vectors.lanes import depth_of, rows_in_lanes
 from relift.semantics.patterns import Map
@@ -116,7 +111,7 @@ def _in_blocks(block: Block, batches: Sequence[Position]) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = normal_form()(at, place)
         parts = parts_at(at, place)
-        at = inside(*parts.folds)(prologues_stored())(at, place)
+        at = prologues_stored(batches)(at, (*place, *parts.folds))
         first_operand, second = ((*place, *parts.folds, *each) for each in OPERANDS)
         if block.packed:
             at = _panels(block.columns, second, batches)(at, ())
