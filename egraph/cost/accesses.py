@@ -21,6 +21,7 @@ from relift.egraph.cost.strides import (
 )
 from relift.egraph.cost.walked import (
     FROM_SECOND,
+    KEPT,
     LINE_BYTES,
     LINE_CELLS,
     PAGE_CELLS,
@@ -286,14 +287,17 @@ class Accesses:
         """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
         loop = self.meter.scope.loop
         turn = 0 if loop is None else abs(stride_of(offset, loop) or 0)
-        if turn < LINE_CELLS or turns_of(loop) * LINE_BYTES <= self.meter.device.nearest_bytes:
+        if loop is None or turn < LINE_CELLS:
             return 0.0
-        together = len(
-            {each // LINE_CELLS for each in turns_written_out(self.meter.scope.unrolled, offset)}
-        )
-        all_turns = prod(n for _, n in self.meter.scope.unrolled)
+        places = turns_written_out(self.meter.scope.unrolled, offset)
+        together = len({each // LINE_CELLS for each in places})
+        walked = turns_of(loop) * LINE_BYTES * together + self._rows.walked(loop)
+        if walked <= KEPT * self.meter.device.nearest_bytes:
+            return 0.0
+        # what does not move it is read once for all of its turns
+        moving = prod(n for i, n in self.meter.scope.unrolled if depends_on(offset, i))
         line = _FAR_PAGE if turn >= PAGE_CELLS // 2 else _FAR_ACCESS * min(1.0, turn / _SEEN_STEP)
-        return line * together / all_turns
+        return line * together / moving
 
     def _from_afar(self, offset: Index) -> float:
         """Cycles that a vector of neighbours takes more, where pages change."""

@@ -67,6 +67,10 @@ class Rows:
         if across == 1:
             self._walk_along(walk, memory, offset, begun, cells)
 
+    def walked(self, loop: Index) -> float:
+        """The bytes of vectors that a loop is known to walk through."""
+        return self._walks[loop].bytes if loop in self._walks else 0.0
+
     def _keep_pace(
         self, memory: Memory, offset: Index, turn: int, across: int, again: float, *, storing: bool
     ) -> None:

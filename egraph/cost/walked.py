@@ -33,7 +33,7 @@ A product of 1024^3 in blocks of two rows by four vectors of eight lanes takes 1
 both start six loads for eight multiply-adds, the latter half as many of vectors, and a CPU with AVX2 is sent one in a cycle.
 A vector that is a whole line costs little: with AVX-512, four rows by four vectors of sixteen lanes take 8.8 ms where eight by two take
 10.2, which read twice as much of A again from beyond the second cache."""
-_KEPT = 7 / 8
+KEPT = 7 / 8
 """How much of the nearest cache a loop may walk through and find what it has there again: lines of others come in between.
 
 A product of a matrix of 2^24 numbers with a vector takes 2.1, 2.4, 2.7, 3.1 and 3.9 ms on two cores, a row at a time, where a row
@@ -147,7 +147,7 @@ class Walked:
         each = _STREAMED_LINE if lines else _STREAMED
         self.owed += each * rows * max(1.0, cells / device.vector_width)
         self.owed_bytes[memory.name] = self.owed_bytes.get(memory.name, 0.0) + rows * moved
-        if self.bytes <= _KEPT * device.nearest_bytes:
+        if self.bytes <= KEPT * device.nearest_bytes:
             return 0.0, {}
         due = self.owed, self.owed_bytes
         self.owed, self.owed_bytes = 0.0, {}

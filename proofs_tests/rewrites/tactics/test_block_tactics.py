@@ -18,6 +18,8 @@ import relift as rl
 from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
+from relift.device import CPU
+from relift.egraph.cost.model import estimate
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
@@ -29,7 +31,7 @@ from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs, rows_of_panels
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import MapSeqUnroll, ReduceSeq, ToGlobal, ToPrivate
+from relift.semantics.patterns import MapGlb, MapSeqUnroll, ReduceSeq, ToGlobal, ToPrivate
 from relift.semantics.syntax.terms import subterms
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -291,7 +293,23 @@ def test_an_operand_whose_rows_lie_along_is_copied_by_parts_of_lines(
     A, B = random_inputs(low, 1)
 
     assert read == ({together} if together > 1 else set())
+    dimensions = [t.dim for t, _ in subterms(copied) if isinstance(t, MapGlb)]
+    assert dimensions == ([1, 0] if together > 1 else [0, 1]), "neighbours read the lines of a row"
     np.testing.assert_allclose(compile_program(low)(A, B, device="cpu"), A @ B.T, rtol=1e-4)
+
+
+def test_batches_that_walk_down_lines_of_both_operands_cost_more_than_their_copies() -> None:
+    """The lines of one operand alone stay in the nearest cache, those of both do not."""
+    sizes = {"b": 16, "n": 204, "m": 208, "k": 500}
+    device = replace(CPU, vector_width=8, vector_registers=16, nearest_bytes=1 << 15)
+
+    def seconds(**choices: bool) -> float:
+        blocks = blocks_of_pairs(Block(6, 2, 8, stored=False, **choices))
+        found = derive(batched_of_transposes, blocks, sizes)
+        return estimate(replace(batched_of_transposes.at(sizes), body=found.result), device).compute
+
+    copied, walked = seconds(), seconds(packed=False)
+    assert walked > 1.2 * copied
 
 
 @rl.program

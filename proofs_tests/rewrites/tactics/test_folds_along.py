@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
+from relift.device import CPU
+from relift.egraph.search.guidance.block_plans import register_blocks
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
@@ -128,3 +131,20 @@ def test_rows_that_lie_across_or_are_no_vectors_have_no_blocks_along(
 ) -> None:
     with pytest.raises(NoMatch):
         blocked(program, sizes, Along(2, 4, 8))
+
+
+def test_long_folds_along_rows_are_in_parts_that_a_core_keeps() -> None:
+    """Rows of 400 KB leave it before the next block reads them again."""
+    sizes = {"n": 100, "m": 100, "k": 100_000}
+    device = replace(CPU, vector_width=8, vector_registers=16, second_bytes=1 << 19)
+    program = rows_by_rows.at(sizes)
+    lengths = set[int]()
+    for tactic in register_blocks(program, device):
+        with suppress(NoMatch):
+            found = derive(rows_by_rows, tactic, sizes)
+            along = any(step.rule == "lift_reduce_seq" for step in found.steps)
+            chunks = [s.choices["m"] for s in found.steps if s.rule == "partial_reduce_chunks"]
+            lengths |= set(chunks) if along else set()
+
+    assert lengths
+    assert max(lengths) * 7 * 4 <= device.second_bytes / 4

@@ -14,7 +14,6 @@ Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -229,13 +228,15 @@ def in_panels(width: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if free_variables(term_at(at.term, place)):
             raise NoMatch("what is copied before depends on a variable")
-        if lies_across(at.term, place):
+        across = lies_across(at.term, place)
+        if across:
             vectors, lanes = _rows_of_cells, width
         else:
             vectors, lanes = _columns_of_lines, _length_of_rows(term_at(at.term, place))
-        fitting = (vectors(w) for w in (16, 8, 4, 2) if lanes % w == 0)
-        cells = first(*itertools.islice(fitting, 1), copy(*_CELL_BY_CELL))
-        copied = then(copy(apply("map_to_glb", d=0), rest=cells), apply("store_global"))
+        fitting = [vectors(w) for w in (16, 8, 4, 2) if lanes % w == 0]
+        cells = first(*fitting[:1], copy(*_CELL_BY_CELL))
+        panels = 1 if fitting and not across else 0
+        copied = then(copy(apply("map_to_glb", d=panels), rest=cells), apply("store_global"))
         panel = then(
             apply("map_identity", "backward"),
             inside("f")(apply("transpose_transpose", "backward")),
@@ -272,7 +273,7 @@ def _columns_of_lines(width: int) -> Tactic:
     )
     return then(
         apply("join_split", "backward", m=width),
-        inside("xss")(copy(apply("map_to_glb", d=1), rest=lines)),
+        inside("xss")(copy(apply("map_to_glb", d=0), rest=lines)),
     )
 
 
