@@ -315,8 +315,9 @@ class Accesses:
         if moving := [stride for stride in written_out if stride]:
             turn = None if scope.loop is None else stride_of(offset, scope.loop)
             return min((*moving, turn) if turn else moving, key=abs)
-        inner = scope.loop if scope.loop is not None else scope.thread
-        return 0 if inner is None else stride_of(offset, inner)
+        if scope.loop is not None:
+            return stride_of(offset, scope.loop)
+        return 0 if scope.thread is None else stride_between(offset, scope.thread)
 
     def _access_together(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """An access by neighbouring work-items of a GPU: cheap when they read one row of cells, or one cell."""
@@ -373,7 +374,8 @@ def _lie_apart(scope: Scope, memory: Memory, offset: Index) -> float:
     if memory.space.of_item or scope.thread is None:
         return 0.0
     linear = linear_in(offset, scope.thread)
-    if linear is not None and linear[0].constant in (0, 1):
+    own = any(isinstance(a, Loaded) and a.offset is None for a in variables_of(offset))
+    if linear is not None and linear[0].constant in (0, 1) and not (own and scope.loop is None):
         return 0.0
     turn = 0 if scope.loop is None else abs(stride_of(offset, scope.loop) or 0)
     return _ALONG if 0 < turn < LINE_CELLS else 1.0
