@@ -193,8 +193,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "local huge": lambda: rl.compile(double, local=10**9),
     "by name": lambda: rl.map(f=lambda v: v, xs=double.parameters[0]),
     "reverse an array": lambda: rl.reverse(double.parameters[0]),
-    "2000 maps": lambda: nested_maps(2000),
-    "a sum of 3000": lambda: long_sum(3000),
+    "20000 maps": lambda: nested_maps(20_000),
+    "a sum of 20000": lambda: long_sum(20_000),
 }
 
 

@@ -26,6 +26,7 @@ from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, Transpose
 from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Pattern, Term, parts_of, subterms
 from relift.semantics.syntax.types import Array, dimensions, holds_array
 
@@ -138,9 +139,10 @@ _SHORT_ROW = 8
 _WRITTEN_OUT = repeat(topdown(first(UNROLLED, apply("reduce_seq_to_unroll"))))
 
 
-def _turns(t: Term) -> int:
-    """The turns of a loop."""
-    return (t.solved["n"].constant or 0) if isinstance(t, Map | Fold) else 0
+def _turns(t: Pattern) -> int:
+    """The turns of a loop over an array of a known length."""
+    n = t.solved.get("n")
+    return (n.constant or 0) if isinstance(n, Size) else 0
 
 
 def columns_of_rows(down: int, lanes: int = 1) -> Tactic:
