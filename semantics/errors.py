@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -92,10 +92,13 @@ def nesting_deeply() -> Generator[None]:
 
 
 @contextmanager
-def bounded_depth(what: str) -> Generator[None]:
-    """Let terms be walked as deeply as the stack allows, and turn a RecursionError beyond that into a message."""
+def bounded_depth(what: str, *, traced: bool = False) -> Generator[None]:
+    """Let terms be walked as deeply as the stack allows, and turn a RecursionError beyond that into a message.
+
+    A function of the user's that is `traced` has Python's own limit: its calls may take any part of the stack each.
+    """
     try:
-        with nesting_deeply():
+        with nullcontext() if traced else nesting_deeply():
             yield
     except RecursionError:
         raise Unsupported(

@@ -243,7 +243,7 @@ def program(function: Callable[..., Any]) -> Program:
         if isinstance(t, Vector) or _has_variable(t):
             raise IllTyped(f"{function.__name__}: parameter {name} cannot have type {t}")
     parameters = tuple(Input(name, annotations[name]) for name in names)
-    with scope(names), bounded_depth(f"the program {function.__name__}"):
+    with scope(names), bounded_depth(f"the program {function.__name__}", traced=True):
         body = as_term(function(*parameters))
     with bounded_depth(f"the program {function.__name__}"):
         body = well_formed(body, parameters)

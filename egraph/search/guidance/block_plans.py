@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import prod
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import KEPT
@@ -86,7 +85,7 @@ def blocks_along(nest: Extent, device: DeviceDescription) -> list[Along]:
         whole = -(-nest.rows // rows) * -(-nest.columns // columns)
         return (max(rows * columns, _LATENCY) + (rows + columns) / 2) * whole
 
-    fitting = [each for each in sides if prod(each) + min(each) + 1 <= _room(device)]
+    fitting = [each for each in sides if math.prod(each) + min(each) + 1 <= _room(device)]
     return [Along(*each, lanes) for each in sorted(fitting, key=lambda s: price(*s))[:_ALONG]]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,6 +114,23 @@ def test_a_function_that_never_ends_is_refused() -> None:
         @programs.program
         def forever(x: f32) -> Any:  # type: ignore[valid-type]
             return endless(x)
+
+
+def test_calls_that_take_much_of_the_stack_are_refused_and_not_a_crash(tmp_path: Path) -> None:
+    """Each sort takes four kilobytes of a stack of eight megabytes."""
+    file = tmp_path / "sorting.py"
+    file.write_text(
+        "import relift as rl\n"
+        "def endless(v):\n"
+        "    return sorted([v], key=lambda u: endless(u))[0]\n"
+        "@rl.program\n"
+        "def forever(x: rl.f32):\n"
+        "    return endless(x)\n"
+    )
+    ended = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert "the program forever is nested too deeply" in ended.stderr
 
 
 def test_numbers_of_a_size_are_looked_through_once_each() -> None:
