@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import hypothesis
 import pytest
 
-from proofs_tests.portions import LONG, SHORT
+from proofs_tests.portions import LONG, SHARES, SHORT, share_of
 
+os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # in each process that tests start, it would import trio
 hypothesis.settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 hypothesis.settings.register_profile(  # a mutant is to be noticed each time, and not explained
     "mutants",
@@ -75,9 +76,21 @@ LEFT = pytest.StashKey[int]()
 """How many tests that are marked `long`, or that `--every` does not take, the run left out: each of several workers as many."""
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what `--every` says, and count it."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
+    """Mark what `shares.toml` leaves to the long run; after `-m` and `-k`, leave out what `--every` says, and count it."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker(LONG) is None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for test in cases.keys() & SHARES.keys():
+        stay = share_of([item.nodeid for item in cases[test]], SHARES[test])
+        for item in cases[test]:
+            if item.nodeid not in stay:
+                item.add_marker(LONG)
+    yield
     every: int = config.option.every
     before: Counter[str] = Counter()
     kept: list[pytest.Item] = []

@@ -1,14 +1,18 @@
 """Which cases of a test every run takes, and which it leaves to `python -m proofs_tests --long`.
 
 A case may be left where another that stays is of the same property and goes the same way: a second size of a program,
-one more instance of a statement, the samples after the first.
+one more instance of a statement, the samples after the first.  Which those are says a test itself, by `portioned`;
+of tests that have many cases and take long, `shares.toml` says one in how many stays.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Iterable, Mapping
+import tomllib
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
+from zlib import crc32
 
 import pytest
 
@@ -19,6 +23,24 @@ LONG = "long"
 
 SHORT = f"not {LONG}"
 """The expression over markers that leaves it out; where it does, `conftest.py` says how many tests that were."""
+
+SHARES: Mapping[str, int] = tomllib.loads(
+    Path(__file__).with_name("shares.toml").read_text("utf-8")
+)
+"""Of how many cases of a test one stays, by the test: `file::function`."""
+
+
+def share_of(cases: Sequence[str], share: int) -> set[str]:
+    """One of `share` cases, the same ones in every run, wherever in the row they stand.
+
+    Neighbours often differ in one parameter only, and each so many would all have the same one.
+
+    >>> from proofs_tests.portions import share_of
+    >>> sorted(share_of(["1-1", "1-2", "2-1", "2-2", "3-1", "3-2"], 3))
+    ['2-2', '3-1']
+    """
+    mixed = sorted(cases, key=lambda name: crc32(name.encode()))
+    return set(mixed[: -(-len(mixed) // share)])
 
 
 def portioned(

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from proofs_tests.command_line import ROOT
-from proofs_tests.portions import SHORT, drawn, portioned
+from proofs_tests.portions import SHARES, SHORT, drawn, portioned, share_of
 
 
 def marked(mark: pytest.MarkDecorator) -> list[object]:
@@ -36,9 +36,37 @@ def test_a_share_has_so_many_cases(share: int) -> None:
     assert drawn("a", share) == ["a"]
 
 
-def ran(*options: str) -> str:
-    """What pytest prints of the test above with these options."""
-    chosen = (*options, f"{__file__}::test_a_share_has_so_many_cases")
+@pytest.mark.parametrize("share", [2, 3, 5, 40])
+def test_a_share_is_spread_over_all_parameters(share: int) -> None:
+    """So many cases, at least one, and not all with the same value of the parameter that changes fastest."""
+    cases = [f"test[{a}-{b}]" for a in range(12) for b in range(share)]
+    stay = share_of(cases, share)
+    assert len(stay) == 12
+    assert len({name.rpartition("-")[2] for name in stay}) > 1
+    assert len(share_of(cases[:1], share)) == 1
+
+
+def test_the_shares_are_of_tests() -> None:
+    """A test that has another name now is not left out by its old one."""
+    for test, share in SHARES.items():
+        file, _, function = test.partition("::")
+        assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8"), test
+        assert share > 1, test
+
+
+def test_a_test_in_the_table_runs_in_part() -> None:
+    """The others are counted."""
+    file = "proofs_tests/rewrites/tactics/test_row_chunks.py"
+    test = f"{file}::test_the_rows_of_a_group_are_folded_together"
+    said = ran("--collect-only", "-q", "-m", SHORT, tests=test)
+    stay = sum(line.startswith(test) for line in said.splitlines())
+    left = int(said.partition("--long: ")[2].partition("\n")[0])
+    assert stay == -(-(stay + left) // SHARES[test]) < left
+
+
+def ran(*options: str, tests: str = f"{__file__}::test_a_share_has_so_many_cases") -> str:
+    """What pytest prints of these tests with these options."""
+    chosen = (*options, tests)
     command = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *chosen)
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 

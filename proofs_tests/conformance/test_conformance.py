@@ -13,7 +13,7 @@ from proofs_tests.conformance.all_cases import CASES
 from proofs_tests.conformance.cases import Case
 from proofs_tests.conformance.levels import Outcome, run, table
 
-SAMPLE = 3
+SAMPLE = 2
 """So many cases are searched in one run of the tests."""
 
 NUMBERS = {*map(str, range(1, 82))}

@@ -273,7 +273,7 @@ def test_kernels_of_one_shape_are_searched_once(
     stores = (f for f in found if any(isinstance(t, ToGlobal) for t, _ in subterms(f.low.body)))
     values = whole_inputs(program.at(sizes), 1)
     expected = program.at(sizes)(*values)
-    for each in itertools.islice(stores, 4):
+    for each in itertools.islice(stores, 2):
         derivation = each.derive()
         assert alpha_equal(derivation.result, each.low.body)
         file = tmp_path / "derivation.json"

@@ -16,7 +16,7 @@ from relift.device import GPU
 from relift.egraph.cost.model import estimate
 from relift.semantics.language.programs import Program
 
-N, M = 6, 8
+N, M, TWO = 6, 8, 2
 
 
 def by_items(x: Any) -> Any:
@@ -65,7 +65,7 @@ def in_one_and_two_dimensions(x: rl.f32[N, M]) -> Any:
 
 
 @rl.program
-def in_groups_of_one_and_two_dimensions(x: rl.f32[N, M, 2]) -> Any:
+def in_groups_of_one_and_two_dimensions(x: rl.f32[N, M, TWO]) -> Any:
     both = rl.map_wrg(0)(lambda r: rl.map_lcl(1)(lambda p: rl.map_lcl(0)(lambda v: -v, p), r), x)
     return both, by_groups(rl.map(rl.join, x))
 
