@@ -64,7 +64,7 @@ def in_order(
     >>> list(in_order(squares, 1, ())), list(in_order(squares, 2, ()))
     ([0, 1, 4, 9], [0, 1, 4, 9])
     """
-    if min(workers, len(jobs)) < 2:
+    if workers < 2 or not jobs:  # a job that is alone is one of several rounds of a search
         yield from (job(progress) for job in jobs)
         return
     waiting = iter(range(len(jobs)))

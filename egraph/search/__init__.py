@@ -3,7 +3,8 @@
 starts       forms of a program that a search starts from: shared, stored, cut at sizes that do not divide, kernel by kernel
 guidance     what leads from there: stages to a sketch, plans of tactics, tiles that are worth it
 proposals    the low-level programs that follow, each with its estimated cost; `outcomes` is what they are,
-             `derived` how they follow, `own_rules` what the user adds, `allotted` what all e-graphs may come to
+             `derived` how they follow, `own_rules` what the user adds, `allotted` what all e-graphs may come to,
+             `pruning` which of them are worth growing
 optimize     the best of them that the compiler accepts
 tuning       candidates are timed on the device, and every result is kept
 """

@@ -231,6 +231,17 @@ def of_shape(program: Program, proposal: Proposal) -> Proposal:
     return replace(proposal, low=low, derive=partial(_renamed, program, proposal))
 
 
+def for_all(
+    programs: Sequence[Program], alike: Sequence[int], outcomes: Sequence[list[Proposal]]
+) -> Iterator[list[Proposal]]:
+    """What was found for each program, in its own names where another of its shape was searched for it."""
+    for number, (program, searched) in enumerate(zip(programs, alike, strict=True)):
+        if number == searched:
+            yield outcomes[number]
+        else:
+            yield [of_shape(program, found) for found in outcomes[searched]]
+
+
 def _renamed(program: Program, proposal: Proposal) -> Derivation:
     return in_names_of(program, proposal.derive())
 

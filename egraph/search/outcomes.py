@@ -40,6 +40,11 @@ def rank_of(proposal: Proposal) -> tuple[int, int]:
     return proposal.rank
 
 
+def soonest(found: Sequence[Proposal]) -> float:
+    """The seconds of the one that takes least; infinite where there is none."""
+    return min((each.cost.seconds for each in found), default=math.inf)
+
+
 def ranked(found: Sequence[Proposal]) -> list[Proposal]:
     """Proposals in order of their rank."""
     return sorted(found, key=rank_of)

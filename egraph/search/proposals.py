@@ -37,6 +37,7 @@ from relift.egraph.search.derived import (
     best_of,
     combined,
     extracted,
+    for_all,
     fused_of,
     of_iteration,
     of_kernels,
@@ -58,8 +59,10 @@ from relift.egraph.search.outcomes import (
     in_rounds,
     rank_of,
     ranked,
+    soonest,
 )
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
+from relift.egraph.search.pruning import NEAREST, worth_growing
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
     ELSEWHERE,
@@ -71,6 +74,7 @@ from relift.egraph.search.starts.forms import (
     choices_in,
     is_lowered_apart,
     is_near,
+    is_worth_searching,
     least_of,
     multiply_adds,
     promising,
@@ -79,7 +83,7 @@ from relift.egraph.search.starts.forms import (
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import StagedKernel, kernels_of, shape_of
+from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -123,8 +127,6 @@ STAGES: tuple[Stage, ...] = (
 
 
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
-_NEAREST = 1.1
-"""What takes so many times what reading and writing once takes is not searched for further."""
 
 
 @dataclass(frozen=True)
@@ -176,28 +178,30 @@ class Proposals:
         if not is_near(forms[0], forms):
             rows = self._of_rows()
             found += rows
-            if rows and rows[0].cost.seconds <= _NEAREST * least_seconds(self.source, self.device):
+            if rows and rows[0].cost.seconds <= NEAREST * least_seconds(self.source, self.device):
                 return replace(NOTHING, stopped=_AT_THE_LIMIT), ranked(found)
-        chains = [
-            (form, kernels_of(replace(self.source, body=form.parted.result)))
-            for form in promising([accepted(form, self.refused) for form in forms])
-        ]
+        chosen = promising([accepted(form, self.refused) for form in forms])
+        chains = [(f, kernels_of(replace(self.source, body=f.parted.result))) for f in chosen]
         parts = [[self.of_part(kernel.program) for kernel in kernels] for _, kernels in chains]
-        whole = [self] if is_near(forms[0], forms) and not self.apart else []
+        whole = [self] if is_worth_searching(forms, chosen) and not self.apart else []
         tasks = [*whole, *itertools.chain(*parts)]
-        alike = _alike(tasks, len(whole))
+        alike = of_one_shape([task.source for task in tasks], len(whole))
         jobs = [
             SearchJob(number, partial(task._gone, way), grows=_grows(way))
             for number, task in enumerate(tasks)
             if alike[number] == number
             for way in (task.searches() if task is self else _ways_of_a_kernel(task))
         ]
-        jobs.sort(key=lambda job: (job.grows, job.number < len(whole)))  # e-graphs of kernels first
+        jobs.sort(key=lambda job: job.number < len(whole))  # kernels first
+        numbers = iter(alike[len(whole) :])
+        numbered = [[next(numbers) for _ in part] for part in parts]
+        least = [least_seconds(task.source, self.device) for task in tasks]
+        worth = partial(_worth, numbered, least, soonest(found), len(whole))
         shared = list(itertools.chain(*(_shared(task) for task in (self, *tasks))))
-        done = in_order([job.work for job in jobs], self.workers, shared, self.progress)
+        do = partial(in_order, workers=self.workers, shared=shared, progress=self.progress)
         most = int(self.share * self.budget.nodes)
-        grown, outcomes = allotted(jobs, done, grown, most, len(tasks))
-        each = iter(_for_all(tasks, alike, outcomes))
+        grown, outcomes = allotted(jobs, do, grown, most, len(tasks), worth)
+        each = iter(for_all([task.source for task in tasks], alike, outcomes))
         found += [proposal for _ in whole for proposal in next(each)]
         for form, kernels in chains:
             found += self._together(form.parted, kernels, [next(each) for _ in kernels])
@@ -433,35 +437,18 @@ def _of_names(whole: Proposals) -> Outcome:
     parted = after(whole.source, whole.prepared(), names_stored())
     kernels = kernels_under_names(replace(whole.source, body=parted.result))
     tasks = [whole.of_part(kernel.program) for kernel in kernels]
-    alike, grown = _alike(tasks, 0), NOTHING
+    sources = [task.source for task in tasks]
+    alike, grown = of_one_shape(sources), NOTHING
     share = whole.share / len(set(alike))
     outcomes: list[list[Proposal]] = [[] for _ in tasks]
     for number, task in enumerate(tasks):
         if alike[number] == number:
             more, outcomes[number] = replace(task, share=share).all()
             grown = grown.and_then(more)
-    tried = alternatives(list(_for_all(tasks, alike, outcomes)), whole.refused)
+    tried = alternatives(list(for_all(sources, alike, outcomes)), whole.refused)
     own, named = (whole.source, whole.device), not whole.apart
     found = of_kernels(parted, kernels, *own, tried, named=True, may_name=named)
     return grown, ranked(list(found))
-
-
-def _alike(tasks: Sequence[Proposals], whole: int) -> list[int]:
-    """For each task the number of the one that is searched for it: kernels of one shape are searched once."""
-    first: dict[Term, int] = {}
-    kernels = (first.setdefault(shape_of(t.source), i) for i, t in enumerate(tasks) if i >= whole)
-    return [*range(whole), *kernels]
-
-
-def _for_all(
-    tasks: Sequence[Proposals], alike: Sequence[int], outcomes: Sequence[list[Proposal]]
-) -> Iterator[list[Proposal]]:
-    """What was found for each task, in its own names where another was searched for it."""
-    for number, (task, searched) in enumerate(zip(tasks, alike, strict=True)):
-        if number == searched:
-            yield outcomes[number]
-        else:
-            yield [of_shape(task.source, found) for found in outcomes[searched]]
 
 
 def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
@@ -469,6 +456,18 @@ def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
     least = min((each.cost.seconds for each in task.as_written()), default=math.inf)
     worth = least > 2 * task.device.launch_seconds
     return [_written, *(task.searches() if worth else [])]
+
+
+def _worth(
+    chains: Sequence[Sequence[int]],
+    least: Sequence[float],
+    known: float,
+    whole: int,
+    outcomes: Sequence[Sequence[Proposal]],
+) -> set[int]:
+    """The tasks whose e-graphs are grown, by what all came to without: the first few are of the whole, whose are."""
+    best = [soonest(each) for each in outcomes]
+    return {*range(whole), *worth_growing(chains, best, least, min([known, *best[:whole]]))}
 
 
 def _grows(way: _Way) -> bool:

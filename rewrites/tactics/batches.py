@@ -14,6 +14,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     first,
     inside,
     repeat,
@@ -189,6 +190,12 @@ def where_written(tactic: Tactic) -> Tactic:
     return done
 
 
+_THROUGH_WHAT_IS_USED = first(
+    apply("zip_unread"), apply("zip_unread_last"), only(0), only(1), zips_on_the_right
+)
+
+
+@at_kinds(Map, Zip)
 def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:
     """A map goes through the arrays whose elements it uses, as they are."""
     t = term_at(at.term, place)
@@ -197,12 +204,11 @@ def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:
         for field, rule in sides:
             if rearranges(term_at(t, (field,))):
                 return apply(rule)(at, place)
-    if not isinstance(t, Map):
-        raise NoMatch("no map, and no zip of what is rearranged")
+        raise NoMatch("no zip of what is rearranged")
+    assert isinstance(t, Map), "cannot happen: it is only for such"
     if rearranges(t.xs):
         return apply("map_fusion")(at, place)
-    unread = (apply("zip_unread"), apply("zip_unread_last"), only(0), only(1))
-    return first(*unread, zips_on_the_right)(at, place)
+    return _THROUGH_WHAT_IS_USED(at, place)
 
 
 def rearranges(t: Term | Lambda) -> TypeGuard[Map]:

@@ -13,8 +13,11 @@ A row lies together in memory: what is done to each element of it fills vectors,
 
 from __future__ import annotations
 
+from functools import partial
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    Beginning,
     Rewriting,
     Tactic,
     apply,
@@ -32,7 +35,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, parts_of
+from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, mask_of, parts_of
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
@@ -84,6 +87,17 @@ def _together(at: Rewriting, place: Position) -> Rewriting:
     return first(apply("map_fusion"), apply("zip_first"), apply("zip_second"))(at, place)
 
 
+def _goes_through_a_zip(t: Term) -> bool:
+    return isinstance(t, Map) and isinstance(t.xs, Zip)
+
+
+_AT_A_MAP_OF_A_ZIP = partial(
+    Beginning, may=_goes_through_a_zip, kinds=mask_of(Map), acts=mask_of(Map)
+)
+"""A tactic that applies to no other terms: most places need no more than a look."""
+
+
+@_AT_A_MAP_OF_A_ZIP
 def zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
     """A map over a zip with a zip on its left as one over a zip with one on its right."""
     return then(inside("xs")(apply("zip_rotate_right")), apply("map_fusion"))(at, place)
@@ -184,6 +198,7 @@ def _by_rows(at: Rewriting, place: Position) -> Rewriting:
 def only(component: int) -> Tactic:
     """A map that uses one component of the elements of a zip goes through that array alone."""
 
+    @_AT_A_MAP_OF_A_ZIP
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or not isinstance(t.xs, Zip):

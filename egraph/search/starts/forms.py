@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
@@ -123,7 +123,7 @@ Of so many arrays that may be stored every choice is tried, with the numbers tha
 folds, and the numbers.
 """
 
-_FAR = 4.0
+FAR = 4.0
 """Forms that are so many times slower than the best are not searched further."""
 
 _HOPELESS = 20.0
@@ -310,12 +310,12 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     for stores, most in ((True, 1.02), (False, gains)):
         alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
         form = min(alike, key=_cost, default=None)
-        if form is not None and _cost(form) <= min(most * plain, _FAR * best):
+        if form is not None and _cost(form) <= min(most * plain, FAR * best):
             if not any(_lowered_alike(form, other) for other in found):
                 found.append(form)
             if stores:
                 lighter = [f for f in alike if f.least < _LIGHTER * form.least]
-                near = [f for f in lighter if _cost(f) <= min(most * plain, _FAR * best)]
+                near = [f for f in lighter if _cost(f) <= min(most * plain, FAR * best)]
                 found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
                 found += [f for f in alike if f.stores_numbers and f not in found][:1]
                 alike = [f for f in alike if f.least <= 1.01 * form.least and f not in found]
@@ -332,17 +332,17 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest and f.steps <= least_steps
     ]
     found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
-    found += _with_blocks(forms, found, _FAR * best)
-    along = (f for f in forms[1:] if f.along_columns and _cost(f) <= _FAR * best)
+    found += _with_blocks(forms, found, FAR * best)
+    along = (f for f in forms[1:] if f.along_columns and _cost(f) <= FAR * best)
     found += [form for form in along if form not in found][:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
         computing = sorted(far, key=lambda form: (form.steps, form.least))[:1]
         found += [form for form in (*computing, *storing) if form not in found]
-    found = [form for form in found if not _computes_again(form, found)]
+    found = _each_once(form for form in found if not _computes_again(form, found))
     several = isinstance(forms[0].parted.result, MakeTuple)
-    if several and all(form.stores for form in found) and is_near(forms[0], forms):
+    if several and all(form.stores for form in found) and is_worth_searching(forms, found):
         found.append(forms[0])
     return found
 
@@ -364,12 +364,31 @@ def _computes_again(form: Form, found: Sequence[Form]) -> bool:
     return form.steps > _AGAIN * fewest and _is_hopeless(form, _cost(form))
 
 
+def is_worth_searching(forms: Sequence[Form], found: Sequence[Form]) -> bool:
+    """Whether the program is searched as it is written, beside what it stores in the forms that were found.
+
+    Not where it is far and hopeless, or where all that stores nothing computes much again that one of these keeps.
+    """
+    bare = (form for form in forms if not form.stores)
+    return is_near(forms[0], forms) and not all(_computes_again(form, found) for form in bare)
+
+
 def _lowered_alike(form: Form, other: Form) -> bool:
     """Whether the best of both is one program, as where lowering stores what a form does not: then one is searched."""
     if _cost(form) != _cost(other):
         return False
     best, others = (min(f.proposals, key=lambda each: each.rank) for f in (form, other))
     return alpha_equal(best.low.body, others.low.body)
+
+
+def _each_once(forms: Iterable[Form]) -> list[Form]:
+    """The first of forms that store, fold and take the same: they differ in how arrays are zipped, and what is found for one, others have too."""
+    kept: dict[object, Form] = {}
+    for form in forms:
+        alike = tuple(sorted(map(str, form.stored))), form.nests, form.steps, form.along_columns
+        seconds = f"{form.least:.6g} {_cost(form):.6g}"
+        kept.setdefault((alike, seconds) if form.proposals else id(form), form)
+    return list(kept.values())
 
 
 def _is_hopeless(form: Form, seconds: float) -> bool:
@@ -379,7 +398,7 @@ def _is_hopeless(form: Form, seconds: float) -> bool:
 
 def is_near(form: Form, forms: Sequence[Form]) -> bool:
     """Whether a form is not so much slower than the best, or than what it moves, that searching it is in vain."""
-    far = _cost(form) > _FAR * min(map(_cost, forms))
+    far = _cost(form) > FAR * min(map(_cost, forms))
     return not (far and _is_hopeless(form, _cost(form)))
 
 

@@ -289,6 +289,22 @@ def shape_of(program: Program) -> Term:
     return canonical(filled(program.body, names))
 
 
+def of_one_shape(programs: Sequence[Program], apart: int = 0) -> list[int]:
+    """For each program the number of the first of its shape: so many are searched; the first few are `apart`, each its own.
+
+    >>> from relift import add, f32, program, reduce
+    >>> from relift.egraph.search.starts.staged import of_one_shape
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, x)
+    >>> of_one_shape([total, total]), of_one_shape([total, total], apart=1)
+    ([0, 0], [0, 1])
+    """
+    first: dict[Term, int] = {}
+    rest = (first.setdefault(shape_of(p), i) for i, p in enumerate(programs) if i >= apart)
+    return [*range(apart), *rest]
+
+
 def in_names_of(program: Program, found: Derivation) -> Derivation:
     """A derivation from a program of the same shape as one from this, whose inputs and variables have other names."""
     pairs = zip(found.program.parameters, program.parameters, strict=True)
