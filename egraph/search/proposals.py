@@ -62,7 +62,7 @@ from relift.egraph.search.outcomes import (
     soonest,
 )
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
-from relift.egraph.search.pruning import NEAREST, worth_growing
+from relift.egraph.search.pruning import NEAREST, worth_by
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
     ELSEWHERE,
@@ -193,10 +193,10 @@ class Proposals:
             for way in (task.searches() if task is self else _ways_of_a_kernel(task))
         ]
         jobs.sort(key=lambda job: job.number < len(whole))  # kernels first
-        numbers = iter(alike[len(whole) :])
-        numbered = [[next(numbers) for _ in part] for part in parts]
+        numbers = iter(alike)
+        numbered = [[next(numbers) for _ in part] for part in ([whole] if whole else []) + parts]
         least = [least_seconds(task.source, self.device) for task in tasks]
-        worth = partial(_worth, numbered, least, soonest(found), len(whole))
+        worth = partial(worth_by, numbered, least, soonest(found), forms if whole else ())
         shared = list(itertools.chain(*(_shared(task) for task in (self, *tasks))))
         do = partial(in_order, workers=self.workers, shared=shared, progress=self.progress)
         most = int(self.share * self.budget.nodes)
@@ -456,18 +456,6 @@ def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
     least = min((each.cost.seconds for each in task.as_written()), default=math.inf)
     worth = least > 2 * task.device.launch_seconds
     return [_written, *(task.searches() if worth else [])]
-
-
-def _worth(
-    chains: Sequence[Sequence[int]],
-    least: Sequence[float],
-    known: float,
-    whole: int,
-    outcomes: Sequence[Sequence[Proposal]],
-) -> set[int]:
-    """The tasks whose e-graphs are grown, by what all came to without: the first few are of the whole, whose are."""
-    best = [soonest(each) for each in outcomes]
-    return {*range(whole), *worth_growing(chains, best, least, min([known, *best[:whole]]))}
 
 
 def _grows(way: _Way) -> bool:

@@ -5,11 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from relift.egraph.search.starts.forms import FAR
+from relift.egraph.search.outcomes import Proposal, soonest
+from relift.egraph.search.starts.forms import FAR, Form
 from relift.egraph.search.starts.staged import matters
 
 NEAREST = 1.1
 """What takes so many times what reading and writing once takes is not searched for further."""
+
+
+def worth_by(
+    chains: Sequence[Sequence[int]],
+    least: Sequence[float],
+    known: float,
+    whole: Sequence[Form],
+    outcomes: Sequence[Sequence[Proposal]],
+) -> set[int]:
+    """The tasks whose e-graphs are worth growing, by what all came to without; the first is the whole, where its forms are given.
+
+    That is grown however near it is to the least that it takes: its e-graph says what rules do to a program.
+    """
+    best = [soonest(each) for each in outcomes]
+    if whole:
+        bare = [soonest(form.proposals) for form in whole if not form.stores]
+        best[0], least = min([best[0], *bare]), [0.0, *least[1:]]
+    return worth_growing(chains, best, least, known)
 
 
 def worth_growing(

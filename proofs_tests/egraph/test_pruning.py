@@ -10,9 +10,9 @@ import pytest
 from proofs_tests.compiler.programs import typed
 from relift.device import CPU
 from relift.egraph.search.allotted import SearchJob, allotted
-from relift.egraph.search.outcomes import NOTHING
+from relift.egraph.search.outcomes import NOTHING, soonest
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.pruning import worth_growing
+from relift.egraph.search.pruning import worth_by, worth_growing
 from relift.egraph.search.starts.forms import is_worth_searching, promising
 from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
@@ -85,3 +85,11 @@ def test_graphs_come_after_the_rest_and_only_where_they_are_worth_it() -> None:
     do = lambda works: (work(None) for work in works)
     allotted(jobs, do, NOTHING, 100, 2, worth=lambda outcomes: {1})
     assert done == ["floor", "graph 1"]
+
+
+def test_the_whole_has_an_e_graph_unless_a_chain_is_far_faster() -> None:
+    """However near it is to the least that it takes; nothing but its form is known of it here."""
+    forms = Proposals(program_of(means), {}, CPU).forms()
+    seconds = soonest(forms[0].proposals)
+    assert worth_by([[0]], [seconds], math.inf, forms, [[]]) == {0}
+    assert worth_by([[0]], [seconds], seconds / 8, forms, [[]]) == set()

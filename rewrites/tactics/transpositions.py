@@ -33,9 +33,9 @@ from relift.rewrites.tactics.folds.recurrences import has_affine_steps
 from relift.rewrites.tactics.sharing import apart, has_fold, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.binding import Position, beneath, binders_at, positions, term_at
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Combine, Get, Term, free_variables, mask_of, parts_of
+from relift.semantics.syntax.terms import Combine, Get, Term, Var, free_variables, mask_of, parts_of
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
@@ -204,18 +204,39 @@ def only(component: int) -> Tactic:
         if not isinstance(t, Map) or not isinstance(t.xs, Zip):
             raise NoMatch("no map goes through a zip here")
         (p,) = t.f.parameters
-        read = [
-            below
-            for below, u in positions(t.f.body)
-            if isinstance(u, Get) and u.of == p and u.index == component
-        ]
-        if not read:
-            raise NoMatch("the component is not read")
-        split = apply("map_fusion", "backward", parts={"g": ("f", *read[0])})
+        if (read := only_read(t.f.body, p, component)) is None:
+            raise NoMatch("the component is not read, or more than that is")
+        split = apply("map_fusion", "backward", parts={"g": ("f", *read)})
         rule = ("zip_first", "zip_second")[component]
         return then(split, inside("xs")(apply(rule)))(at, place)
 
     return tactic
+
+
+def only_read(t: Term, pair: Var, component: int) -> Position | None:
+    """Where a term first reads a component of a pair, outermost first; nothing where it reads more of the pair, or nothing of it.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.tactics.transpositions import only_read
+    >>> from relift.semantics.syntax.terms import Var
+    >>> from relift.semantics.syntax.types import Tuple
+    >>> p = Var("p", Tuple((f32, f32)))
+    >>> only_read(p[0] + p[0], p, 0), only_read(p[0] + p[1], p, 0), only_read(p[1], p, 0)
+    (('arguments.0',), None, None)
+    """
+    found: Position | None = None
+    waiting: list[tuple[Position, Term]] = [((), t)]
+    while waiting:
+        place, u = waiting.pop()
+        if pair.name not in free_variables(u):
+            continue
+        if isinstance(u, Get) and u.of == pair and u.index == component:
+            found = place if found is None else found
+        elif u == pair:
+            return None
+        else:
+            waiting += [((*place, field), v) for field, v in beneath(u)[::-1]]
+    return found
 
 
 _OF_WHAT_IS_READ = first(*(apply(rule) for rule in ("zip_unread", "zip_unread_last")))

@@ -24,11 +24,11 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in, together
 from relift.rewrites.tactics.nests.tupling import tupled
+from relift.rewrites.tactics.transpositions import only_read
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Join, Map, Reduce, Reduction, ScanSeq, Zip
-from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import (
-    Get,
     Lambda,
     Pattern,
     Term,
@@ -151,18 +151,11 @@ def _batches_outside(at: Rewriting, place: Position) -> Rewriting:
         in_front = apply("zip_swap" if of_row[1] else "zip_rotate_right")
         zipped = then(inside("xs")(in_front), apply("map_fusion"))
         return then(inside("f")(zipped), _batches_outside)(at, place)
-    if not _folds(table) or not _reads_only(table.xs, pair, 1):
+    if not _folds(table) or only_read(table.xs, pair, 1) is None:
         raise NoMatch("what the rows are zipped with holds no columns that are folded")
     if inner.xs.xs != Var(row.name, row.type):
         raise NoMatch("what is zipped is no row")
     return apply("map_interchange_zip_inside")(at, place)
-
-
-def _reads_only(t: Term, pair: Var, index: int) -> bool:
-    """Whether a term reads this component of a pair and not the other."""
-    read = [u for _, u in positions(t) if isinstance(u, Get) and u.of == Var(pair.name, pair.type)]
-    whole = sum(u == Var(pair.name, pair.type) for _, u in positions(t))
-    return len(read) == whole > 0 and {u.index for u in read} == {index}
 
 
 def _folds_outside(at: Rewriting, place: Position) -> Rewriting:
