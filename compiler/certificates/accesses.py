@@ -45,6 +45,7 @@ class Accesses:
     """All accesses of a kernel, in order, what barriers leave together, and the barriers.
 
     `whole` are the names that are signed whole numbers: `counter`, `input` (a constant array of them), `data`.
+    `tables` has the values of those of them that are constants of the text.
     `wide` when all counters and constants of the kernel that may occur in an index are of type long.
     """
 
@@ -53,6 +54,7 @@ class Accesses:
     stops: tuple[BarrierSite, ...]
     whole: Mapping[str, str]
     wide: bool
+    tables: Mapping[str, tuple[int, ...]]
 
 
 def accesses_of(
@@ -98,6 +100,7 @@ class _Walker:
             tuple(self.stops),
             self.names.whole,
             self.names.numbers == {"long"},
+            self.names.tables,
         )
 
     def flow(self, body: Sequence[tree.Statement]) -> BarrierInterval:

@@ -264,7 +264,7 @@ def _written_claims(
         reads = [a for a in own if a.kind == "read"]
         writes = [a for a in own if a.kind == "write"]
         is_global = array.type.space.of_device
-        if reads and array.name not in full:
+        if reads and array.name not in full and not array.type.space.of_kernel:
             missing = _initialised(prover, own, held=held(array.name))
             add("initialised", array.name, missing)
         if writes and is_global:

@@ -35,7 +35,8 @@ class Array:
     @property
     def constant(self) -> bool:
         """Whether the kernel only reads it."""
-        return self.type.space.of_device and self.type.constant
+        space = self.type.space
+        return self.type.constant and (space.of_device or space.of_kernel)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Names:
     pointers lead are `reached`, and may not be hidden.
     `changing` are variables that are assigned again, `uniform` those with one value for a work-group; `whole` says
     which are whole numbers, and where these come from, `long` which are of that type, as the `numbers` of counters
-    and constants are of theirs.
+    and constants are of theirs.  `tables` are the whole numbers of arrays of constants.
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -45,6 +45,7 @@ class Names:
     changing: set[str] = field(default_factory=set)
     uniform: set[str] = field(default_factory=set)
     whole: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, tuple[int, ...]] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
     long: set[str] = field(default_factory=set)
     reached: set[str] = field(default_factory=set)
@@ -78,7 +79,14 @@ class Names:
         cells = self.resolved(extent)
         self._require_unreached(d.name)
         self.scope.pop(d.name, None)
-        self.arrays[d.name] = Array(d.name, d.type, cells, self.made)
+        self.arrays[d.name] = array = Array(d.name, d.type, cells, self.made)
+        if d.name in self.whole:
+            raise NotUnderstood(f"the array {d.name}, which hides whole numbers")
+        if array.constant and is_whole(d.type):
+            self.whole[d.name] = "input"
+            numbers = tuple(n for e in d.values if (n := _number_of(e)) is not None)
+            if len(numbers) == len(d.values):
+                self.tables[d.name] = numbers
 
     def pointer(self, d: tree.Declaration) -> None:
         """A pointer that is declared, and set to a place of an array: to its start, or for good."""
@@ -318,6 +326,14 @@ def _element(array: tree.Expression, index: tree.Expression) -> tree.Element:
         return tree.Element(array, index)
     left, right = (array.right, index) if array.operator == "+" else (index, array.right)
     return _element(array.left, tree.Binary(array.operator, left, right))
+
+
+def _number_of(e: tree.Expression) -> int | None:
+    """The whole number that is written, if one is."""
+    if isinstance(e, tree.Prefix) and e.operator == "-":
+        inner = _number_of(e.operand)
+        return None if inner is None else -inner
+    return e.value if isinstance(e, tree.Whole) else None
 
 
 def _without_sign(e: tree.Expression) -> bool:

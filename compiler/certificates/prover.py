@@ -33,7 +33,8 @@ class Prover:
 
     def item(self, mark: str = "", group: str = "") -> WorkItem:
         """A work-item of this kernel."""
-        return WorkItem(self.grid, self.sizes, self.found.whole, mark, group)
+        found = self.found
+        return WorkItem(self.grid, self.sizes, found.whole, mark, group, tables=found.tables)
 
     # ---- bounds
 

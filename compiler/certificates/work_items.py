@@ -31,6 +31,9 @@ from relift.compiler.text.tree import (
 Formula: TypeAlias = Any
 """A number or a truth value of Z3's, which ships no types."""
 
+_ASKED_ONE_BY_ONE = 64
+"""The numbers of a table of which each is told by its place."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -71,6 +74,7 @@ class WorkItem:
     data: bool = False
     ids: dict[str, Formula] = field(default_factory=dict)
     shown: dict[str, Formula] = field(default_factory=dict)
+    tables: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     _quotients: dict[tuple[Formula, Formula], tuple[Formula, Formula]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -149,6 +153,8 @@ class WorkItem:
                 return self.counter(name)
             case Name(name) if name in self.whole:
                 return self._unknown(e, truth=False)
+            case Element(Name(array), index) if array in self.tables:
+                return self._looked_up(array, self._number(index))
             case Element(Name(array), index) if self.whole.get(array) == "input":
                 self.data = True
                 return z3.Function(array, z3.IntSort(), z3.IntSort())(self._number(index))
@@ -181,6 +187,21 @@ class WorkItem:
                 | Invocation() | Cast()
             ):  # fmt: skip
                 raise _Opaque
+
+    def _looked_up(self, array: str, index: Formula) -> Formula:
+        """A number of a table; of a long one, only that it lies between the least and the greatest."""
+        import z3
+
+        row = self.tables[array]
+        if len(row) <= _ASKED_ONE_BY_ONE:
+            found: Formula = z3.IntVal(row[-1])
+            for k in range(len(row) - 1):
+                found = z3.If(index == k, z3.IntVal(row[k]), found)
+            return found
+        self.data = True
+        found = z3.Function(array, z3.IntSort(), z3.IntSort())(index)
+        self.facts += [found >= min(row), found <= max(row)]
+        return found
 
     def _identity(self, function: str, d: int) -> Formula:
         import z3

@@ -24,6 +24,7 @@ from relift.compiler.codegen.values.expressions import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index
+from relift.semantics.indices.components import component_view
 from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
     ArrayView,
@@ -32,7 +33,6 @@ from relift.semantics.indices.views import (
     View,
     Views,
     array,
-    component_view,
     is_layout,
     name_of,
     tuple_view,

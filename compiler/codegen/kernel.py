@@ -21,6 +21,7 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Addressing
 from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.codegen.values.functions import Functions
+from relift.compiler.codegen.values.tables import tables_of
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.lowering.analyses import Analyses
 from relift.compiler.lowering.spec import check_kernel
@@ -95,6 +96,7 @@ class _Placed:
     emission: Emission
     body: Block
     local_arrays: list[Memory]
+    tables: tuple[Declaration, ...]
 
     def kernel(self, name: str, arguments: Sequence[str], counted: Sequence[Size]) -> Kernel:
         """How it is launched."""
@@ -120,7 +122,8 @@ def _placed(stage: Stage, threads: Threads, settings: Settings) -> _Placed:
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
     )
-    return _Placed(stage, threads, given, lengths, emission, body, local_arrays)
+    tables, body = tables_of(stage.body, body, emission.body.names.fresh)
+    return _Placed(stage, threads, given, lengths, emission, body, local_arrays, tables)
 
 
 def accepted(name: str, stage: Stage, threads: Threads, settings: Settings) -> Kernel:
@@ -151,7 +154,7 @@ def kernel_of(
     tree = KernelText(
         name,
         arguments,
-        (*_prologue(body, placed.local_arrays, addressing.number), *body),
+        (*placed.tables, *_prologue(body, placed.local_arrays, addressing.number), *body),
         (*threads.local, 1, 1)[:3] if threads.has_groups else None,
         comment=(*_comment(title, stage, given.read, threads), *_indexed(emission)),
         computes_with=_widest_vector(body) or _along_rows(stage, emission),

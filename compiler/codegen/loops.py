@@ -26,6 +26,7 @@ from relift.compiler.text.tree import (
     statements_within,
 )
 from relift.semantics.indices.atoms import Index, depends_on
+from relift.semantics.indices.components import turned
 from relift.semantics.indices.expressions import modulo, variable
 from relift.semantics.indices.views import (
     ArrayView,
@@ -40,7 +41,6 @@ from relift.semantics.indices.views import (
     leaves,
     memories_of,
     tuple_view,
-    turned,
     vector,
 )
 from relift.semantics.patterns import EachOf, MapLcl

@@ -118,7 +118,7 @@ class Printer:
         """A type; of a pointer, with the address space that it points to."""
         where = [] if t.space is UNSAID else [word_of(t.space)]
         return (
-            " ".join([*where, *["const"] * t.constant, self.scalar(t)])
+            " ".join([*where, *["const"] * (t.constant and not t.space.of_kernel), self.scalar(t)])
             + "*" * t.pointer
             + " const" * t.fixed
         )
@@ -163,8 +163,12 @@ class Printer:
         """A variable or an array, without the semicolon."""
         extent = "" if s.extent is None else f"[{self.expression(s.extent)}]"
         aligned = f" __attribute__((aligned({s.aligned})))" if s.aligned else ""
-        value = "" if s.value is None else f" = {self.expression(s.value)}"
+        value = self.values(s) if s.value is None else f" = {self.expression(s.value)}"
         return f"{self.type(s.type)} {s.name}{extent}{aligned}{value}"
+
+    def values(self, s: tree.Declaration) -> str:
+        """The constants that an array is given; nothing where it is given none."""
+        return f" = {{{', '.join(map(self.expression, s.values))}}}" if s.values else ""
 
     def assignment(self, s: tree.Assignment) -> str:
         """An assignment, without the semicolon."""
@@ -242,10 +246,10 @@ class Printer:
 
 
 def prologue(body: tuple[tree.Statement, ...]) -> int:
-    """How many statements at the start declare local arrays and the numbers of the work-item."""
+    """How many statements at the start declare local arrays, tables and the numbers of the work-item."""
     for i, s in enumerate(body):
         number = isinstance(s, tree.Declaration) and is_work_item(s.value)
-        if not (number or is_local_array(s)):
+        if not (number or is_local_array(s) or is_table(s)):
             return i
     return len(body)
 
@@ -258,3 +262,8 @@ def is_work_item(e: tree.Expression | None) -> bool:
 def is_local_array(s: tree.Statement) -> bool:
     """Whether a statement declares an array of a work-group."""
     return isinstance(s, tree.Declaration) and s.extent is not None and s.type.space.of_group
+
+
+def is_table(s: tree.Statement) -> bool:
+    """Whether a statement declares an array of constants."""
+    return isinstance(s, tree.Declaration) and bool(s.values)

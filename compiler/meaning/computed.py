@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.meaning.folds_in_python import ALONE, FoldInPython, NotMade
+from relift.compiler.meaning.numbers.constants import Constants
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.validation.arithmetic import quotient
 from relift.compiler.validation.bits import ARGUMENTS, in_bits
@@ -217,6 +218,11 @@ class Machine:
     def _drawn_within(self, name: str, place: int, kind: str) -> Any:
         if name in self.cells and not 0 <= place < self.whole(self.cells[name]):
             raise GivenUp
+        if isinstance(name, Constants):
+            if not 0 <= place < len(name.row):
+                raise GivenUp
+            found = name.row[place]
+            return value_of(found) if isinstance(found, Symbol) else found
         return self.drawn(name, place, kind)
 
     def _fold(self, x: Symbol) -> Any:

@@ -89,8 +89,9 @@ class FoldInPython:
             case "fold":
                 self._loop(x, depth)
             case "cell":
-                place = self._whole(x.args[1], depth)
-                self._new(x, depth, f"as_{kind}(drawn({x.args[0]!r}, {place}, {kind!r}))")
+                place, array = self._whole(x.args[1], depth), f"n{len(self.names)}"
+                self.names[array] = x.args[0]
+                self._new(x, depth, f"as_{kind}(drawn({array}, {place}, {kind!r}))")
             case "real" | "whole":
                 name = f"c{len(self.names)}"
                 self.names[name] = x

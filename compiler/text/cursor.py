@@ -20,7 +20,7 @@ _QUALIFIERS = frozenset([*SPACES, "const", "restrict", "kernel", "volatile"])
 _KEYWORDS = frozenset([
     "auto", "break", "case", "continue", "default", "do", "else", "enum", "extern", "for", "goto", "if", "inline",
     "register", "return", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
-    "while", "__attribute__", "constant", "vec_step",
+    "while", "__attribute__", "vec_step",
 ])  # fmt: skip
 """Words of C that are no names; with most of them begins what is not understood."""
 
@@ -107,5 +107,5 @@ class Cursor:
                 raise NotUnderstood(f"{token} in a type")
         if found is None:
             raise NotUnderstood(f"a type is expected near {self.next!r}")
-        width = int(found.group(2) or 1)
-        return CType(found.group(1), width, pointer, space or UNSAID, constant)
+        width, space = int(found.group(2) or 1), space or UNSAID
+        return CType(found.group(1), width, pointer, space, constant or space.of_kernel)

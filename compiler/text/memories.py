@@ -16,6 +16,8 @@ def word_of(space: Space) -> str:
             return "local"
         case Space.PRIVATE:
             return "private"
+        case Space.CONSTANT:
+            return "constant"
 
 
 SPACES: Mapping[str, Space] = {word_of(space): space for space in reversed(Space)}

@@ -113,6 +113,8 @@ class _Reader(StatementReader):
             if found:
                 self.expect(",")
             found.append(Argument(self.type(), self.name()))
+            if found[-1].type.space.of_kernel:
+                raise NotUnderstood(f"the parameter {found[-1].name} in constant memory")
         if len({p.name for p in found}) < len(found):
             raise NotUnderstood("two parameters of one name")
         return tuple(found)

@@ -33,6 +33,9 @@ _NOT_READ = {
 _IDS = frozenset(["get_global_id", "get_group_id", "get_local_id"])
 """Functions whose value is one for a work-item."""
 
+_NAMED = frozenset(["INFINITY", "NAN", "INT_MIN", "LONG_MIN"])
+"""Numbers that have names."""
+
 MOST_FIRST_VALUES = 1024
 """Elements of an array that is declared with its values."""
 
@@ -132,6 +135,10 @@ class StatementReader(ExpressionReader):
             extent = self.expression()
             self.expect("]")
         aligned = self.attributes().get("aligned", (0,))[0]
+        if t.space.of_kernel and not t.pointer:
+            return [
+                tree.Declaration(t, name, extent, None, aligned, values=self._table(name, extent))
+            ]
         if self.accept("="):
             if extent is None:
                 value = self.expression()
@@ -146,6 +153,15 @@ class StatementReader(ExpressionReader):
             return [declared]
         places = (tree.Element(tree.Name(name), tree.Whole(i)) for i in range(len(first)))
         return [declared, *(tree.Assignment(e, "=", v) for e, v in zip(places, first, strict=True))]
+
+    def _table(self, name: str, extent: tree.Expression | None) -> tuple[tree.Expression, ...]:
+        """The constants that an array is, in braces: as many as it has elements."""
+        found: tuple[tree.Expression, ...] = ()
+        if self.accept("=") and self.accept("{"):
+            found = self.separated(self.expression, "}")
+        if not found or extent != tree.Whole(len(found)) or not all(map(_is_constant, found)):
+            raise NotUnderstood(f"{name}, which is no array of as many constants")
+        return found
 
     def _first_values(
         self, name: str, t: tree.CType, extent: tree.Expression
@@ -238,6 +254,22 @@ class StatementReader(ExpressionReader):
                 raise NotUnderstood(f"the attribute {name}")
             self.expect(")", ")")
         return found
+
+
+def _is_constant(e: tree.Expression) -> bool:
+    """Whether an expression is a number that is written, with a sign or a type."""
+    match e:
+        case tree.Whole() | tree.Real():
+            return True
+        case tree.Name(name):
+            return name in _NAMED
+        case tree.Prefix("-", inner) | tree.Cast(tree.CType(width=1, pointer=False), (inner,)):
+            return _is_constant(inner)
+        case (
+            tree.Element() | tree.Member() | tree.Prefix() | tree.Binary() | tree.Conditional()
+            | tree.Invocation() | tree.Cast()
+        ):  # fmt: skip
+            return False
 
 
 def _asks_variables(e: tree.Expression) -> bool:

@@ -141,7 +141,8 @@ Advice: TypeAlias = Literal["unroll", "keep"]
 class Declaration:
     """`type name[extent] = value;`, an array where there is an extent; `aligned` to more bytes than its type.
 
-    One that is `joined` stands in one line with the one before.
+    One that is `joined` stands in one line with the one before.  An array of constants has all its `values`, `= {values}`,
+    which mention no names and are no expressions of the statement.
     """
 
     type: CType
@@ -150,6 +151,7 @@ class Declaration:
     value: Expression | None
     aligned: int = 0
     joined: bool = field(default=False, compare=False)
+    values: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -418,12 +420,12 @@ def mapped_statement(
 ) -> Statement:
     """A statement with f applied to its expressions, and `body` to the statements inside; itself where none changes."""
     match s:
-        case Declaration(t, name, extent, value):
+        case Declaration(_, _, extent, value):
             length = None if extent is None else f(extent)
             first = None if value is None else f(value)
             if length is extent and first is value:
                 return s
-            return Declaration(t, name, length, first, s.aligned, s.joined)
+            return replace(s, extent=length, value=first)
         case Assignment(target, how, value):
             place, new = f(target), f(value)
             return s if place is target and new is value else Assignment(place, how, new)

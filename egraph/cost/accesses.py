@@ -47,6 +47,7 @@ from relift.semantics.indices.views import (
     Condition,
     Environment,
     Guarded,
+    Leaf,
     Memory,
     TupleView,
     VectorView,
@@ -56,7 +57,7 @@ from relift.semantics.indices.views import (
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.monomials import Atom
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.types import Type, i32
 
 # Cycles of one core of a CPU.
 _STORE = 1.0
@@ -167,9 +168,14 @@ class Accesses:
                         self.meter.load(self._of_local_memory(offset) / again, 0.0)
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
-                        self.touch(Cell(self._memories[atom.name], atom.offset))
+                        self.touch(self._cell_of(atom, atom.offset))
             case CodeValue() | ArrayView():
                 pass
+
+    def _cell_of(self, number: Loaded, offset: Index) -> Leaf:
+        """The cell that an index is read from: of a memory, or of a table of constants, which costs what a number does."""
+        memory = self._memories.get(number.name)
+        return CodeValue(None, i32) if memory is None else Cell(memory, offset)
 
     @property
     def _has_accumulators(self) -> bool:

@@ -14,6 +14,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
 from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.components import component_view
 from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
     ArrayView,
@@ -25,7 +26,6 @@ from relift.semantics.indices.views import (
     View,
     Views,
     array,
-    component_view,
     is_layout,
     memories_of,
     name_of,

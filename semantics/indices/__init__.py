@@ -6,5 +6,6 @@ expressions    arithmetic that simplifies as it builds, by `rules`
 functions      index functions; `rows` of constants; `reader`: both from text
 algebra        what the view of a pattern is written over
 lanes          the lanes of a vector, and where their cells lie side by side
-views          arrays as functions from indices to cells; `stored`: those in memory; `inverses`: written through
+views          arrays as functions from indices to cells; `stored`: those in memory; `components` of tuples;
+               `inverses`: written through
 """

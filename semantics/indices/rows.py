@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,14 +45,23 @@ class Numbers(LiteralParameter):
 
     def __eq__(self, other: object) -> bool:
         """Equal numbers written alike: 0.0 and -0.0 differ, NaN is NaN."""
-        return isinstance(other, Numbers) and repr(self) == repr(other)
+        return self is other or (isinstance(other, Numbers) and self._text == other._text)
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(self._text)
 
     def __repr__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         shown = ", ".join(map(number, self.values)) + "," * (len(self.values) == 1)
         return f"({shown}), {self.type}"
+
+    @cached_property
+    def digest(self) -> str:
+        """Digits that say which numbers they are."""
+        return hashlib.sha256(self._text.encode()).hexdigest()[:16]
 
 
 def number(value: Number) -> str:
@@ -76,5 +87,7 @@ def numbers(values: Any, of: Scalar | None = None) -> Numbers:
         raise IllTyped(f"literal_array: its numbers are of a scalar type, such as f32, not {of!r}")
     if of is None:
         kinds = {type(value) for value in row}
+        if isinstance(values, np.ndarray) and values.size == 0 and values.dtype.kind in "bf":
+            kinds = {bool if values.dtype.kind == "b" else float}
         of = boolean if kinds == {bool} else f32 if float in kinds else i32
     return Numbers(tuple(literal(value, of).value for value in row), of)

@@ -24,7 +24,7 @@ i + 8*j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -273,8 +273,30 @@ def _shown(t: terms.Pattern, name: str, environment: Environment, produced: Prod
     if isinstance(held, terms.Lambda):
         return lambda *views: view(held.body, environment.bind(held, *views), produced)
     if isinstance(held, Numbers):
-        return [view(terms.Literal(x, held.type), environment, produced) for x in held.values]
+        return Constants(
+            held, lambda i: produced(terms.Literal(held.values[i], held.type), environment)
+        )
     return view(held, environment, produced) if isinstance(held, Expression) else held
+
+
+@dataclass(frozen=True)
+class Constants:
+    """A row of constants, and a view of each of them."""
+
+    row: Numbers
+    at: Callable[[int], View]
+
+
+def table_of(row: Numbers) -> Memory:
+    """The memory that a row of constants is where an index is known when the kernel runs; called after what it holds.
+
+    >>> from relift.semantics.indices.rows import numbers
+    >>> from relift.semantics.indices.views import table_of
+    >>> one, same, other = (table_of(numbers(row)) for row in ([1, 2, 3], [1, 2, 3], [1, 2, 4]))
+    >>> one.cells, one.space, one == same, one.name == other.name
+    (3, Space.CONSTANT, True, False)
+    """
+    return Memory(f"table_{row.digest}", row.type, Size.of(len(row.values)), Space.CONSTANT)
 
 
 @dataclass(frozen=True)
@@ -350,14 +372,13 @@ class Views:
         place = array(xs).at(i)
         return guarded(Condition(i, n), place, nothing_like(place))
 
-    def chosen(self, values: Sequence[View], i: Index) -> View:
-        """Constant number i."""
+    def chosen(self, values: Constants, i: Index) -> View:
+        """Constant number i: of two a choice, of more a cell of a table."""
         if i.constant is not None:
-            return values[i.constant]
-        found = values[-1]
-        for k in reversed(range(len(values) - 1)):
-            found = guarded(Condition(i, Size.of(k + 1)), values[k], found)
-        return found
+            return values.at(i.constant)
+        if len(values.row.values) == 2:
+            return guarded(Condition(i, Size.of(1)), values.at(0), values.at(1))
+        return Cell(table_of(values.row), Size.of(i))
 
     def number(self, i: Index) -> CodeValue:
         return CodeValue(None, i32, index=Size.of(i))
@@ -383,7 +404,7 @@ class Views:
                 return Size.of(number)
             case CodeValue(known=str() as name, lane=None):
                 return Size.atom(Loaded(name, None, extent))
-            case Cell(Memory(name, space=space), offset) if space.of_device:
+            case Cell(Memory(name, space=space), offset) if space.of_device or space.of_kernel:
                 return Size.atom(Loaded(name, offset, extent))
             case Cell() | CodeValue() | Guarded() | TupleView() | ArrayView() | VectorView():
                 raise Unsupported(
@@ -393,29 +414,6 @@ class Views:
 
     def fold(self, place: str, first: View, step: Callable[[View, Index], View], n: Size) -> View:
         raise AssertionError(f"cannot happen: {self.name} computes")
-
-
-def component_view(v: View, index: int) -> ArrayView:
-    """Component `index` of an array of tuples, as an array."""
-    whole = array(v)
-    return ArrayView(whole.length, lambda i: tuple_view(whole.at(i)).parts[index])
-
-
-def turned(v: VectorView) -> View | None:
-    """A vector of arrays as an array of vectors, of tuples as a tuple; None for a vector of scalars."""
-    match v.lane(Size.of(0)):
-        case ArrayView(n):
-            return ArrayView(
-                n, lambda i: VectorView(v.width, lambda lane: array(v.lane(lane)).at(i))
-            )
-        case TupleView(parts):
-            return TupleView(tuple(_part_of_lanes(v, i) for i in range(len(parts))))
-        case Cell() | CodeValue() | Guarded() | VectorView():
-            return None
-
-
-def _part_of_lanes(v: VectorView, index: int) -> VectorView:
-    return VectorView(v.width, lambda lane: tuple_view(v.lane(lane)).parts[index])
 
 
 def guarded(condition: Condition, inside: View, outside: View) -> View:

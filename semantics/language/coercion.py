@@ -156,7 +156,8 @@ def _not_a_term(value: object) -> str:
     if isinstance(value, np.ndarray | np.generic):
         number = isinstance(value, np.generic) or np.shape(value) == ()
         hint = "write float(...) or int(...) around it, or " if number else ""
-        return f"a NumPy value of shape {np.shape(value)} is not a term: {hint}make it a parameter"
+        constant = "" if number else ", or a constant, rl.literal_array(...)"
+        return f"a NumPy value of shape {np.shape(value)} is not a term: {hint}make it a parameter{constant}"
     if isinstance(value, Incomplete):
         return f"{value.__name__} still lacks arguments: {', '.join(value.missing)}"
     if callable(value):

@@ -25,9 +25,9 @@ import numpy as np
 
 from relift.semantics import patterns
 from relift.semantics.errors import IllTyped
-from relift.semantics.indices.rows import numbers
 from relift.semantics.language import functions
 from relift.semantics.language.coercion import as_term, is_term, make_tuple, scalar, unmixed
+from relift.semantics.language.constants import of_constants, table
 from relift.semantics.language.functions import *  # the patterns
 from relift.semantics.language.tracing import PartialApplication, build, trace
 from relift.semantics.patterns.variants import variants_of
@@ -96,31 +96,45 @@ def pad(left: SizeLike, right: SizeLike, boundary: Any, *xs: Any) -> Any:
 
 
 def literal_array(values: Any, of: Scalar | None = None) -> Term:
-    """An array of constants, of type `of`, else `f32`, `i32` or `boolean`.
+    """An array of constants, of type `of`, else `f32`, `i32` or `boolean`: of numbers, of rows of these, or of NumPy's.
 
-    >>> from relift import literal_array
-    >>> literal_array([0.25, 0.5, 0.25]).type
-    f32[3]
+    However many numbers it has, it is one part of a program; a kernel that looks them up has them in constant memory,
+    in which is room for 64 KiB of them.
+
+    >>> import numpy as np
+    >>> from relift import f64, literal_array
+    >>> literal_array([0.25, 0.5, 0.25]).type, literal_array(np.eye(4), f64).type
+    (f32[3], f64[4, 4])
     """
-    return build(patterns.LiteralArray, (numbers(values, of),))
+    return table(values, of)
 
 
 def make_array(*elements: Any) -> Term:
-    """An array of the given elements, as `concat` of arrays of one.
+    """An array of the given elements, as `concat` of arrays of one; of constants a `literal_array`.
 
-    >>> from relift import f32, make_array
+    >>> from relift import f32, make_array, show
     >>> from relift.semantics.syntax.terms import Input
     >>> x = Input("x", f32)
-    >>> make_array(x, 1.0).type
-    f32[2]
+    >>> make_array(x, 1.0).type, show(make_array(2.0, 1.0))
+    (f32[2], 'literal_array((2.0, 1.0), f32)')
     """
     if not elements:
         raise IllTyped("make_array needs an element; an empty array is repeat(0, x)")
     t = next((x.type for x in elements if is_term(x)), None)
-    *rest, array = (build(patterns.Repeat, (1, as_term(x, t))) for x in elements)
+    terms = [as_term(_of_numpy(x), t) for x in elements]
+    if (constants := of_constants(terms, zip)) is not None:
+        return constants
+    *rest, array = (build(patterns.Repeat, (1, x)) for x in terms)
     for x in reversed(rest):
         array = build(patterns.Concat, (x, array))
     return array
+
+
+def _of_numpy(x: Any) -> Any:
+    """A number or an array of NumPy's as a constant; all else as it is."""
+    if isinstance(x, np.ndarray):
+        return table(x) if x.ndim else x.item()
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def map_fst(f: Callable[[Any], Any], pair: Any) -> Term:

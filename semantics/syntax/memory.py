@@ -4,7 +4,7 @@ What a kernel's text calls them is a matter of its language (`compiler/text/memo
 
 >>> from relift.semantics.syntax.memory import Space
 >>> [str(space) for space in Space if not space.of_item]
-['global', 'local']
+['global', 'local', 'constant']
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal, TypeAlias
 
-Owner: TypeAlias = Literal["device", "group", "item"]
-"""Who has a memory of a kind: there is one for the device, one for each work-group, or one for each work-item."""
+Owner: TypeAlias = Literal["device", "group", "item", "kernel"]
+"""Who has a memory of a kind: there is one for the device, one for each work-group, one for each work-item, or it is part of a
+kernel's text."""
 
 Distance: TypeAlias = Literal["register", "near", "far"]
 """Where it lies, for who estimates time: in the registers of a work-item, beside its unit, or behind the caches."""
@@ -24,12 +25,13 @@ class Space(Enum):
 
     All work-items of its owner see the same cells, and only those of different work-items can race there.  What is in
     the memory of the device is still there when a kernel has ended: buffers lie there.  Registers have no addresses:
-    vectors in them are vectors.
+    vectors in them are vectors.  What is part of the text are constants, which nobody writes.
     """
 
     GLOBAL = "global", "device", "far", "global memory; between kernels, a buffer"
     LOCAL = "local", "group", "near", "the local memory of the work-group"
     PRIVATE = "private", "item", "register", "the private memory of the work-item"
+    CONSTANT = "constant", "kernel", "far", "tables of constants, which a kernel has with its text"
 
     word: str
     owner: Owner
@@ -44,6 +46,7 @@ class Space(Enum):
         self.of_device = owner == "device"
         self.of_group = owner == "group"
         self.of_item = owner == "item"
+        self.of_kernel = owner == "kernel"
 
     __hash__ = (
         object.__hash__

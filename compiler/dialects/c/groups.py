@@ -46,7 +46,7 @@ from relift.compiler.dialects.c.names import (
     uniquely_named,
     with_own_parameters,
 )
-from relift.compiler.dialects.printing import is_local_array
+from relift.compiler.dialects.printing import is_local_array, is_table
 from relift.compiler.dialects.types import CONSTANTS
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import INT, LONG, ULONG
@@ -171,7 +171,7 @@ class _Turns:
         """A variable that lives across a barrier: the scope after it, what the group declares, what a work-item does."""
         d = replace(d, joined=False)
         fixed = d.extent is None and d.name not in self.changed and d.value is not None
-        if is_local_array(d) or (fixed and _is_plain(d.value, scope.uniform)):
+        if is_local_array(d) or is_table(d) or (fixed and _is_plain(d.value, scope.uniform)):
             return replace(scope, uniform=scope.uniform | {d.name}), [d], []
         again = frozenset(a.name for a in scope.again) | {f"item_{i}" for i in DIMENSIONS}
         if fixed and _is_plain(d.value, scope.uniform | again):

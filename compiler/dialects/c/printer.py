@@ -12,7 +12,7 @@ from importlib.resources import files
 from relift.compiler.dialects.c.expressions import CExpressions, function_name, own_name
 from relift.compiler.dialects.c.groups import in_turns
 from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS
-from relift.compiler.dialects.printing import Printer, is_local_array
+from relift.compiler.dialects.printing import Printer, is_local_array, is_table
 from relift.compiler.dialects.types import types_of
 from relift.compiler.text import tree
 from relift.compiler.text.lexing import NotUnderstood
@@ -77,11 +77,11 @@ class C(CExpressions):
 
     def declaration(self, s: tree.Declaration) -> str:
         """Arrays of a group are aligned as OpenCL aligns them."""
-        aligned = s.aligned or (64 if is_local_array(s) else 0)
+        aligned, table = s.aligned or (64 if is_local_array(s) else 0), is_table(s)
         said = f" __attribute__((aligned({aligned})))" if aligned else ""
         extent = "" if s.extent is None else f"[{self.expression(s.extent)}]"
-        value = "" if s.value is None else f" = {self._value(s.value, s.type)}"
-        return f"{self.type(s.type)} {own_name(s.name)}{extent}{said}{value}"
+        value = self.values(s) if s.value is None else f" = {self._value(s.value, s.type)}"
+        return f"{'static ' * table}{self.type(s.type)} {own_name(s.name)}{extent}{said}{value}"
 
     def _value(self, e: tree.Expression, t: tree.CType) -> str:
         """What a variable of a type is given."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from relift.compiler.dialects.printing import Printer, is_local_array
+from relift.compiler.dialects.printing import Printer, is_local_array, is_table
 from relift.compiler.dialects.types import Types, lanes_of, types_of
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS
@@ -184,9 +184,13 @@ class Cuda(Printer):
         """Arrays of a group are shared, and aligned for vectors; others where a vector is read of them."""
         shared = is_local_array(s)
         aligned = s.aligned or 16 * shared
-        where = "__shared__ " * shared + f"__align__({aligned}) " * (aligned > 0)
+        where = (
+            "static __constant__ " * is_table(s)
+            + "__shared__ " * shared
+            + f"__align__({aligned}) " * (aligned > 0)
+        )
         extent = "" if s.extent is None else f"[{self.expression(s.extent)}]"
-        value = "" if s.value is None else f" = {self.expression(s.value)}"
+        value = self.values(s) if s.value is None else f" = {self.expression(s.value)}"
         return f"{where}{self.type(s.type)} {_name(s.name)}{extent}{value}"
 
     def barrier(self, s: tree.Barrier) -> str:

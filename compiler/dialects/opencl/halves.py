@@ -211,7 +211,8 @@ class _Widened:
         match s:
             case tree.Declaration(t, _, extent, value):
                 own = None if value is None else self.value(value, t)
-                return replace(s, type=_instead(t), extent=extent, value=own)
+                values = tuple(self.value(e, t) for e in s.values)
+                return replace(s, type=_instead(t), extent=extent, value=own, values=values)
             case tree.Assignment(target, operator, value):
                 t = self.types.of(target)
                 if operator != "=":

@@ -19,6 +19,7 @@ from relift.compiler.meaning.kernels.memory import Array, Ghost, Given, InVector
 from relift.compiler.meaning.kernels.shared import Slice, numbered
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
+from relift.compiler.meaning.numbers.constants import constants
 from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of
 from relift.compiler.running.launch import MOST_ITEMS, Kernel, Launch
 from relift.compiler.text.tree import (
@@ -215,7 +216,18 @@ class Group:
             if isinstance(items[0], Ghost):
                 items[0].phase += 1
 
-    def _private(self, name: str, cells: Sequence[Any], aligned: bool = True) -> Own:
+    def _private(
+        self,
+        name: str,
+        cells: Sequence[Any],
+        aligned: bool = True,
+        constant: bool = False,
+        kind: str = "",
+    ) -> Array:
+        if constant:
+            row = constants(cells, kind)
+            at = lambda i: self.algebra.cell_at(row, i, kind)
+            return Given(name, self.algebra, at, len(cells), self.strays)
         return Own(name, self.algebra, cells, aligned=aligned, table=self.loops.table)
 
     def _arguments(

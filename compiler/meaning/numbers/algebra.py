@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from relift.compiler.meaning.numbers.constants import Constants
 from relift.compiler.meaning.numbers.ends import ends_of
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole, made, within
 from relift.compiler.meaning.numbers.ranges import Ranges
@@ -44,6 +45,8 @@ class Open(Algebra):
 
     def cell_at(self, name: str, place: Whole, type_: str) -> Symbol:
         """An element of an input, at a place that need not be known."""
+        if isinstance(name, Constants) and not isinstance(place, Index):
+            return name.row[place]  # type: ignore[no-any-return]
         key = ("cell", name, place, type_)
         return self._once(key, "cell", type_, (name, place))
 

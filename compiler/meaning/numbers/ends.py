@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from relift.compiler.meaning.numbers.constants import Constants
 from relift.compiler.meaning.numbers.polynomials import Whole, linear_in
 from relift.compiler.text.c_types import RANGES
 
@@ -42,6 +43,8 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
         case "cell":
             atom, r = algebra.ranges.atom("data", "", (x,)), algebra.ranges
             low, high = algebra.ends.get(x.args[0], (None, None))
+            if isinstance(x.args[0], Constants) and (numbers := x.args[0].numbers):
+                low, high = min(numbers), max(numbers)
             return r.low.get(atom, low), r.high.get(atom, high)
         case "minimum" | "maximum":
             return _of_two(algebra, x, depth)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from relift.compiler.meaning.numbers.constants import constants
 from relift.compiler.meaning.numbers.polynomials import Index, Whole
 from relift.compiler.meaning.programs.carrying import Carrying
 from relift.compiler.meaning.programs.indexing import Cells, plain
@@ -18,7 +19,7 @@ from relift.compiler.validation.symbols import Symbol
 from relift.semantics import patterns as p
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.types import Array, Type, Vector
+from relift.semantics.syntax.types import Array, Type, Vector, boolean
 
 MOST_TABLE = 1 << 16
 """Elements of a permutation that is tabulated."""
@@ -211,8 +212,9 @@ class Denotation(Carrying):
 
         match t:
             case p.LiteralArray():
-                row = t.values.meaning(lambda n: 0, self.values.literal, {})
-                return Cells(len(row), lambda i: self.of_row(row, i))
+                kind = "bool" if t.values.type == boolean else t.values.type.name
+                row = constants(t.values.meaning(lambda n: 0, self.values.literal, {}), kind)
+                return Cells(len(row.row), lambda i: self.of_row(row, kind, i))
             case p.Repeat():
                 x = data(t.x)
                 return Cells(self.size(t.m), lambda i: x)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.constants import Constants
 from relift.compiler.meaning.numbers.domain import Values
 from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of, within
 from relift.compiler.validation.machine import Undecided
@@ -69,13 +70,14 @@ class Indexing:
                     self.algebra.ranges.high.setdefault(a, n - 1)
         return i
 
-    def of_row(self, row: Sequence[Any], i: Whole) -> Any:
+    def of_row(self, row: Constants, kind: str, i: Whole) -> Any:
+        """One of some constants: of two a choice, as in kernels."""
         if not isinstance(i, Index):
-            return row[i]
-        found = row[-1]
-        for k in range(len(row) - 2, -1, -1):
-            found = self.chosen(k - i, partial(row.__getitem__, k), partial(itself, found))
-        return found
+            return row.row[i]
+        if len(row.row) == 2:
+            first, second = row.row
+            return self.chosen(-i, partial(itself, first), partial(itself, second))
+        return self.algebra.cell_at(row, i, kind)
 
     def windows(self, xs: Any, size: Whole, step: Whole, k: Whole) -> Cells:
         return Cells(k + 1, lambda i: Cells(size, lambda j: xs(i * step + j)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import RANGES, plain, size_of
+from relift.compiler.text.c_types import FLOATS, RANGES, plain, size_of
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.validation.arithmetic import Arithmetic
@@ -105,7 +106,9 @@ class Translator:
                 raise NotUnderstood(f"the extent of {d.name}")
             cells = extent.range[0]
             aligned = d.aligned >= 16 * size_of(plain(t))
-            if t.space.of_group:
+            if d.values:
+                self.w.emit(depth, f"{name} = {self._table(d, aligned)}()")
+            elif t.space.of_group:
                 if len(self.w.scopes) != 2:
                     raise NotUnderstood(f"the local array {d.name} in a block")
                 self.local.append(Local(name, d.name, cells, t, aligned))
@@ -131,6 +134,17 @@ class Translator:
             if value is not None and value.known and t.constant:
                 code = replace(value, text=name)
             self.w.declare(d.name, Variable(name, plain(t), "value", code, t.constant))
+
+    def _table(self, d: tree.Declaration, aligned: bool) -> str:
+        """The name of a function that gives an array of constants, which is made once."""
+        t = plain(d.type)
+        values = [as_type(self.w, self.values.value(e), t) for e in d.values]
+        kind = FLOATS.get(t.scalar, "i64" if "long" in t.scalar else "i32")
+        if t.scalar == "uchar" and all(v.known and v.range in ((0, 0), (1, 1)) for v in values):
+            kind = "bool"
+        cells = ", ".join(v.text for v in values)
+        text = f"def made(): return Memory({d.name!r}, [{cells}], {aligned}, True, {kind!r})\n"
+        return self.w.bound(cache(self.w.compiled(text, d.name)))
 
     def _loop(self, loop: tree.Loop, depth: int) -> None:
         t = plain(loop.type)

@@ -81,7 +81,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "map: numpy": (
         lambda: rl.map(lambda x: x, np.zeros(3)),
-        "a NumPy value of shape (3,) is not a term: make it a parameter; a program computes with its parameters and numbers",
+        "a NumPy value of shape (3,) is not a term: make it a parameter, or a constant, rl.literal_array(...); a program computes with its parameters and numbers",
     ),
     "map: list in body": (
         lambda: rl.map(lambda x: [x, x], xs),
@@ -146,7 +146,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "numpy array beside a term": (
         lambda: rl.map(lambda x: np.zeros(3) < x, xs),
-        "a NumPy value of shape (3,) is not a term: make it a parameter",
+        "a NumPy value of shape (3,) is not a term: make it a parameter, or a constant, rl.literal_array(...)",
     ),
     "two parameters for a pair": (
         lambda: rl.map(lambda x, y: x + y, rl.zip(xs, xs)),
