@@ -22,7 +22,7 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import repeats_kernels, results_of, without_names_of_buffers
+from relift.semantics.patterns.repeated import repeats_kernels, results_at, without_names_of_buffers
 from relift.semantics.syntax.binding import (
     canonical,
     inputs_by_number,
@@ -123,10 +123,9 @@ class _Stages:
             body = self.named(body.xs)
         if repeats_kernels(body):
             self.repeated(body, written=True)
-        elif len(parts := results_of(body)) > 1:
-            self.stages += [Stage(f"{OUT}_{i}", self.result(part)) for i, part in enumerate(parts)]
         else:
-            self.stages.append(Stage(OUT, self.result(body)))
+            for at, part in results_at(body):
+                self.stages.append(Stage("_".join((OUT, *map(str, at))), self.result(part)))
         return self.stages
 
     def named(self, t: Term) -> Term:

@@ -35,10 +35,9 @@ from relift.compiler.validation.validate import Report
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program, a_program
 from relift.semantics.language.vocabulary import zip as zipped
-from relift.semantics.patterns.repeated import results_of
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import MakeTuple, Term
-from relift.semantics.syntax.types import Tuple
+from relift.semantics.syntax.types import Array, Tuple, Type
 
 
 @dataclass(frozen=True)
@@ -330,10 +329,7 @@ def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
     for stage in stages:
         parts.held[stage.result] = parts.value(stage.body)
     written = _written(program, plan)
-    whole = tuple(parts.held[name] for name in written if name in parts.held)
-    one = whole[0] if len(whole) == 1 else MakeTuple(whole, program.body.type)
-    if len(whole) > 1 and not isinstance(program.body.type, Tuple):
-        one = parts.value(zipped(*whole))
+    one = _result_of(OUT, program.body.type, parts)
     parts.held.clear()
     if one != parts.value(program.body):
         raise ReliftError("the parts of the program are not the program", place="")
@@ -349,17 +345,28 @@ def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
     return list(found.values())
 
 
+def _result_of(name: str, t: Type, parts: Parts) -> Term:
+    """A result of a type, from those of its parts that are held under its name, or under those of its components."""
+    if name in parts.held:
+        return parts.held[name]
+    array = isinstance(t, Array)
+    of = t.element if isinstance(t, Array) else t
+    if not isinstance(of, Tuple):
+        raise ReliftError("no kernel computes a part of the program", place="")
+    types = [Array(part, t.length) if isinstance(t, Array) else part for part in of.parts]
+    held = tuple(_result_of(f"{name}_{i}", part, parts) for i, part in enumerate(types))
+    return parts.value(zipped(*held)) if array else MakeTuple(held, t)
+
+
 def _written(program: Program, plan: Launch) -> dict[str, tuple[str, ...]]:
     """The buffers of the result, and of each of its parts, by what a stage calls them."""
-    found = {OUT: plan.result.buffers}
-    left = iter(plan.result.buffers)
-    whole = program.body.type
-    parts = whole.parts if isinstance(whole, Tuple) else ()
-    if len(results := results_of(program.body)) > 1:
-        parts = tuple(each.type for each in results)
-    for i, part in enumerate(parts):
-        name = f"{OUT}_{i}"
-        found[name] = tuple(b for _, b in zip(buffers(name, part, "output"), left, strict=False))
+    found: dict[str, tuple[str, ...]] = {OUT: ()}
+    names = [b.name for b in buffers(OUT, program.body.type, "output")]
+    for called, buffer in zip(names, plan.result.buffers, strict=False):
+        places = called.split("_")
+        for depth in range(1, len(places) + 1):
+            found.setdefault("_".join(places[:depth]), ())
+            found["_".join(places[:depth])] += (buffer,)
     return found
 
 

@@ -3,8 +3,8 @@ that have names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeGuard
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias, TypeGuard
 
 from relift.semantics.patterns.algorithmic import Iterate, Let, Zip
 from relift.semantics.patterns.opencl import EachOf, Store
@@ -31,7 +31,7 @@ def results_of(t: Term) -> tuple[Term, ...]:
     """The results of a program that have a kernel each, for others share them out: in more dimensions, or groups and not work-items.
 
     So do they where one work-item computes a number, and many an array: each of these would compute the number.
-    They are the parts of a tuple, or of arrays that are zipped; of others there is one, the program.
+    They are the parts of a tuple, or of arrays that are zipped, or of what is so in these; of others there is one, the program.
 
     >>> from relift import add, f32, map_glb, map_lcl, map_wrg, reduce_seq, split, transpose
     >>> from relift.semantics.patterns.repeated import results_of
@@ -48,20 +48,55 @@ def results_of(t: Term) -> tuple[Term, ...]:
     >>> cells = map_glb(1)(lambda r: map_glb(0)(lambda v: v + v, r), x)
     >>> len(results_of(both(items, cells)))
     2
+    >>> len(results_of(both(both(items, cells), both(items, items))))
+    3
     """
-    whole = t
-    while isinstance(whole, Store) and whole.space.of_device:
-        whole = whole.xs
-    if not isinstance(whole, MakeTuple | Zip):
-        return (t,)
-    parts = whole.parts if isinstance(whole, MakeTuple) else (whole.xs, whole.ys)
-    computing = [outside(part, _is_stored_apart) for part in parts]
+    return tuple(part for _, part in results_at(t))
+
+
+Path: TypeAlias = tuple[int, ...]
+"""Which component of a tuple, of which component of that, and so on."""
+
+
+def results_at(t: Term, at: Path = ()) -> tuple[tuple[Path, Term], ...]:
+    """The same, each with where it is in the result."""
+    parts = _parts_of(t)
+    if not parts or not _differ(list(_leaves(t))):
+        return ((at, t),)
+    return tuple(found for i, part in enumerate(parts) for found in results_at(part, (*at, i)))
+
+
+def _parts_of(t: Term) -> tuple[Term, ...]:
+    """The parts of a tuple, or of arrays that are zipped; of others none."""
+    t = _computed(t)
+    if isinstance(t, Zip):
+        return t.xs, t.ys
+    return t.parts if isinstance(t, MakeTuple) else ()
+
+
+def _computed(t: Term) -> Term:
+    """A result without `to_global` around it: it has a buffer already."""
+    while isinstance(t, Store) and t.space.of_device:
+        t = t.xs
+    return t
+
+
+def _leaves(t: Term) -> Iterator[Term]:
+    parts = _parts_of(t)
+    if not parts:
+        yield _computed(t)
+    for part in parts:
+        yield from _leaves(part)
+
+
+def _differ(results: Sequence[Term]) -> bool:
+    """Whether results are shared out in different ways."""
+    computing = [outside(part, _is_stored_apart) for part in results]
     shares = [{(u.level, u.dim) for u in found if isinstance(u, EachOf)} for found in computing]
     among_all = {frozenset(s for s in share if s[0] in ("glb", "wrg")) for share in shares}
     # a number of a group is written by one of its work-items beside what all of them compute
     of_group = {frozenset(s for s in share if s[0] == "lcl") for share in shares}
-    apart = len(among_all) > 1 or len(of_group - {frozenset()}) > 1
-    return parts if apart else (t,)
+    return len(among_all) > 1 or len(of_group - {frozenset()}) > 1
 
 
 def names_a_buffer(t: Term) -> TypeGuard[Let]:

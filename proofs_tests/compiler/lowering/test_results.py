@@ -88,7 +88,39 @@ def with_a_number(x: rl.f32[N, M]) -> Any:
     return by_items(x), total + 1.0
 
 
+@rl.program
+def in_tuples_of_tuples(x: rl.f32[N, M]) -> Any:
+    """Both are of one and of two dimensions."""
+    cells = rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+    rows = by_items(rl.transpose(x))
+    negative = rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: -v, row), x)
+    return (rows, cells), (rl.reduce_seq(rl.add, 0.0, rl.join(x)), (negative, by_items(x)))
+
+
+@rl.program
+def where_one_tuple_is_alike(x: rl.f32[N, M]) -> Any:
+    """What is shared out alike has one kernel, in a tuple of its own."""
+    cells = rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+    return (by_items(x), by_items(x)), cells
+
+
+@rl.program
+def zipped_in_a_tuple(x: rl.f32[N, M]) -> Any:
+    cells = rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+    return rl.zip(by_items(rl.transpose(x)), cells), by_items(x)
+
+
+@rl.program
+def stored_in_a_tuple(x: rl.f32[N, M]) -> Any:
+    cells = rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+    return (rl.to_global(by_items(x)), rl.to_global(cells)), by_items(rl.transpose(x))
+
+
 PROGRAMS = [
+    (in_tuples_of_tuples, 5),
+    (where_one_tuple_is_alike, 2),
+    (zipped_in_a_tuple, 3),
+    (stored_in_a_tuple, 3),
     (with_a_number, 2),
     (pairs, 2),
     (in_one_and_two_dimensions, 3),
