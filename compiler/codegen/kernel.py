@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,6 +67,9 @@ WORK_ITEMS = {
     for d in range(3)
 }
 """The numbers of a work-item, called after the maps that it serves, and how many share the elements of one."""
+
+_LONG_ROW = re.compile(r"\(((?:[-+.\w]+, ){3})[-+.\w, ]{60,}\), (\w+)")
+"""Constants of which a comment has the first three: the kernel has all of them as a table."""
 
 LONGEST_COMMENT = 60
 """Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
@@ -291,7 +295,7 @@ def _prologue(
 
 
 def _comment(title: str, stage: Stage, read: Sequence[Input], threads: Threads) -> list[str]:
-    shown = show(stage.body, width=94).splitlines()
+    shown = _LONG_ROW.sub(r"(\1...), \2", show(stage.body, width=94)).splitlines()
     if len(shown) > LONGEST_COMMENT:
         shown = [f"(a term of {len(shown)} lines)"]
     term = "\n  ".join([f"{stage.result}: {stage.body.type} =", *shown])

@@ -33,7 +33,7 @@ _NOT_READ = {
 _IDS = frozenset(["get_global_id", "get_group_id", "get_local_id"])
 """Functions whose value is one for a work-item."""
 
-_NAMED = frozenset(["INFINITY", "NAN", "INT_MIN", "LONG_MIN"])
+_NAMED = frozenset(["INFINITY", "INT_MIN", "LONG_MIN"])
 """Numbers that have names."""
 
 MOST_FIRST_VALUES = 1024

@@ -59,6 +59,11 @@ class Numbers(LiteralParameter):
         return f"({shown}), {self.type}"
 
     @cached_property
+    def is_table(self) -> bool:
+        """Whether kernels look them up in a table: they are more than two, and none is NaN, which is no constant of OpenCL C."""
+        return len(self.values) > 2 and not any(map(math.isnan, self.values))
+
+    @cached_property
     def digest(self) -> str:
         """Digits that say which numbers they are."""
         return hashlib.sha256(self._text.encode()).hexdigest()[:16]

@@ -373,12 +373,15 @@ class Views:
         return guarded(Condition(i, n), place, nothing_like(place))
 
     def chosen(self, values: Constants, i: Index) -> View:
-        """Constant number i: of two a choice, of more a cell of a table."""
+        """Constant number i: a cell of a table, or of two, and of what tables cannot hold, a choice."""
         if i.constant is not None:
             return values.at(i.constant)
-        if len(values.row.values) == 2:
-            return guarded(Condition(i, Size.of(1)), values.at(0), values.at(1))
-        return Cell(table_of(values.row), Size.of(i))
+        if values.row.is_table:
+            return Cell(table_of(values.row), Size.of(i))
+        *first, found = map(values.at, range(len(values.row.values)))
+        for k in reversed(range(len(first))):
+            found = guarded(Condition(i, Size.of(k + 1)), first[k], found)
+        return found
 
     def number(self, i: Index) -> CodeValue:
         return CodeValue(None, i32, index=Size.of(i))

@@ -214,7 +214,8 @@ class Denotation(Carrying):
             case p.LiteralArray():
                 kind = "bool" if t.values.type == boolean else t.values.type.name
                 row = constants(t.values.meaning(lambda n: 0, self.values.literal, {}), kind)
-                return Cells(len(row.row), lambda i: self.of_row(row, kind, i))
+                table = t.values.is_table
+                return Cells(len(row.row), lambda i: self.of_row(row, kind, i, table=table))
             case p.Repeat():
                 x = data(t.x)
                 return Cells(self.size(t.m), lambda i: x)

@@ -70,14 +70,16 @@ class Indexing:
                     self.algebra.ranges.high.setdefault(a, n - 1)
         return i
 
-    def of_row(self, row: Constants, kind: str, i: Whole) -> Any:
-        """One of some constants: of two a choice, as in kernels."""
+    def of_row(self, row: Constants, kind: str, i: Whole, *, table: bool) -> Any:
+        """One of some constants: a cell where kernels have a `table`, else a choice."""
         if not isinstance(i, Index):
             return row.row[i]
-        if len(row.row) == 2:
-            first, second = row.row
-            return self.chosen(-i, partial(itself, first), partial(itself, second))
-        return self.algebra.cell_at(row, i, kind)
+        if table:
+            return self.algebra.cell_at(row, i, kind)
+        *first, found = row.row
+        for k in reversed(range(len(first))):
+            found = self.chosen(k - i, partial(first.__getitem__, k), partial(itself, found))
+        return found
 
     def windows(self, xs: Any, size: Whole, step: Whole, k: Whole) -> Cells:
         return Cells(k + 1, lambda i: Cells(size, lambda j: xs(i * step + j)))

@@ -61,6 +61,12 @@ ROWS: dict[str, tuple[Any, Body]] = {
             lambda p: rl.select(p[1], p[0], 0.0), rl.zip(r, rl.literal_array(PLACES > 30))
         ),
     ),
+    "infinities": (
+        rows(rl.i32, 4),
+        lambda r: rl.map_seq(
+            lambda i: rl.at_runtime(i, -1.0, rl.literal_array([np.inf, -np.inf, -0.5, 0.25])), r
+        ),
+    ),
     "doubles in two dimensions": (
         rows(rl.f64, 8),
         lambda r: rl.map_seq(
@@ -177,6 +183,40 @@ def test_a_known_place_is_the_number_itself() -> None:
 
     assert "constant" not in source
     assert repr(float(WINDOW[5])) in source
+
+
+def test_what_is_not_a_number_is_chosen() -> None:
+    """It is no constant of OpenCL C."""
+
+    @rl.program
+    def looked(x: rl.i32[n]):
+        row = rl.literal_array([0.5, np.nan, 1.5])
+        return rl.map_glb(0)(lambda i: rl.at_runtime(i, 0.0, row), x)
+
+    x = np.arange(-1, 5, dtype=np.int32)
+    k = compile_program(looked)
+
+    np.testing.assert_array_equal(k(x), looked(x))
+    assert meaning_of(k, looked).ok
+
+
+def test_a_table_without_numbers_is_never_read() -> None:
+    @rl.program
+    def nothing(x: rl.f32[n]):
+        row = rl.literal_array(np.zeros((0, 3)))
+        return rl.map_glb(0)(lambda v: v + x[0], rl.join(row))
+
+    assert compile_program(nothing)(np.float32([1])).shape == (0,)
+
+
+def test_a_comment_has_the_first_numbers_of_a_table() -> None:
+    source = compile_program(program_of("in a loop")).source
+    first = ", ".join(repr(float(v)) for v in WINDOW[:3])
+
+    assert f"({first}, ...), f32" in source
+    assert not any(
+        repr(float(WINDOW[9])) in line for line in source.splitlines() if line.startswith("//")
+    )
 
 
 def test_one_table_that_is_read_twice_is_declared_once() -> None:
