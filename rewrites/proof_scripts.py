@@ -24,6 +24,35 @@ induction k as [| k step].
 - intros i I j J. simpl. refine (F _ _ _ j J i I). intros a La b Lb. exact (step b Lb a La).
 """
 
+_BOTH = "split; intros i I; simpl; [apply L | apply M]; exact I."
+
+REDUCE_SEQ_ZIPPED = f"""
+intros D RD A RA B RB n l f f' s s' xs xs' PD PA PB F [L M] X. unfold reduce_seq.
+apply (fold_related (fun a b => Rpair (Rarr n RA) (Rarr n RB) a (unzip b))).
+- {_BOTH}
+- clear L M. intros k a b K E. destruct (F _ _ E _ _ (X k K)) as [L M]. {_BOTH}
+"""
+"""What two arrays are related to, once unzipped, the steps keep related."""
+
+_ZIPPED_DEFINED = f"""
+intros D RD A RA B RB n l f f' s s' xs xs' Ds Ds' Dx Dx' Df Df' PD PA PB F [L M] X Es Ex Ef [[Ks Kx] Kf].
+pose (W := fun a b => Rpair (Rarr n RA) (Rarr n RB) a (unzip b)).
+match goal with
+| |- context [fold_defined ?g _ (zip ?u ?v)] =>
+  assert (E : forall k, k <= l -> W (fold f s k xs) (fold g (zip u v) k xs'))
+| _ : context [fold_defined ?g _ (zip ?u ?v)] |- _ =>
+  assert (E : forall k, k <= l -> W (fold f s k xs) (fold g (zip u v) k xs'))
+end.
+{{ intros k U. apply (fold_related W); unfold W.
+  - {_BOTH}
+  - clear L M. intros j a b J E. destruct (F _ _ E _ _ (X j ltac:(lia))) as [L M]. {_BOTH} }}
+split; [tauto |]. unfold fold_defined in *. intros k K. apply (Ef _ _ (E k ltac:(lia)) _ _ (X k K)). exact (Kf k K).
+"""
+REDUCE_SEQ_ZIPPED_DEFINED: dict[Direction, str] = {
+    "forward": _ZIPPED_DEFINED,
+    "backward": _ZIPPED_DEFINED,
+}
+
 _STEP = """
 assert (F : forall l, Rfun (Rarr (l * (q + 1)) R) (Rarr l R) (partial_reduce op z (q + 1)) (partial_reduce op' z' (q + 1))).
 { intros l x y L i I. unfold partial_reduce. apply fold_related; [exact Z |]. intros j b c J B. apply O;

@@ -99,7 +99,7 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
-from relift.rewrites.tactics.iterations import of_steps, of_tables
+from relift.rewrites.tactics.iterations import of_elements, of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
@@ -126,6 +126,11 @@ STAGES: tuple[Stage, ...] = (
 )  # fmt: skip
 
 
+_PREPARED: Tactic = then(
+    attempt(inlined()),
+    attempt(then(of_elements(), attempt(inlined()))),
+    attempt(once_for_all()),
+)
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 
 
@@ -275,7 +280,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = after(self.source, self.said(), then(attempt(inlined()), attempt(once_for_all())))
+        named = after(self.source, self.said(), _PREPARED)
         return with_copies(named) if is_layout(named.result) else named
 
     def said(self) -> Derivation:

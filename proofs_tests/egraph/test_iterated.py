@@ -48,7 +48,8 @@ def wave(x: rl.f32[N], y: rl.f32[N]) -> Any:
     """A step hands on one of its arrays; both are results."""
 
     def step(s: Any) -> Any:
-        return s[1], rl.map(lambda t: 0.5 * t[0] - 0.25 * t[1], rl.zip(s[1], s[0]))
+        near = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, s[1]))
+        return s[1], rl.map(lambda t: 0.25 * (t[0][0] + t[0][2]) - 0.25 * t[1], rl.zip(near, s[0]))
 
     return rl.iterate(20, step, (x, y))
 
@@ -109,13 +110,18 @@ def test_only_the_last_step_copies_what_it_hands_on() -> None:
     assert [step.rule for step in given.steps] == ["iterate_last", "insert_copy"]
 
 
+def smoothed(y: Any) -> Any:
+    """Each element with its neighbours: none is iterated for itself."""
+    return rl.map(
+        lambda w: 0.5 * w[1] + 0.25 * (w[0] + w[2]), rl.slide(3, 1, rl.pad(1, 1, rl.clamp, y))
+    )
+
+
 def test_an_iteration_of_kernels_is_found() -> None:
     """Fifty steps over an array that is long enough that one work-item should not do them."""
     n = 4096
     x = Input("x", f32[n])
-    program = Program(
-        "halved", (x,), as_term(rl.iterate(50, lambda y: rl.map(lambda v: v * 0.5, y), x))
-    )
+    program = Program("smoothed", (x,), as_term(rl.iterate(50, smoothed, x)))
 
     found = optimize(program, {}, GPU, refused=refusal)
 

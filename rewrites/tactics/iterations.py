@@ -1,5 +1,9 @@
 """Iterations whose steps may be kernels: those on rows as ones on tables, and folds to an array, step by step.
 
+And those whose steps need be none, as they change each element on its own: one for each element.
+
+iterate m (map f) xs               =  map (iterate m f) xs
+reduce_seq (\\ys x. map (\\y. f y x) ys) zs xs  =  map (\\z. reduce_seq f z xs) zs
 map (iterate m f) xs               =  iterate m (map f) xs
 map (\\x. e x (iterate m f (h x))) xs  =  map (\\(x, y). e x y) (zip xs (iterate m (map f) (map h xs)))
 reduce_seq f z xs                  =  second of iterate n (\\(i, acc). (i + 1, f acc (at i xs))) (0, z)
@@ -9,12 +13,28 @@ Source: Bird, theory of lists, map promotion; folds as loops with a counter.
 
 from __future__ import annotations
 
+import math
+
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, somewhere
-from relift.semantics.patterns import Iterate, Map, ReduceSeq
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import holds_array
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    at_kinds,
+    attempt,
+    first,
+    inside,
+    repeat,
+    somewhere,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.nests.zips import by_owner, each_once
+from relift.rewrites.tactics.sharing import has_fold, named_pair
+from relift.semantics.patterns import Accumulating, Iterate, Map, ReduceSeq, ScanSeq, Stepping, Zip
+from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.terms import Term, Var, free_variables
+from relift.semantics.syntax.types import Array, Tuple, Type, holds_array
 
 
 def of_tables() -> Tactic:
@@ -70,6 +90,148 @@ def of_steps() -> Tactic:
         return apply("reduce_seq_iterate")(at, place)
 
     return somewhere(once)
+
+
+def of_elements() -> Tactic:
+    """What an iteration, or a fold, changes element by element is iterated for each element; raises `NoMatch` where nothing is.
+
+    However deep the elements lie, which are numbers, or tuples of them: steps whose elements are rows are worth a kernel.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.iterations import of_elements
+    >>> @rl.program
+    ... def decayed(z: rl.f32[8], w: rl.f32[8], x: rl.f32[4]):
+    ...     return rl.reduce_seq(lambda a, v: rl.map(lambda p: p[0] * v + p[1], rl.zip(a, w)), z, x)
+    >>> rl.show(derive(decayed, of_elements()).result)
+    'map(lambda x_: reduce_seq(lambda y, x: (y * x) + x_[1], x_[0], x), zip(z, w))'
+    """
+
+    def once(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        state, _ = _step(t)
+        if not holds_array(state.type):
+            raise NoMatch("steps from number to number")
+        alone = binders_at(at.term, place) or _turns(t) > MOST_STEPS
+        if alone and _elements(state.type) < _HELD:
+            raise NoMatch("a work-item holds so few elements, and computes what they share once")
+        if isinstance(state.type, Tuple):
+            if isinstance(t, Iterate):
+                at = apply("iterate_as_fold")(at, place)
+            at = inside("f")(repeat(apply("let_inline")))(at, place)
+            at, place = apply("reduce_seq_zipped")(at, place), (*place, "ps")
+            parts = first(apply("unzip_first"), apply("unzip_second"))
+            at = inside("f")(repeat(topdown(parts)))(at, place)
+            at = each(at, place)
+            return attempt(inside("f")(apply("iterate_as_fold", "backward")))(at, place)
+        return each(at, place)
+
+    def each(at: Rewriting, place: Position) -> Rewriting:
+        state, _ = _step(term_at(at.term, place))
+        together = then(repeat(apply("let_inline")), repeat(topdown(_maps_of(state.name))))
+        at = inside("f")(then(together, _of_one_map))(at, place)
+        at = inside("f")(attempt(by_owner(lambda array: array == canonical(state))))(at, place)
+        at = repeat(_of_steps_alone)(at, place)
+        t = term_at(at.term, place)
+        at = apply(f"{t.name}_{_manner(t)}")(at, place)
+        if isinstance(t, ScanSeq):
+            place = (*place, "xss")
+        element, _ = _step(term_at(at.term, (*place, "f")))
+        return inside("f")(once)(at, place) if holds_array(element.type) else at
+
+    return somewhere(at_kinds(Iterate, ReduceSeq, ScanSeq)(once))
+
+
+_HELD = 32
+"""Elements of which a work-item may hold fewer, those of an iteration in a function."""
+
+
+def _elements(state: Type) -> float:
+    """How many elements a state has, an array or several of a length."""
+    array = state.parts[0] if isinstance(state, Tuple) else state
+    return float(array.length.constant or math.inf) if isinstance(array, Array) else 0.0
+
+
+def _turns(t: Term) -> float:
+    """How many steps there are."""
+    turns = (
+        t.m if isinstance(t, Iterate) else t.solved["n"] if isinstance(t, Accumulating) else None
+    )
+    return float((turns and turns.constant) or math.inf)
+
+
+def _of_steps_alone(at: Rewriting, place: Position) -> Rewriting:
+    """What a step folds of its own element alone is computed for all steps, and not for each element of the state again."""
+    t = term_at(at.term, place)
+    state, step = _step(t)
+    if not isinstance(t, Accumulating) or not isinstance(step, Map):
+        raise NoMatch("no fold, so no element of a step")
+    element = t.f.parameters[1]
+    found = [
+        u
+        for below, u in positions(step.f.body)
+        if has_fold(u) and element.name in free_variables(u)
+        if not {state.name, *(x.name for x in step.f.parameters)} & free_variables(u)
+        if not {x.name for x in binders_at(step.f.body, below)} & free_variables(u)
+    ]
+    if not found:
+        raise NoMatch("a step folds nothing of its own element alone")
+    fusion = "scan_map_fusion" if isinstance(t, ScanSeq) else "reduce_map_fusion"
+    return then(
+        inside("f")(named_pair(found[0], element)),
+        apply(fusion, "backward", parts={"g": ("f", "x")}),
+        inside("f")(apply("let_inline")),
+    )(at, place)
+
+
+def _step(t: Term) -> tuple[Var, Term]:
+    """What a step is given of the last one, and what it makes of it."""
+    assert isinstance(t, Stepping), "cannot happen: nothing else is asked for it"
+    return t.f.parameters[0], t.f.body
+
+
+def _manner(t: Term) -> str:
+    """How a step goes through the state, by the name of the rule: alone, beside other arrays, or rows of its own."""
+    state, step = _step(t)
+    assert isinstance(step, Map), "cannot happen: it goes through each array once"
+    if state.name in free_variables(step.f.body):
+        raise NoMatch("a step that does not change each element on its own")
+    read, whole = step.xs, canonical(state)
+    if canonical(read) == whole:
+        return "map"
+    if (
+        not isinstance(read, Zip)
+        or canonical(read.xs) != whole
+        or state.name in free_variables(read.ys)
+    ):
+        raise NoMatch("a step that reads more of the state than the element that it changes")
+    elements = t.f.parameters[1:] if isinstance(t, Accumulating) else ()
+    return "map_rows" if {x.name for x in elements} & free_variables(read.ys) else "map_beside"
+
+
+def _maps_of(state: str) -> Tactic:
+    """What is computed of the elements of the state is one map, of all that it reads."""
+
+    @at_kinds(Map, Zip)
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        sides = [t.xs] if isinstance(t, Map) else [t.xs, t.ys] if isinstance(t, Zip) else []
+        mapped = [isinstance(u, Map) and state in free_variables(u) for u in sides]
+        if not any(mapped):
+            raise NoMatch("nothing is computed of the elements of the state")
+        if isinstance(t, Map):
+            return apply("map_fusion")(at, place)
+        side = apply("zip_map_left" if mapped[0] else "zip_map_right")
+        return first(apply("zip_of_maps"), side)(at, place)
+
+    return tactic
+
+
+def _of_one_map(at: Rewriting, place: Position) -> Rewriting:
+    """A step that is one map goes through each array once."""
+    if not isinstance(term_at(at.term, place), Map):
+        raise NoMatch("a step that is no map")
+    return each_once(at, place)
 
 
 def _iterated(t: Term) -> Position:

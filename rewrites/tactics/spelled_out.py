@@ -22,9 +22,9 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.long_functions import values_named
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Generate, IterateSizes, Store
+from relift.semantics.patterns import Generate, IterateSizes, Let, Store
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Pattern, Term, subterms
+from relift.semantics.syntax.terms import Get, Pattern, Term, subterms
 
 _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("partial_reduce_as_reduce", "forward"),
@@ -36,6 +36,7 @@ _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("reduce_seq_to_ahead", "backward"),
     ("pad_empty_clamp", "forward"),
     ("as_vector_to_aligned", "backward"),
+    *((f"let_{part}", "forward") for part in ("first_of_two", "second_of_two", "first_of_three", "second_of_three", "third_of_three")),
     *((f"map_to_{kind}", "backward") for kind in ("seq_unroll", "stream", "iterate_stream", "warp", "lane")),
 )  # fmt: skip
 """Rules that put other patterns in the place of one that no search result holds."""
@@ -78,9 +79,13 @@ def _wherever(concerns: Callable[[Term], bool], tactic: Tactic) -> Tactic:
 
 
 def _is_short(t: Term) -> bool:
-    if isinstance(t, Generate):
-        return not is_layout(t)
-    return isinstance(t, Pattern) and not t.searched
+    match t:
+        case Generate():
+            return not is_layout(t)
+        case Get(of=of):
+            return isinstance(of, Let)
+        case _:
+            return isinstance(t, Pattern) and not t.searched
 
 
 def _is_lowered(t: Term) -> bool:

@@ -4,5 +4,6 @@ expressions  types, literals, scalar functions
 indices      index expressions in C
 trees        tuples of expressions
 cells        loads and stores
+tables       rows of constants, in constant memory
 functions    operators and user functions
 """

@@ -8,6 +8,7 @@ map (op x) . scan op z       =  scan op x                                (op a m
 scan op z                    =  join . map (\\(s, c). scan op s c) . zip (exclusive scan of chunk results) . split m
 fold g y (zip (scan f z xs) ys)  =  second of a fold of pairs over zip xs ys
 transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
+scan (\\ys x. map (\\y. f y x) ys) zs xs  =  transpose (map (\\z. scan f z xs) zs)
 """
 
 from __future__ import annotations
@@ -184,4 +185,36 @@ def reduce_scan_fusion_in_zip(
             (z, y),
             zip(xs, ys),
         )[1],
+    )
+
+
+@rule(source="Bird, theory of lists, accumulations; map promotion")
+def scan_seq_map(f: Fun[B, A, B], zs: B[m], xs: A[n]):
+    """A scan that changes each element on its own is a scan for each element."""
+    return (
+        scan_seq(lambda ys, x: map(lambda y: f(y, x), ys), zs, xs),
+        transpose(map(lambda z: scan_seq(f, z, xs), zs)),
+    )
+
+
+@rule(source="Bird, theory of lists, accumulations; map promotion, beside what stays as it is")
+def scan_seq_map_beside(f: Fun[B, C, A, B], zs: B[m], cs: C[m], xs: A[n]):
+    """A scan that changes each element on its own, with what stands beside it, is a scan for each element."""
+    return (
+        scan_seq(lambda ys, x: map(lambda p: f(p[0], p[1], x), zip(ys, cs)), zs, xs),
+        transpose(map(lambda p: scan_seq(lambda y, x: f(y, p[1], x), p[0], xs), zip(zs, cs))),
+    )
+
+
+@rule(source="Bird, theory of lists, accumulations; map promotion, with rows of the steps")
+def scan_seq_map_rows(f: Fun[B, C, A, B], g: Fun[A, C[m]], zs: B[m], xs: A[n]):
+    """A scan that changes each element on its own, with one of a row of its step, is a scan of each column."""
+    return (
+        scan_seq(lambda ys, x: map(lambda p: f(p[0], p[1], x), zip(ys, g(x))), zs, xs),
+        transpose(
+            map(
+                lambda p: scan_seq(lambda y, q: f(y, q[0], q[1]), p[0], zip(p[1], xs)),
+                zip(zs, transpose(map(g, xs))),
+            )
+        ),
     )

@@ -3,6 +3,7 @@
 map (\\x. map (\\y. h x y) ys) xs             =  transpose (map (\\y. map (\\x. h x y) xs) ys)
 map (reduce_seq f z)                        =  reduce_seq (zip-with f) (repeat n z) . transpose
 reduce_seq (zip-with f) zs                  =  map (\\(z, col). reduce_seq f z col) . zip zs . transpose
+reduce_seq (\\ys x. map (\\y. f y x) ys) zs xs  =  map (\\z. reduce_seq f z xs) zs
 map (\\x. reduce_seq (\\a y. h x a y) (z x) ys)  =  reduce_seq (\\as y. map (\\(x, a). h x a y) (zip xs as)) (map z xs)
 map (\\x. map (\\y. reduce_seq f z (zip x y)) ys) xs  =  reduce_seq (f of every pair) (repeat n (repeat m z)) (zip columns)
 map (map f . transpose) . slide s t         =  transpose . map (map f . slide s t) . transpose
@@ -108,6 +109,36 @@ def reduce_map_zip(f: Fun[B, A, B], zs: B[m], xss: A[n, m]):
         map(
             lambda p: reduce_seq(f, p[0], p[1]),
             zip(zs, transpose(xss)),
+        ),
+    )
+
+
+@rule(source="Bird, theory of lists, map promotion for folds")
+def reduce_seq_map(f: Fun[B, A, B], zs: B[m], xs: A[n]):
+    """A fold that changes each element on its own is a fold for each element."""
+    return (
+        reduce_seq(lambda ys, x: map(lambda y: f(y, x), ys), zs, xs),
+        map(lambda z: reduce_seq(f, z, xs), zs),
+    )
+
+
+@rule(source="Bird, theory of lists, map promotion for folds, beside what stays as it is")
+def reduce_seq_map_beside(f: Fun[B, C, A, B], zs: B[m], cs: C[m], xs: A[n]):
+    """A fold that changes each element on its own, with what stands beside it, is a fold for each element."""
+    return (
+        reduce_seq(lambda ys, x: map(lambda p: f(p[0], p[1], x), zip(ys, cs)), zs, xs),
+        map(lambda p: reduce_seq(lambda y, x: f(y, p[1], x), p[0], xs), zip(zs, cs)),
+    )
+
+
+@rule(source="LIFT docs/rules.rst, new rules, unverified there: reduce . map . zip, in general")
+def reduce_seq_map_rows(f: Fun[B, C, A, B], g: Fun[A, C[m]], zs: B[m], xs: A[n]):
+    """A fold that changes each element on its own, with one of a row of its step, is a fold of each column."""
+    return (
+        reduce_seq(lambda ys, x: map(lambda p: f(p[0], p[1], x), zip(ys, g(x))), zs, xs),
+        map(
+            lambda p: reduce_seq(lambda y, q: f(y, q[0], q[1]), p[0], zip(p[1], xs)),
+            zip(zs, transpose(map(g, xs))),
         ),
     )
 

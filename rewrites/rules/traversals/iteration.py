@@ -4,6 +4,9 @@ iterate 0 f              =  id                   iterate 1 f  =  f
 iterate (m + k) f        =  iterate m f . iterate k f
 iterate (m k) f          =  iterate m (iterate k f)
 iterate m (map f)        =  map (iterate m f)
+iterate m (\\ys. map f (zip ys cs)) xs  =  map (\\(x, c). iterate m (\\y. f (y, c)) x) (zip xs cs)
+reduce_seq f (xs, ys)    =  unzip . reduce_seq (zip . f . unzip) (zip xs ys)
+iterate n f z            =  reduce_seq (\\acc x. f acc) z (repeat n 0)
 iterate n f              =  reduce_seq (\\acc x. f acc) over n elements
 reduce_seq f z xs        =  second of iterate n (\\(i, acc). (i + 1, f acc (at i xs))) (0, z)
 """
@@ -12,12 +15,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.notation import A, B, k, m, n, q
+from relift.rewrites.notation import A, B, C, k, m, n, q
 from relift.rewrites.proof_scripts import (
     ITERATE_SIZES_ADD,
     ITERATE_TRANSPOSED,
     REDUCE_SEQ_ITERATE,
     REDUCE_SEQ_ITERATE_DEFINED,
+    REDUCE_SEQ_ZIPPED,
+    REDUCE_SEQ_ZIPPED_DEFINED,
 )
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
@@ -27,9 +32,13 @@ from relift.semantics.language.vocabulary import (
     map,
     partial_reduce,
     reduce_seq,
+    repeat,
     transpose,
+    unzip,
+    zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import tup
 
 
 @rule(source="LIFT iterateId")
@@ -74,6 +83,34 @@ def iterate_map(f: Fun[A, A], xs: A[n]):
     return iterate(m, lambda ys: map(f, ys), xs), map(lambda x: iterate(m, f, x), xs)
 
 
+@rule(source="Bird, theory of lists, map promotion for iteration, beside what stays as it is")
+def iterate_map_beside(f: Fun[A, B, A], xs: A[n], cs: B[n]):
+    """Each element is iterated on its own, with what stands beside it."""
+    return (
+        iterate(m, lambda ys: map(lambda p: f(p[0], p[1]), zip(ys, cs)), xs),
+        map(lambda p: iterate(m, lambda y: f(y, p[1]), p[0]), zip(xs, cs)),
+    )
+
+
+@rule(
+    source="RISE unzipZipIdentity, under a fold",
+    proof=REDUCE_SEQ_ZIPPED,
+    defined=REDUCE_SEQ_ZIPPED_DEFINED,
+)
+def reduce_seq_zipped(
+    f: Fun[tup(B[m], C[m]), A, tup(B[m], C[m])], s: tup(B[m], C[m]), xs: A[n]
+):  # fmt: skip
+    """A fold to two arrays is one to an array of pairs."""
+    return (
+        reduce_seq(f, s, xs),
+        unzip(
+            reduce_seq(
+                lambda ps, x: zip(f(unzip(ps), x)[0], f(unzip(ps), x)[1]), zip(s[0], s[1]), xs
+            )
+        ),
+    )
+
+
 @rule(source="LIFT dropId under iterate")
 def iterate_identity(x: A):
     """Doing nothing again and again does nothing."""
@@ -93,6 +130,12 @@ def iterate_pair(f: Fun[A, A], g: Fun[B, B], x: A, y: B):
 def iterate_as_reduce(f: Fun[A, A], z: A, xs: B[n]):
     """A fold that ignores the elements counts them."""
     return reduce_seq(lambda acc, x: f(acc), z, xs), iterate(n, f, z)
+
+
+@rule(source="Bird, theory of lists: iteration is a fold that ignores the elements")
+def iterate_as_fold(f: Fun[A, A], z: A):
+    """An iteration counts the elements of a fold that ignores them."""
+    return iterate(n, f, z), reduce_seq(lambda acc, x: f(acc), z, repeat(n, 0))
 
 
 @rule(source="LIFT transposeBothSides under iterate", proof=ITERATE_TRANSPOSED)
