@@ -3,7 +3,7 @@
 #define RELIFT_PRELUDE
 
 #ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
+#define INFINITY (1.0f / 0.0f) // a constant: tables hold it
 #endif
 #ifndef NAN
 #define NAN __int_as_float(0x7fc00000)

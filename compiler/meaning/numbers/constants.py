@@ -33,6 +33,6 @@ class Constants(str):
 def constants(row: Sequence[Any], kind: str) -> Constants:
     """The name of an array that is these values, symbols of reals or whole numbers."""
     said = ",".join(str((v.type, v.args)) if isinstance(v, Symbol) else str(int(v)) for v in row)
-    made = Constants(f"constants_{hashlib.sha256(f'{kind}:{said}'.encode()).hexdigest()[:16]}")
+    made = Constants(f"constants_{hashlib.sha256(f'{kind}:{said}'.encode()).hexdigest()}")
     made.row = tuple(row)
     return made

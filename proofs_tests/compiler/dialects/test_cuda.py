@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import relift as rl
+from proofs_tests.compiler.codegen.test_constant_tables import ROWS, program_of
 from proofs_tests.compiler.programs import CASES, typed
 from proofs_tests.portions import portioned
 from relift.compiler.bench.benchmarks import load_benchmarks
@@ -128,6 +129,14 @@ def test_names_of_cpp_are_not_taken() -> None:
         return rl.map_glb(0)(lambda template: called(template) + threadIdx, new)
 
     assert entries(ptx(Cuda().source(kernels_of(dot)[0]))) == 1
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_tables_of_constants_are_in_constant_memory(case: str) -> None:
+    """However they are read: the code has them, and no work-item fills an array."""
+    code = ptx(Cuda().source(kernels_of(program_of(case))[0]))
+    assert ".const" in code
+    assert ".local" not in code
 
 
 def test_rounding_is_an_option() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.compiler.program import refusal
+from relift.compiler.program import compile_program, refusal
 from relift.device import GPU
 from relift.egraph.process.saturation import Budget
 from relift.egraph.search.guidance.plans import chunked_scans
@@ -248,3 +248,21 @@ def test_what_several_results_repeat_has_names() -> None:
         replace(program, body=found.result)(*values), program(*values), strict=True
     ):
         np.testing.assert_array_equal(got, said)
+
+
+def test_one_component_of_what_has_a_name_is_a_program() -> None:
+    """Written out, the name would stand in a tuple of which one component is read, and kernels' places below it would be wrong."""
+
+    def program(x: Any, w: Any) -> Any:
+        doubled = rl.map(lambda v: v * 2.0, x)
+        total = rl.reduce(rl.add, 0.0, doubled)
+        moved = rl.map(lambda q: q[0] + q[1] * total, rl.zip(doubled, w))
+        return rl.let(lambda z: (rl.map(lambda v: v + 1.0, z), rl.map(lambda v: -v, z), z), moved)[
+            0
+        ]
+
+    x, w = Input("x", f32[64]), Input("w", f32[64])
+    one = Program("one", (x, w), as_term(program(x, w)))
+    found = optimize(one, {}, GPU, refused=refusal)
+    values = np.arange(64, dtype=np.float32)
+    np.testing.assert_allclose(compile_program(found.term)(values, values), one(values, values))
