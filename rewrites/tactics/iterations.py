@@ -104,7 +104,7 @@ def of_elements() -> Tactic:
     ... def decayed(z: rl.f32[8], w: rl.f32[8], x: rl.f32[4]):
     ...     return rl.reduce_seq(lambda a, v: rl.map(lambda p: p[0] * v + p[1], rl.zip(a, w)), z, x)
     >>> rl.show(derive(decayed, of_elements()).result)
-    'map(lambda x_: reduce_seq(lambda y, x: (y * x) + x_[1], x_[0], x), zip(z, w))'
+    'map(lambda p: reduce_seq(lambda y, x_: (y * x_) + p[1], p[0], x), zip(z, w))'
     """
 
     def once(at: Rewriting, place: Position) -> Rewriting:
@@ -133,7 +133,7 @@ def of_elements() -> Tactic:
         at = inside("f")(attempt(by_owner(lambda array: array == canonical(state))))(at, place)
         at = repeat(_of_steps_alone)(at, place)
         t = term_at(at.term, place)
-        at = apply(f"{t.name}_{_manner(t)}")(at, place)
+        at = apply(_rule(t))(at, place)
         if isinstance(t, ScanSeq):
             place = (*place, "xss")
         element, _ = _step(term_at(at.term, (*place, "f")))
@@ -190,15 +190,16 @@ def _step(t: Term) -> tuple[Var, Term]:
     return t.f.parameters[0], t.f.body
 
 
-def _manner(t: Term) -> str:
-    """How a step goes through the state, by the name of the rule: alone, beside other arrays, or rows of its own."""
+def _rule(t: Term) -> str:
+    """The rule for steps that map the state: it alone, beside other arrays, or beside rows of their own."""
+    assert isinstance(t, Stepping), "cannot happen: it has steps"
     state, step = _step(t)
     assert isinstance(step, Map), "cannot happen: it goes through each array once"
     if state.name in free_variables(step.f.body):
         raise NoMatch("a step that does not change each element on its own")
     read, whole = step.xs, canonical(state)
     if canonical(read) == whole:
-        return "map"
+        return f"{t.name}_map"
     if (
         not isinstance(read, Zip)
         or canonical(read.xs) != whole
@@ -206,7 +207,8 @@ def _manner(t: Term) -> str:
     ):
         raise NoMatch("a step that reads more of the state than the element that it changes")
     elements = t.f.parameters[1:] if isinstance(t, Accumulating) else ()
-    return "map_rows" if {x.name for x in elements} & free_variables(read.ys) else "map_beside"
+    rows = {x.name for x in elements} & free_variables(read.ys)
+    return f"{t.name}_map_rows" if rows else f"{t.name}_map_beside"
 
 
 def _maps_of(state: str) -> Tactic:

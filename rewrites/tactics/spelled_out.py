@@ -79,13 +79,11 @@ def _wherever(concerns: Callable[[Term], bool], tactic: Tactic) -> Tactic:
 
 
 def _is_short(t: Term) -> bool:
-    match t:
-        case Generate():
-            return not is_layout(t)
-        case Get(of=of):
-            return isinstance(of, Let)
-        case _:
-            return isinstance(t, Pattern) and not t.searched
+    if isinstance(t, Generate):
+        return not is_layout(t)
+    if isinstance(t, Get):
+        return isinstance(t.of, Let)
+    return isinstance(t, Pattern) and not t.searched
 
 
 def _is_lowered(t: Term) -> bool:

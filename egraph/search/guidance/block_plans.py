@@ -172,7 +172,7 @@ def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[B
 
     >>> from relift.device import CPU
     >>> from relift.egraph.search.guidance.block_plans import padding_blocks
-    >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(1024, 1024, CPU)
+    >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(960, 960, CPU)
     (Block(rows=8, vectors=3, lanes=16, packed=True, stored=True, rows_packed=False), [])
     """
 

@@ -23,7 +23,7 @@ from relift.semantics.patterns import Iterate, ReduceSeq, ScanSeq
 from relift.semantics.syntax.terms import subterms
 from relift.semantics.syntax.types import holds_array
 
-N, M, K = 40, 33, 5
+N, M, K, THREE = 40, 33, 5, 3
 
 
 @rl.program
@@ -108,7 +108,7 @@ def shares(x: rl.f32[N], g: rl.f32[K, N]) -> Any:
 
 
 @rl.program
-def of_batches(x: rl.f32[3, N]) -> Any:
+def of_batches(x: rl.f32[THREE, N]) -> Any:
     """An iteration in a function."""
     return rl.map(lambda b: rl.iterate(K, lambda s: rl.map(lambda v: v * 0.5, s), b), x)
 
@@ -147,7 +147,7 @@ def rows_smoothed(x: rl.f32[N, M], t: rl.f32[K]) -> Any:
 
 
 @rl.program
-def in_three_dimensions(x: rl.f32[N, 3]) -> Any:
+def in_three_dimensions(x: rl.f32[N, THREE]) -> Any:
     """The distance to another body is for all three components of what it adds."""
 
     def body(p: Any) -> Any:
