@@ -126,11 +126,13 @@ STAGES: tuple[Stage, ...] = (
 )  # fmt: skip
 
 
-_PREPARED: Tactic = then(
-    attempt(inlined()),
-    attempt(then(of_elements(), attempt(inlined()))),
-    attempt(once_for_all()),
-)
+_PREPARED: Mapping[str, Tactic] = {
+    # a CPU's core scans rows of a table in vectors; a scan of each of its columns is a form beside that
+    kind: then(
+        attempt(inlined()), attempt(of_elements(scans=kind == "gpu")), attempt(once_for_all())
+    )
+    for kind in ("cpu", "gpu")
+}
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 
 
@@ -280,7 +282,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = after(self.source, self.said(), _PREPARED)
+        named = after(self.source, self.said(), _PREPARED[self.device.kind])
         return with_copies(named) if is_layout(named.result) else named
 
     def said(self) -> Derivation:

@@ -92,10 +92,10 @@ def of_steps() -> Tactic:
     return somewhere(once)
 
 
-def of_elements() -> Tactic:
+def of_elements(*, scans: bool = True) -> Tactic:
     """What an iteration, or a fold, changes element by element is iterated for each element; raises `NoMatch` where nothing is.
 
-    However deep the elements lie, which are numbers, or tuples of them: steps whose elements are rows are worth a kernel.
+    And a scan, but without `scans`.  However deep the elements lie, which are numbers, or tuples of them: steps whose elements are rows are worth a kernel.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -139,7 +139,8 @@ def of_elements() -> Tactic:
         element, _ = _step(term_at(at.term, (*place, "f")))
         return inside("f")(once)(at, place) if holds_array(element.type) else at
 
-    return somewhere(at_kinds(Iterate, ReduceSeq, ScanSeq)(once))
+    kinds = (Iterate, ReduceSeq, ScanSeq) if scans else (Iterate, ReduceSeq)
+    return somewhere(at_kinds(*kinds)(once))
 
 
 _HELD = 32

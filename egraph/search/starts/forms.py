@@ -23,7 +23,7 @@ from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
-from relift.rewrites.tactics.iterations import of_tables
+from relift.rewrites.tactics.iterations import of_elements, of_tables
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.factors import factors_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
@@ -102,6 +102,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_TABLES_APART, 0),
     (_PARTS_APART, 0),
     (_SCANS_ACROSS, 0),
+    (of_elements(), 0),
     (FEW_COLUMNS, 0),
     (in_one_pass(), 0),
     *((way, 2) for way in _BOTH_AXES),
