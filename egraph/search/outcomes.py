@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,9 +31,13 @@ class Proposal:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The order of estimated time; of times that differ by 2 % or less, of the term's size."""
+        """The order of estimated time; of times that differ by 2 % or less, of the term's size.
+
+        What no kernel computes, as no step of an iteration, takes no time.
+        """
         size = parts_of(self.low.body)
-        return round(math.log(self.cost.seconds) / math.log(1.02)), size
+        seconds = max(self.cost.seconds, sys.float_info.min)
+        return round(math.log(seconds) / math.log(1.02)), size
 
 
 def rank_of(proposal: Proposal) -> tuple[int, int]:

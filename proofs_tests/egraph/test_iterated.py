@@ -3,6 +3,7 @@
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import relift as rl
 from relift.compiler.program import compile_program, is_parallel, refusal
-from relift.device import CPU, GPU
+from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.derived import with_copies_by_steps
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
@@ -127,6 +128,17 @@ def test_an_iteration_of_kernels_is_found() -> None:
 
     assert len(compile_program(found.term).plan.kernels) == 50
     assert found.derivation.replay(RULES)[-1] == found.derivation.result
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_no_step_leaves_what_it_starts_from(device: DeviceDescription) -> None:
+    """As it is written no kernel computes anything, which takes no time: of that there is no logarithm."""
+    x = Input("x", f32[40, 30])
+    step = functools.partial(rl.map, smoothed)
+    program = Program("unchanged", (x,), as_term(rl.iterate(0, step, x)))
+    found = optimize(program, {}, device, refused=refusal)
+    values = np.arange(1200, dtype=np.float32).reshape(40, 30)
+    np.testing.assert_array_equal(compile_program(found.term)(values, device="cpu"), values)
 
 
 def test_few_steps_on_little_are_those_of_one_work_item() -> None:
