@@ -33,6 +33,7 @@ from relift.rewrites.tactics.nests.zips import by_owner, each_once
 from relift.rewrites.tactics.sharing import has_fold, named_pair
 from relift.semantics.patterns import Accumulating, Iterate, Map, ReduceSeq, ScanSeq, Stepping, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, Var, free_variables
 from relift.semantics.syntax.types import Array, Tuple, Type, holds_array
 
@@ -85,7 +86,7 @@ def of_steps() -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, ReduceSeq) or not holds_array(t.type) or free_variables(t):
             raise NoMatch("no fold to an array outside all functions")
-        if (t.solved["n"].constant or MOST_STEPS + 1) > MOST_STEPS:
+        if _turns(t) > MOST_STEPS:
             raise NoMatch("a fold of too many steps for a launch each")
         return apply("reduce_seq_iterate")(at, place)
 
@@ -110,6 +111,8 @@ def of_elements(*, scans: bool = True) -> Tactic:
     def once(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         state, _ = _step(t)
+        if isinstance(t, ScanSeq) and not scans:
+            raise NoMatch("a scan of rows, each in vectors")
         if not holds_array(state.type):
             raise NoMatch("steps from number to number")
         alone = binders_at(at.term, place) or _turns(t) > MOST_STEPS
@@ -139,8 +142,7 @@ def of_elements(*, scans: bool = True) -> Tactic:
         element, _ = _step(term_at(at.term, (*place, "f")))
         return inside("f")(once)(at, place) if holds_array(element.type) else at
 
-    kinds = (Iterate, ReduceSeq, ScanSeq) if scans else (Iterate, ReduceSeq)
-    return somewhere(at_kinds(*kinds)(once))
+    return somewhere(at_kinds(Iterate, ReduceSeq, ScanSeq)(once))
 
 
 _HELD = 32
@@ -154,11 +156,10 @@ def _elements(state: Type) -> float:
 
 
 def _turns(t: Term) -> float:
-    """How many steps there are."""
-    turns = (
-        t.m if isinstance(t, Iterate) else t.solved["n"] if isinstance(t, Accumulating) else None
-    )
-    return float((turns and turns.constant) or math.inf)
+    """How many steps there are, at least one."""
+    assert isinstance(t, Stepping), "cannot happen: nothing else is asked for it"
+    turns: Size = t.m if isinstance(t, Iterate) else t.solved["n"]
+    return float(turns.constant or math.inf)
 
 
 def _of_steps_alone(at: Rewriting, place: Position) -> Rewriting:

@@ -66,7 +66,7 @@ class Numbers(LiteralParameter):
     @cached_property
     def digest(self) -> str:
         """Digits that say which numbers they are."""
-        return hashlib.sha256(self._text.encode()).hexdigest()[:16]
+        return hashlib.sha256(self._text.encode()).hexdigest()
 
 
 def number(value: Number) -> str:

@@ -62,6 +62,7 @@ UNROLLED: Tactic = unrolled()
 _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
+_SCANS_OF_ELEMENTS: Tactic = of_elements()
 FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
@@ -79,7 +80,7 @@ _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS),
+    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, _SCANS_OF_ELEMENTS),
     "cpu": (_SCANS_ACROSS, _MIRRORED, *_BOTH_AXES),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -102,7 +103,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_TABLES_APART, 0),
     (_PARTS_APART, 0),
     (_SCANS_ACROSS, 0),
-    (of_elements(), 0),
+    (_SCANS_OF_ELEMENTS, 0),
     (FEW_COLUMNS, 0),
     (in_one_pass(), 0),
     *((way, 2) for way in _BOTH_AXES),

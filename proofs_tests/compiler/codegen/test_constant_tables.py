@@ -113,7 +113,9 @@ def test_lookups_agree_with_the_interpreter(case: str) -> None:
     p = program_of(case)
     x = drawn(p)
 
-    np.testing.assert_allclose(compile_program(p)(x), p(x), rtol=1e-5)
+    # sums are contracted; one product, and what is only looked up, is exact
+    within = 1e-5 if case in {"in a loop", "doubles in two dimensions"} else 0.0
+    np.testing.assert_allclose(compile_program(p)(x), p(x), rtol=within)
 
 
 @pytest.mark.parametrize("case", ROWS)
