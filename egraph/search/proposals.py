@@ -101,6 +101,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.iterations import of_elements, of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
+from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.rewrites.tactics.unchanging import once_for_all
@@ -127,11 +128,11 @@ STAGES: tuple[Stage, ...] = (
 
 
 _PREPARED: Mapping[str, Tactic] = {
-    # a CPU's core scans rows of a table in vectors; a scan of each of its columns is a form beside that
-    kind: then(
-        attempt(inlined()), attempt(of_elements(scans=kind == "gpu")), attempt(once_for_all())
-    )
-    for kind in ("cpu", "gpu")
+    # a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
+    "cpu": then(attempt(inlined()), attempt(of_elements(scans=False)), attempt(once_for_all())),
+    "gpu": then(
+        attempt(inlined()), attempt(of_elements()), attempt(in_cells()), attempt(once_for_all())
+    ),
 }
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 

@@ -83,7 +83,7 @@ def has_fold(t: Term) -> bool:
     )
 
 
-def _in_parts(t: Term) -> bool:
+def in_parts(t: Term) -> bool:
     """Whether a result is written part by part."""
     return isinstance(t, MakeTuple) or (isinstance(t, Pattern) and t.parts)
 
@@ -162,7 +162,7 @@ def _read(
     if computes and not result and (repeated or folds or isinstance(t.type, Array)):
         yield place, t
     data = invertible_data(t) if result else None
-    parts = _in_parts(t)
+    parts = in_parts(t)
     for field, child in children(t):
         inside = isinstance(child, Lambda)
         body = child.body if isinstance(child, Lambda) else child
@@ -421,7 +421,7 @@ def is_read(t: Term, place: Position) -> bool:
     """Whether what stands at a place is read by what is around it, and is no part of the result."""
     for i, field in enumerate(place):
         above = term_at(t, place[:i])
-        if not _in_parts(above) and invertible_data(above) is not dict(children(above))[field]:
+        if not in_parts(above) and invertible_data(above) is not dict(children(above))[field]:
             return True
     return False
 

@@ -24,6 +24,7 @@ from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.iterations import of_elements, of_tables
+from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.factors import factors_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
@@ -105,6 +106,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_SCANS_ACROSS, 0),
     (_SCANS_OF_ELEMENTS, 0),
     (FEW_COLUMNS, 0),
+    (in_cells(), 0),
+    (in_cells(pieces=True), 0),
     (in_one_pass(), 0),
     *((way, 2) for way in _BOTH_AXES),
     (folds_of_running_results(), 0),

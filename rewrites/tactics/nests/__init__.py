@@ -8,5 +8,6 @@ blocks        a nest in that form, cut into blocks; `padding`: where no block di
 edges         a nest a little larger than whole tiles, in parts; `symmetric`: one that is equal to its transpose
 split_folds   the folds of a nest in parts, which are added; `tupling`: several folds of a cell as one
 factors       what a step makes of one operand alone, which is computed before
+cells         rows that a function writes out, and results that it makes together, as maps of cells
 gathered      operands that lie scattered, which are copied before
 """
