@@ -18,13 +18,22 @@ from relift.egraph.search.starts.staged import StagedKernel, shape_of
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart, folded_apart, pairs_apart
 from relift.rewrites.tactics.both_axes import along_both_axes
-from relift.rewrites.tactics.combinators import Tactic, attempt, everywhere, first, skip, then
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    attempt,
+    everywhere,
+    first,
+    skip,
+    somewhere,
+    then,
+)
 from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.iterations import of_elements, of_tables
 from relift.rewrites.tactics.nests.cells import in_cells
+from relift.rewrites.tactics.nests.dimensions import row_by_row
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.factors import factors_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
@@ -64,6 +73,7 @@ _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
 _SCANS_OF_ELEMENTS: Tactic = of_elements()
+_ROW_BY_ROW: Tactic = somewhere(row_by_row)
 FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
@@ -106,6 +116,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_SCANS_ACROSS, 0),
     (_SCANS_OF_ELEMENTS, 0),
     (FEW_COLUMNS, 0),
+    (_ROW_BY_ROW, 0),
     (in_cells(), 0),
     (in_cells(pieces=True), 0),
     (in_one_pass(), 0),

@@ -1,6 +1,7 @@
 """Tactics for nests of more dimensions: what is read alike becomes one dimension.
 
     one_fold          a fold of folds goes through joined arrays
+    row_by_row        a fold of a computed table's joined rows is one of each row first
     rows_joined       maps over the rows of a table, and the elements of each, go through the joined rows
     batches_outside   what each row of a table is zipped with is gone through before the rows
     layout_outside    what is only rearranged of the results of a map is rearranged after it
@@ -47,6 +48,7 @@ def nested() -> Tactic:
         together(),
         repeat(topdown(tupled)),
         repeat(topdown(first(_batches_outside, rows_joined, _folds_outside))),
+        repeat(topdown(tupled)),  # of what is one dimension only now
     )
 
 
@@ -75,6 +77,30 @@ def one_fold(at: Rewriting, place: Position) -> Rewriting:
     elif not isinstance(t.xs, Join):
         raise NoMatch("no reduction of reductions, and none of joined rows")
     return inside("xs")(joined_map)(at, place)
+
+
+def row_by_row(at: Rewriting, place: Position) -> Rewriting:
+    """A reduction of the joined rows of a computed table reduces each row first: groups share rows, and no cell is stored.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.dimensions import row_by_row
+    >>> @rl.program
+    ... def whole(x: rl.f32[4, 8]):
+    ...     return rl.reduce(rl.add, 0.0, rl.join(rl.map(lambda r: rl.map(lambda v: v * v, r), x)))
+    >>> rl.show(derive(whole, row_by_row).result)
+    'reduce(add, 0.0, map(lambda x_: reduce(add, 0.0, map(lambda v: v * v, x_)), x))'
+    """
+    t = term_at(at.term, place)
+    if not isinstance(t, Reduce):
+        raise NoMatch("no reduction")
+    joined = t.xs.xs if isinstance(t.xs, Map) else t.xs
+    if not isinstance(joined, Join) or is_layout(joined):
+        raise NoMatch("no reduction of joined rows that are computed")
+    if joined is not t.xs:
+        at = inside("xs")(apply("map_join"))(at, place)
+    rows = inside("xs")(attempt(apply("map_fusion")))
+    return then(apply("reduce_join"), rows, attempt(row_by_row))(at, place)
 
 
 def joined_map(at: Rewriting, place: Position) -> Rewriting:
