@@ -24,33 +24,40 @@ induction k as [| k step].
 - intros i I j J. simpl. refine (F _ _ _ j J i I). intros a La b Lb. exact (step b Lb a La).
 """
 
-_BOTH = "split; intros i I; simpl; [apply L | apply M]; exact I."
-
-REDUCE_SEQ_ZIPPED = f"""
-intros D RD A RA B RB n l f f' s s' xs xs' PD PA PB F [L M] X. unfold reduce_seq.
-apply (fold_related (fun a b => Rpair (Rarr n RA) (Rarr n RB) a (unzip b))).
-- {_BOTH}
-- clear L M. intros k a b K E. destruct (F _ _ E _ _ (X k K)) as [L M]. {_BOTH}
+_ROLLED = "intros A RA B RB C RC n f f' g g' c c' xs xs'"
+_ROLLED_STEPS = """
+apply (fold_related (fun s q => RB s (g' q))); [exact (G _ _ Z) |].
+intros j s q J E. refine (G _ _ (F _ _ E _ _ (X j _))). lia.
 """
-"""What two arrays are related to, once unzipped, the steps keep related."""
+"""The state is what the other fold's is seen as, after every step."""
 
-_ZIPPED_DEFINED = f"""
-intros D RD A RA B RB n l f f' s s' xs xs' Ds Ds' Dx Dx' Df Df' PD PA PB F [L M] X Es Ex Ef [[Ks Kx] Kf].
-pose (W := fun a b => Rpair (Rarr n RA) (Rarr n RB) a (unzip b)).
-match goal with
-| |- context [fold_defined ?g _ (zip ?u ?v)] =>
-  assert (E : forall k, k <= l -> W (fold f s k xs) (fold g (zip u v) k xs'))
-| _ : context [fold_defined ?g _ (zip ?u ?v)] |- _ =>
-  assert (E : forall k, k <= l -> W (fold f s k xs) (fold g (zip u v) k xs'))
-end.
-{{ intros k U. apply (fold_related W); unfold W.
-  - {_BOTH}
-  - clear L M. intros j a b J E. destruct (F _ _ E _ _ (X j ltac:(lia))) as [L M]. {_BOTH} }}
-split; [tauto |]. unfold fold_defined in *. intros k K. apply (Ef _ _ (E k ltac:(lia)) _ _ (X k K)). exact (Kf k K).
+REDUCE_SEQ_ROLLED = f"{_ROLLED} PA PB PC F G Z X. unfold reduce_seq, let_in. {_ROLLED_STEPS}"
+SCAN_SEQ_ROLLED = f"{_ROLLED} PA PB PC F G Z X i I. unfold scan_seq, map, let_in. {_ROLLED_STEPS}"
+
+_ROLLED_FORWARD = f"""
+{_ROLLED} Dc Dc' Dg Dg' Dx Dx' Df Df' PA PB PC F G Z X Ec Eg Ex Ef [[[Kc Kg] Kx] K].
+unfold let_defined, fold_defined, reduce_seq, scan_seq, let_in in *.
+assert (W : forall k, k <= n -> exists u, RC u (fold (fun q x => f' (g' q) x) c' k xs')
+  /\\ fold (fun s x => g (f s x)) (g c) k xs = g u /\\ Dg u).
+{{ induction k as [| k IH]; intros L; simpl; [exists c; auto |].
+  destruct (IH ltac:(lia)) as [u [U [V T]]]. destruct (K k L) as [_ M]. rewrite V in *.
+  exists (f (g u) (xs k)). split; [exact (F _ _ (G _ _ U) _ _ (X k L)) | auto]. }}
+split; [split; [tauto |] |].
+- intros k L. destruct (W k ltac:(lia)) as [u [U [V T]]]. destruct (K k L) as [M _]. rewrite V in M.
+  split; [exact (proj1 (Eg _ _ U) T) | exact (proj1 (Ef _ _ (G _ _ U) _ _ (X k L)) M)].
 """
-REDUCE_SEQ_ZIPPED_DEFINED: dict[Direction, str] = {
-    "forward": _ZIPPED_DEFINED,
-    "backward": _ZIPPED_DEFINED,
+_ROLLED_BACKWARD = f"""
+{_ROLLED} Dc Dc' Dx Dx' Df Df' PA PB PC F G Z X Ec Ex Ef [Kc K].
+split; [tauto |]. unfold fold_defined, let_in in *. intros k L. refine (proj2 (Ef _ _ _ _ _ (X k L)) (K k L)).
+{_ROLLED_STEPS}
+"""
+REDUCE_SEQ_ROLLED_DEFINED: dict[Direction, str] = {
+    "forward": f"{_ROLLED_FORWARD}- destruct (W n (le_n n)) as [u [U [V T]]]. exact (proj1 (Eg _ _ U) T).",
+    "backward": _ROLLED_BACKWARD,
+}
+SCAN_SEQ_ROLLED_DEFINED: dict[Direction, str] = {
+    "forward": f"{_ROLLED_FORWARD}- intros k L. destruct (W (S k) L) as [u [U [V T]]]. exact (proj1 (Eg _ _ U) T).",
+    "backward": _ROLLED_BACKWARD,
 }
 
 _STEP = """

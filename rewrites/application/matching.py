@@ -76,8 +76,8 @@ def apply_rule(
     """`t` with the rule applied at a position, and what its metavariables stand for.
 
     `choices` gives values to sizes that matching does not determine, and `parts` the places, from the
-    position on, of what metavariables stand for in `g(h(x))`, where any part could be `h(x)`.  Raises
-    `NoMatch`.
+    position on, of what metavariables stand for in `g(h(x))`, where any part could be `h(x)`, or under the name
+    of g of what that is given in `g(let(h, x))`.  Raises `NoMatch`.
 
     >>> from relift import i32, show
     >>> from relift.rewrites.application.matching import apply_rule
@@ -327,26 +327,26 @@ class _Matcher:
     def _abstracted(
         self, p: terms.Metavariable, t: terms.Term, names: Mapping[str, terms.Var]
     ) -> tuple[terms.Metavariable, terms.Term, Mapping[str, terms.Var]]:
-        """`g(h(x), x)` as `g(y, x)`, where it is known what `h(x)` stands for: y is that, wherever it occurs.
+        """`g(h(x), x)` as `g(y, x)`, where it is known what `h(x)` stands for, or in `g(let(h, x))` what g is given: y is that, wherever it occurs.
 
         So are components `p[0]` of a bound pair, of which `t` then uses nothing else.
         """
         arguments: list[terms.Term] = []
         for u in p.arguments:
-            if isinstance(u, terms.Metavariable) and u.name in self.parts:
-                part = self.parts[u.name]
-                if inner := terms.free_variables(part) - terms.free_variables(t):
-                    raise NoMatch(
-                        f"{self.rule.name}: {u.name} may not use {', '.join(sorted(inner))}, which is bound "
-                        "further in"
-                    )
-                self._metavariable(u, part, names)
-                y = terms.Var(terms.unused(u.name, names_in(t, names)), part.type)
-                names, t = {**names, y.name: y}, named(part, y, t)
-                u = terms.Var(y.name, u.type)
-            elif isinstance(u, terms.Get) and (component := component_of(u, names)) is not None:
+            name = u.name if isinstance(u, terms.Metavariable) else p.name
+            if isinstance(u, terms.Get) and (component := component_of(u, names)) is not None:
                 y = terms.Var(terms.unused("component", names_in(t, names)), component.type)
                 names, t = {**names, y.name: y}, named(component, y, t)
+                u = terms.Var(y.name, u.type)
+            elif not isinstance(u, terms.Var) and (part := self.parts.get(name)) is not None:
+                if inner := terms.free_variables(part) - terms.free_variables(t):
+                    raise NoMatch(
+                        f"{self.rule.name}: {name} may not use {', '.join(sorted(inner))}, which is bound "
+                        "further in"
+                    )
+                self.match(u, part, names)
+                y = terms.Var(terms.unused(name, names_in(t, names)), part.type)
+                names, t = {**names, y.name: y}, named(part, y, t)
                 u = terms.Var(y.name, u.type)
             arguments.append(u)
         return replace(p, arguments=tuple(arguments)), t, names

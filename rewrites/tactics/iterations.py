@@ -14,6 +14,7 @@ Source: Bird, theory of lists, map promotion; folds as loops with a counter.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -22,8 +23,11 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    everywhere,
     first,
     inside,
+    kinds_of,
+    may_apply,
     repeat,
     somewhere,
     then,
@@ -31,7 +35,8 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.nests.zips import by_owner, each_once
 from relift.rewrites.tactics.sharing import has_fold, named_pair
-from relift.semantics.patterns import Accumulating, Iterate, Map, ReduceSeq, ScanSeq, Stepping, Zip
+from relift.rewrites.tactics.spelled_out import component_of_a_let
+from relift.semantics.patterns import Accumulating, Iterate, Let, Map, ReduceSeq, ScanSeq, Stepping, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, Var, free_variables
@@ -119,20 +124,15 @@ def of_elements(*, scans: bool = True) -> Tactic:
         if alone and _elements(state.type) < _HELD:
             raise NoMatch("a work-item holds so few elements, and computes what they share once")
         if isinstance(state.type, Tuple):
-            if isinstance(t, Iterate):
-                at = apply("iterate_as_fold")(at, place)
-            at = inside("f")(repeat(apply("let_inline")))(at, place)
-            at, place = apply("reduce_seq_zipped")(at, place), (*place, "ps")
-            parts = first(apply("unzip_first"), apply("unzip_second"))
-            at = inside("f")(repeat(topdown(parts)))(at, place)
+            at, place = _of_one_array(at, place)
             at = each(at, place)
             return attempt(inside("f")(apply("iterate_as_fold", "backward")))(at, place)
         return each(at, place)
 
     def each(at: Rewriting, place: Position) -> Rewriting:
         state, _ = _step(term_at(at.term, place))
-        together = then(repeat(apply("let_inline")), repeat(topdown(_maps_of(state.name))))
-        at = inside("f")(then(together, _of_one_map))(at, place)
+        together = then(repeat(apply("let_inline")), repeat(_innermost(_maps_of(state.name))), _of_one_map)
+        at = inside("f")(together)(at, place)
         at = inside("f")(attempt(by_owner(lambda array: array == canonical(state))))(at, place)
         at = repeat(_of_steps_alone)(at, place)
         t = term_at(at.term, place)
@@ -153,6 +153,41 @@ def _elements(state: Type) -> float:
     """How many elements a state has, an array or several of a length."""
     array = state.parts[0] if isinstance(state, Tuple) else state
     return float(array.length.constant or math.inf) if isinstance(array, Array) else 0.0
+
+
+def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
+    """Steps whose state is several arrays of a length have one, of tuples; and where they stand then."""
+    t = term_at(at.term, place)
+    state, _ = _step(t)
+    assert isinstance(state.type, Tuple), "cannot happen: nothing else is several arrays"
+    if len(state.type.parts) > len(_ZIPPED) + 1:
+        raise NoMatch(f"a state of more than {len(_ZIPPED) + 1} arrays")
+    zipped = apply(_ZIPPED[len(state.type.parts) - 2])
+    if isinstance(t, Iterate):
+        at = apply("iterate_as_fold")(at, place)
+    scan = isinstance(t, ScanSeq)
+    at = then(repeat(apply("let_inline")), zipped)(at, (*place, "f"))
+    at = zipped(at, (*place, "init"))
+    at = apply("scan_seq_rolled" if scan else "reduce_seq_rolled")(at, place)
+    place = (*place, "xs" if scan else "x")
+    array, _ = _step(term_at(at.term, place))
+    return inside("f")(everywhere(_named_alone(array.name)))(at, place), place
+
+
+_ZIPPED = tuple(f"zipped_of_{count}" for count in ("two", "three", "four", "five", "six"))
+
+
+def _named_alone(name: str) -> Tactic:
+    """What is said of a variable under another name, or of a component of what is, is said of it."""
+
+    @at_kinds(Let)
+    def inlined(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Let) or not isinstance(t.x, Var) or t.x.name != name:
+            raise NoMatch("no other name of the variable")
+        return apply("let_inline")(at, place)
+
+    return first(then(component_of_a_let, inlined), inlined)
 
 
 def _turns(t: Term) -> float:
@@ -229,6 +264,19 @@ def _maps_of(state: str) -> Tactic:
         return first(apply("zip_of_maps"), side)(at, place)
 
     return tactic
+
+
+def _innermost(tactic: Tactic) -> Tactic:
+    """At the innermost place where it applies, so that what is computed of one array is one map before it meets what is computed of others."""
+
+    def innermost(at: Rewriting, place: Position) -> Rewriting:
+        for below, t in reversed(list(positions(term_at(at.term, place), kinds_of(tactic)))):
+            if may_apply(tactic, t):
+                with suppress(NoMatch):
+                    return tactic(at, (*place, *below))
+        raise NoMatch("the tactic applies nowhere")
+
+    return innermost
 
 
 def _of_one_map(at: Rewriting, place: Position) -> Rewriting:

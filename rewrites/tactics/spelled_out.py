@@ -14,6 +14,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
     first,
     repeat,
@@ -36,7 +37,6 @@ _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("reduce_seq_to_ahead", "backward"),
     ("pad_empty_clamp", "forward"),
     ("as_vector_to_aligned", "backward"),
-    *((f"let_{part}", "forward") for part in ("first_of_two", "second_of_two", "first_of_three", "second_of_three", "third_of_three")),
     *((f"map_to_{kind}", "backward") for kind in ("seq_unroll", "stream", "iterate_stream", "warp", "lane")),
 )  # fmt: skip
 """Rules that put other patterns in the place of one that no search result holds."""
@@ -51,7 +51,7 @@ _LOWERED: tuple[tuple[str, Direction], ...] = tuple(
 
 def spelled_out() -> Tactic:
     """What is not searched in terms of what is; raises `NoMatch` when there is nothing of it."""
-    one = first(*(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size)
+    one = first(*(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size, component_of_a_let)
     patterns = _wherever(_is_short, one)
     return first(then(values_named(), attempt(patterns)), patterns)
 
@@ -81,9 +81,7 @@ def _wherever(concerns: Callable[[Term], bool], tactic: Tactic) -> Tactic:
 def _is_short(t: Term) -> bool:
     if isinstance(t, Generate):
         return not is_layout(t)
-    if isinstance(t, Get):
-        return isinstance(t.of, Let)
-    return isinstance(t, Pattern) and not t.searched
+    return _takes_of_a_let(t) or (isinstance(t, Pattern) and not t.searched)
 
 
 def _is_lowered(t: Term) -> bool:
@@ -100,3 +98,15 @@ def _next_size(at: Rewriting, place: Position) -> Rewriting:
     if t.m.constant == 1:
         return apply("iterate_sizes_once")(at, place)
     return apply("iterate_sizes_add", m=1, k=t.m.constant - 1)(at, place)
+
+
+@at_kinds(Get)
+def component_of_a_let(at: Rewriting, place: Position) -> Rewriting:
+    """A component of what needs a name, which takes the name with it; raises `NoMatch` elsewhere."""
+    if not _takes_of_a_let(term_at(at.term, place)):
+        raise NoMatch("no component of what needs a name")
+    return apply("let_out_of_function", parts={"f": ("of",)})(at, place)
+
+
+def _takes_of_a_let(t: Term) -> bool:
+    return isinstance(t, Get) and isinstance(t.of, Let)

@@ -22,6 +22,8 @@ from relift.rewrites.proof_scripts import (
     REDUCE_SCAN_FUSION_IN_ZIP,
     REDUCE_SCAN_FUSION_IN_ZIP_DEFINED,
     SCAN_BLOCKED,
+    SCAN_SEQ_ROLLED,
+    SCAN_SEQ_ROLLED_DEFINED,
     SCAN_SPLIT,
     SCAN_SPLIT_DEFINED,
 )
@@ -217,4 +219,17 @@ def scan_seq_map_rows(f: Fun[B, C, A, B], g: Fun[A, C[m]], zs: B[m], xs: A[n]):
                 zip(zs, transpose(map(g, xs))),
             )
         ),
+    )
+
+
+@rule(
+    source="Backhouse, fixed-point calculus, the rolling rule",
+    proof=SCAN_SEQ_ROLLED,
+    defined=SCAN_SEQ_ROLLED_DEFINED,
+)
+def scan_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):
+    """A scan of what something is seen as is a scan of that thing."""
+    return (
+        scan_seq(lambda s, x: let(g, f(s, x)), let(g, c), xs),
+        map(g, scan_seq(lambda q, x: f(let(g, q), x), c, xs)),
     )

@@ -2,6 +2,7 @@
 
 map fst (zip xs ys)            =  xs
 unzip (zip xs ys)              =  (xs, ys)         zip (unzip ps)  =  ps
+(xs, ys, ..)                   =  (map fst ps, map snd ps, ..)   of ps = zip xs ys ..
 zip (map f xs) (map g ys)      =  map (\\(x, y). (f x, g y)) (zip xs ys)
 zip xs xs                      =  map (\\x. (x, x)) xs
 zip xs ys                      =  map swap (zip ys xs)
@@ -12,9 +13,12 @@ zip (join xss) (join yss)      =  join (map zip (zip xss yss))
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, C, D, k, m, n, size, step
+from functools import reduce
+from typing import Any
+
+from relift.rewrites.notation import A, B, C, D, E, F, k, m, n, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language.vocabulary import join, map, repeat, slide, split, unzip, zip
+from relift.semantics.language.vocabulary import join, let, map, repeat, slide, split, unzip, zip
 from relift.semantics.syntax.signatures import Fun
 from relift.semantics.syntax.types import tup
 
@@ -92,6 +96,50 @@ def unzip_first(ps: tup(A, B)[n]):
 def unzip_second(ps: tup(A, B)[n]):
     """The second array of an unzip maps the second component."""
     return unzip(ps)[1], map(lambda p: p[1], ps)
+
+
+def _zipped(s: Any) -> Any:
+    """Arrays of a tuple as one of nested pairs, ((x, y), z) and so on, from which they are read."""
+    xs, *more = (s[i] for i, _ in enumerate(s.type.parts))
+
+    def arrays(ps: Any) -> Any:
+        found: list[Any] = []
+        for _ in more:
+            found.insert(0, map(lambda p: p[1], ps))
+            ps = map(lambda p: p[0], ps)
+        return (ps, *found)
+
+    return let(arrays, reduce(zip, more, xs))
+
+
+@rule(source="RISE unzipZipIsPair, of two")
+def zipped_of_two(s: tup(A[n], B[n])):
+    """Two arrays are one of pairs, taken apart."""
+    return s, _zipped(s)
+
+
+@rule(source="RISE unzipZipIsPair, of three")
+def zipped_of_three(s: tup(A[n], B[n], C[n])):
+    """Three arrays are one of pairs of pairs, taken apart."""
+    return s, _zipped(s)
+
+
+@rule(source="RISE unzipZipIsPair, of four")
+def zipped_of_four(s: tup(A[n], B[n], C[n], D[n])):
+    """Four arrays are one of pairs of pairs, taken apart."""
+    return s, _zipped(s)
+
+
+@rule(source="RISE unzipZipIsPair, of five")
+def zipped_of_five(s: tup(A[n], B[n], C[n], D[n], E[n])):
+    """Five arrays are one of pairs of pairs, taken apart."""
+    return s, _zipped(s)
+
+
+@rule(source="RISE unzipZipIsPair, of six")
+def zipped_of_six(s: tup(A[n], B[n], C[n], D[n], E[n], F[n])):
+    """Six arrays are one of pairs of pairs, taken apart."""
+    return s, _zipped(s)
 
 
 @rule(source="RISE zipUnzipAccessSimplification, crossed")

@@ -148,36 +148,6 @@ def let_out_of_function(f: Fun[B, C], g: Fun[A, B], x: A):
     return f(let(g, x)), let(lambda y: f(g(y)), x)
 
 
-@rule(source="RISE hoist-let-app, of a component")
-def let_first_of_two(f: Fun[A, tup(B, C)], x: A):
-    """The first of two components that need a name."""
-    return let(f, x)[0], let(lambda y: f(y)[0], x)
-
-
-@rule(source="RISE hoist-let-app, of a component")
-def let_second_of_two(f: Fun[A, tup(B, C)], x: A):
-    """The second of two components that need a name."""
-    return let(f, x)[1], let(lambda y: f(y)[1], x)
-
-
-@rule(source="RISE hoist-let-app, of a component")
-def let_first_of_three(f: Fun[A, tup(B, C, D)], x: A):
-    """The first of three components that need a name."""
-    return let(f, x)[0], let(lambda y: f(y)[0], x)
-
-
-@rule(source="RISE hoist-let-app, of a component")
-def let_second_of_three(f: Fun[A, tup(B, C, D)], x: A):
-    """The second of three components that need a name."""
-    return let(f, x)[1], let(lambda y: f(y)[1], x)
-
-
-@rule(source="RISE hoist-let-app, of a component")
-def let_third_of_three(f: Fun[A, tup(B, C, D)], x: A):
-    """The third of three components that need a name."""
-    return let(f, x)[2], let(lambda y: f(y)[2], x)
-
-
 @rule(source="RISE hoist-let-lam, with its missing guard: the value is that of every element")
 def let_out_of_map(h: Fun[A, B, C], y: B, xs: A[n]):
     """A name for a value that all elements share moves out of the map."""

@@ -5,7 +5,7 @@ iterate (m + k) f        =  iterate m f . iterate k f
 iterate (m k) f          =  iterate m (iterate k f)
 iterate m (map f)        =  map (iterate m f)
 iterate m (\\ys. map f (zip ys cs)) xs  =  map (\\(x, c). iterate m (\\y. f (y, c)) x) (zip xs cs)
-reduce_seq f (xs, ys)    =  unzip . reduce_seq (zip . f . unzip) (zip xs ys)
+reduce_seq (g . f) (g c)  =  g . reduce_seq (f . g) c
 iterate n f z            =  reduce_seq (\\acc x. f acc) z (repeat n 0)
 iterate n f              =  reduce_seq (\\acc x. f acc) over n elements
 reduce_seq f z xs        =  second of iterate n (\\(i, acc). (i + 1, f acc (at i xs))) (0, z)
@@ -21,24 +21,23 @@ from relift.rewrites.proof_scripts import (
     ITERATE_TRANSPOSED,
     REDUCE_SEQ_ITERATE,
     REDUCE_SEQ_ITERATE_DEFINED,
-    REDUCE_SEQ_ZIPPED,
-    REDUCE_SEQ_ZIPPED_DEFINED,
+    REDUCE_SEQ_ROLLED,
+    REDUCE_SEQ_ROLLED_DEFINED,
 )
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     at_runtime_unsafe,
     iterate,
     iterate_sizes,
+    let,
     map,
     partial_reduce,
     reduce_seq,
     repeat,
     transpose,
-    unzip,
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import tup
 
 
 @rule(source="LIFT iterateId")
@@ -93,21 +92,15 @@ def iterate_map_beside(f: Fun[A, B, A], xs: A[n], cs: B[n]):
 
 
 @rule(
-    source="RISE unzipZipIdentity, under a fold",
-    proof=REDUCE_SEQ_ZIPPED,
-    defined=REDUCE_SEQ_ZIPPED_DEFINED,
+    source="Backhouse, fixed-point calculus, the rolling rule",
+    proof=REDUCE_SEQ_ROLLED,
+    defined=REDUCE_SEQ_ROLLED_DEFINED,
 )
-def reduce_seq_zipped(
-    f: Fun[tup(B[m], C[m]), A, tup(B[m], C[m])], s: tup(B[m], C[m]), xs: A[n]
-):  # fmt: skip
-    """A fold to two arrays is one to an array of pairs."""
+def reduce_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):
+    """A fold to what something is seen as is a fold to that thing."""
     return (
-        reduce_seq(f, s, xs),
-        unzip(
-            reduce_seq(
-                lambda ps, x: zip(f(unzip(ps), x)[0], f(unzip(ps), x)[1]), zip(s[0], s[1]), xs
-            )
-        ),
+        reduce_seq(lambda s, x: let(g, f(s, x)), let(g, c), xs),
+        let(g, reduce_seq(lambda q, x: f(let(g, q), x), c, xs)),
     )
 
 

@@ -35,6 +35,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
+from relift.rewrites.tactics.nests.zips import zipped
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Bordered, Map, ReduceSeq, ReduceSeqUnroll, Reduction, Zip
@@ -79,12 +80,8 @@ def _is_shared(data: Term, own: frozenset[str]) -> bool:
     """Whether some of what is zipped depends on these variables, and some does not."""
     while isinstance(data, Map):
         data = data.xs
-    depends = [bool(free_variables(part) & own) for part in _zipped(data)]
+    depends = [bool(free_variables(part) & own) for part in zipped(data)]
     return any(depends) and not all(depends)
-
-
-def _zipped(t: Term) -> list[Term]:
-    return [*_zipped(t.xs), *_zipped(t.ys)] if isinstance(t, Zip) else [t]
 
 
 def blocks_of_folds(results: int, width: int) -> Tactic:
@@ -232,9 +229,9 @@ def _shared_first(at: Rewriting, place: Position) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         fold = term_at(at.term, place)
-        if not isinstance(fold, ReduceSeq) or not isinstance(zipped := fold.xs, Zip):
+        if not isinstance(fold, ReduceSeq) or not isinstance(pairs := fold.xs, Zip):
             raise NoMatch("lanes of neighbouring results are of folds that go through two arrays")
-        if free_variables(zipped.xs) & own:
+        if free_variables(pairs.xs) & own:
             return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
         return at
 

@@ -8,7 +8,7 @@ the first of the others stands; what is zipped twice is read once, and what the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from relift.rewrites.application.matching import NoMatch
@@ -77,6 +77,15 @@ def each_once(at: Rewriting, place: Position) -> Rewriting:
     return _in_order([wanted.index(t) for t in arrays])(at, place)
 
 
+def zipped(t: Term) -> Iterator[Term]:
+    """The arrays that are zipped, from the left; of what is no zip itself."""
+    if isinstance(t, Zip):
+        yield from zipped(t.xs)
+        yield from zipped(t.ys)
+    else:
+        yield t
+
+
 def _in_order(ranks: list[int]) -> Tactic:
     """A list of zips in the order of these ranks, of those that are equal one."""
 
@@ -96,12 +105,7 @@ def _in_order(ranks: list[int]) -> Tactic:
 
 def _arrays(at: Rewriting, place: Position) -> list[Term]:
     """The arrays of a list of zips."""
-    t = term_at(at.term, (*place, "xs"))
-    found: list[Term] = []
-    while isinstance(t, Zip):
-        found.append(t.xs)
-        t = t.ys
-    return [*found, t]
+    return list(zipped(term_at(at.term, (*place, "xs"))))
 
 
 def _out_of_order(ranks: list[int]) -> int | None:
