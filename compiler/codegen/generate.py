@@ -110,6 +110,8 @@ class Generator:
                     self._copy(t, target, scope)
                 else:
                     folds.in_place(self, t, target, scope)
+            case Let() if (inverted := invert_layout(t, target)) is not None:
+                self.write(*inverted, scope)
             case Let(f, x):
                 self.write(f.body, target, scope.bind(f, self.view(x, scope)))
             case Concat(xs, ys):

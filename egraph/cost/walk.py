@@ -149,6 +149,8 @@ class Walk:
             case Stepping() if isinstance(t.first, InTurn):
                 self._write(t.first, target, environment)
                 self._fold(t, environment, target)
+            case Let() if (inverted := invert_layout(t, target)) is not None:
+                self._write(*inverted, environment)
             case Let(f, x):
                 with self._meter.repeated(self._work_items(f.body) / self._work_items(x)):
                     value = self._view(x, environment)

@@ -83,7 +83,13 @@ from relift.egraph.search.starts.forms import (
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, shape_of
+from relift.egraph.search.starts.staged import (
+    StagedKernel,
+    kernels_of,
+    of_one_shape,
+    results_of,
+    shape_of,
+)
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
@@ -106,6 +112,7 @@ from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.rewrites.tactics.unchanging import once_for_all
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
+from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
@@ -175,7 +182,12 @@ class Proposals:
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
         if parts_without_names(self.prepared().result) > MOST_PARTS:
-            return _of_names(self)
+            parted = after(self.source, self.prepared(), names_stored())
+            kernels = kernels_under_names(replace(self.source, body=parted.result))
+            return _by_kernels(self, parted, kernels, named=True)
+        if taken_apart(self.prepared().result) and not self.strategies:
+            (together,) = results_of(replace(self.source, body=self.prepared().result), {})
+            return _by_kernels(self, self.prepared(), [together], named=False)
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
             written = self.as_written()
@@ -440,10 +452,10 @@ class Proposals:
         return extracted(high, self.source, self.device, demanded, most)
 
 
-def _of_names(whole: Proposals) -> Outcome:
-    """What suits a program that is too long without names outside all functions: a kernel for each, searched for itself."""
-    parted = after(whole.source, whole.prepared(), names_stored())
-    kernels = kernels_under_names(replace(whole.source, body=parted.result))
+def _by_kernels(
+    whole: Proposals, parted: Derivation, kernels: Sequence[StagedKernel], *, named: bool
+) -> Outcome:
+    """What suits a program each of whose kernels is searched for itself: one that is too long without names, or an array that is taken apart."""
     tasks = [whole.of_part(kernel.program) for kernel in kernels]
     sources = [task.source for task in tasks]
     alike, grown = of_one_shape(sources), NOTHING
@@ -454,8 +466,8 @@ def _of_names(whole: Proposals) -> Outcome:
             more, outcomes[number] = replace(task, share=share).all()
             grown = grown.and_then(more)
     tried = alternatives(list(for_all(sources, alike, outcomes)), whole.refused)
-    own, named = (whole.source, whole.device), not whole.apart
-    found = of_kernels(parted, kernels, *own, tried, named=True, may_name=named)
+    own, may_name = (whole.source, whole.device), not whole.apart
+    found = of_kernels(parted, kernels, *own, tried, named=named, may_name=may_name)
     return grown, ranked(list(found))
 
 

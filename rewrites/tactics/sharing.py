@@ -36,7 +36,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.semantics.indices.inverses import computes_itself, invertible_data
+from relift.semantics.indices.inverses import computes_itself, invertible_data, taken_apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Iterate, Let, Map, Reduction, Slide, Stepping, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
@@ -221,6 +221,8 @@ def inlined() -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Let) or free_variables(t):
             raise NoMatch("no name that is outside all functions")
+        if taken_apart(t):
+            raise NoMatch("several results that are computed together")
         (name,) = t.f.parameters
         repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
         if repeated > MOST_REPEATED:

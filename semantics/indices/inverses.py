@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from typing import TypeAlias
+
 from relift.semantics.indices.algebra import asked_for
-from relift.semantics.indices.views import View, Views, is_layout, name_of
-from relift.semantics.patterns.algorithmic import Map
+from relift.semantics.indices.views import (
+    ArrayView,
+    TupleView,
+    View,
+    Views,
+    array,
+    is_layout,
+    name_of,
+    tuple_view,
+)
+from relift.semantics.patterns.algorithmic import Let, Map
 from relift.semantics.patterns.opencl import Store
 from relift.semantics.syntax.nodes import argument
-from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children, inside, subterms
-from relift.semantics.syntax.types import holds_array
+from relift.semantics.syntax.terms import (
+    Get,
+    Lambda,
+    MakeTuple,
+    Pattern,
+    Term,
+    Var,
+    children,
+    inside,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, Tuple, Type, holds_array
 
 
 def invert_layout(t: Term, target: View) -> tuple[Term, View] | None:
@@ -63,6 +86,23 @@ def invertible_data(t: Term) -> Term | None:
     return None if _drops(t) and _read_back(data) else data
 
 
+def taken_apart(t: Term) -> bool:
+    """Whether a term is several results that are computed together, as an array of tuples.
+
+    >>> from relift import f32, let, map
+    >>> from relift.semantics.indices.inverses import taken_apart
+    >>> from relift.semantics.syntax.terms import Input
+    >>> both = map(lambda v: (v + v, v * v), Input("x", f32[8]))
+    >>> taken_apart(let(lambda ps: (map(lambda p: p[0], ps), map(lambda p: p[1], ps)), both))
+    True
+    >>> taken_apart(let(lambda ps: (map(lambda p: p[0], ps), map(lambda p: p[0], ps)), both))
+    False
+    """
+    if not isinstance(t, Let) or not isinstance(t.f.body, MakeTuple) or is_layout(t.x):
+        return False
+    return isinstance(t.x.type, Array) and invertible_data(t) is not None
+
+
 def _drops(t: Pattern) -> bool:
     """Whether something of what is written through t is written nowhere."""
     functions = (f.body for _, f in children(t) if isinstance(f, Lambda))
@@ -97,20 +137,83 @@ def written_place(t: Term) -> tuple[str, ...]:
 
 
 def _invertible(f: Lambda) -> bool:
-    """Whether f applies invertible layout patterns to its argument and nothing else."""
-    body: Term | None = f.body
-    while body is not None and body != f.parameters[0]:
-        body = invertible_data(body)
-    return body is not None
+    """Whether f takes its argument apart by components and invertible layout patterns, and gives each part once."""
+    x = f.parameters[0]
+    written = _components_in(f.body, x)
+    return written is not None and _are_all(written, x.type)
+
+
+_Path: TypeAlias = tuple[int, ...]
+"""Which component of a tuple, of which component of that, and so on; whatever arrays are around them."""
+
+
+def _components_in(body: Term, x: Var) -> list[_Path] | None:
+    """Which components of x are what is written by a term, in their order; None where it is something else."""
+    if isinstance(body, Var):
+        return [()] if body == x else None
+    if isinstance(body, MakeTuple):
+        parts = [_components_in(part, x) for part in body.parts]
+        return [path for part in parts for path in part or ()] if None not in parts else None
+    if isinstance(body, Get):
+        around = _components_in(body.of, x)
+        return [(*around[0], body.index)] if around is not None and len(around) == 1 else None
+    if isinstance(body, Map) and (around := _components_in(body.xs, x)) is not None:
+        (element,) = body.f.parameters
+        inside = _components_in(body.f.body, element)
+        if inside is None or len(around) != 1:
+            return None
+        return [(*around[0], *path) for path in inside]
+    data = invertible_data(body)
+    return None if data is None else _components_in(data, x)
+
+
+def _are_all(paths: Sequence[_Path], t: Type) -> bool:
+    """Whether these components are all that there is of a type, each once."""
+    if list(paths) == [()]:
+        return True
+    while isinstance(t, Array):
+        t = t.element
+    if () in paths or not isinstance(t, Tuple):
+        return False
+    below = [[path[1:] for path in paths if path[0] == i] for i in range(len(t.parts))]
+    return all(_are_all(each, part) for each, part in zip(below, t.parts, strict=True))
 
 
 def _through(body: Term, target: View) -> View:
     """Where the argument of an invertible function is written, given where its result is."""
-    while not isinstance(body, Var):
-        inverted = invert_layout(body, target)
-        assert inverted is not None, f"cannot happen: {name_of(body)} was found invertible"
-        body, target = inverted
-    return target
+    match body:
+        case Var():
+            return target
+        case MakeTuple(parts):
+            places = zip(parts, tuple_view(target).parts, strict=True)
+            return reduce(_together, (_through(part, place) for part, place in places))
+        case Get(index, of):
+            assert isinstance(of.type, Tuple), "cannot happen: it has components"
+            around = (target if i == index else _NOWHERE for i in range(len(of.type.parts)))
+            return _through(of, TupleView(tuple(around)))
+        case Map(f, xs):
+            places = array(target)
+            return _through(
+                xs, ArrayView(places.length, lambda i: _through(f.body, places.at(i)))
+            )
+        case _:
+            inverted = invert_layout(body, target)
+            assert inverted is not None, f"cannot happen: {name_of(body)} was found invertible"
+            return _through(*inverted)
+
+
+_NOWHERE = TupleView(())
+"""The place of a component that another part of a result says."""
+
+
+def _together(v: View, w: View) -> View:
+    """A place of which each view says some components."""
+    if v == _NOWHERE or w == _NOWHERE:
+        return w if v == _NOWHERE else v
+    if isinstance(v, ArrayView) and isinstance(w, ArrayView):
+        return ArrayView(v.length, lambda i: _together(v.at(i), w.at(i)))
+    assert isinstance(v, TupleView) and isinstance(w, TupleView), "cannot happen: each part is said once"
+    return TupleView(tuple(map(_together, v.parts, w.parts)))
 
 
 def computes_itself(t: Pattern) -> bool:

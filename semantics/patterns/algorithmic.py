@@ -351,6 +351,10 @@ class Let(Pattern):
     def view(ix: Algebra, x: Any, f: Callable[[Any], Any]) -> Any:
         return f(x)
 
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, f: Callable[[Any], Any]) -> Any:
+        return f(target)
+
 
 # ---- arrays from nothing
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
+from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import to_global
@@ -48,12 +49,14 @@ class StagedKernel:
     """What computes one value: its program.
 
     `result` is the name by which the programs of other kernels read it; that of the whole, or of each of its results,
-    has none, and `place` says where it stands.
+    has none, and `place` says where it stands.  Of results that are computed together it is the array of tuples that
+    `apart` takes apart.
     """
 
     result: str
     program: Program
     place: Position = ()
+    apart: Lambda | None = None
 
 
 def kernels_of(whole: Program) -> list[StagedKernel]:
@@ -83,7 +86,10 @@ def kernels_of(whole: Program) -> list[StagedKernel]:
 
 
 def results_of(whole: Program, names: Mapping[Term, str]) -> Iterator[StagedKernel]:
-    """What computes the result; where that is several, or arrays that are zipped, what computes each."""
+    """What computes the result; where that is several, or arrays that are zipped, what computes each, or all of them together."""
+    if isinstance(t := whole.body, Let) and taken_apart(t):
+        yield StagedKernel("", program_of(whole, whole.name, t.x, names), ("x",), t.f)
+        return
     parts = [(place, t) for place, t, _ in inside(whole.body)]
     read = [_reading(t, names) for _, t in parts]
     if isinstance(whole.body, MakeTuple | Zip) and not any(map(is_layout, read)):
@@ -187,6 +193,8 @@ def under_names(kernels: Sequence[StagedKernel], found: Sequence[Term]) -> Term:
 
 def _of_results(kernels: Sequence[StagedKernel], results: Sequence[Term]) -> Term:
     """What the kernels compute whose values none reads, as one term."""
+    if (f := kernels[-1].apart) is not None:
+        return made(Let, (f, results[0]))
     if not kernels[-1].place:
         return results[0]
     if kernels[-1].place == ("ys",):
