@@ -25,7 +25,7 @@ from relift.compiler.codegen.values.trees import Tree, as_value
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.components import component_view
-from relift.semantics.indices.inverses import invert_layout
+from relift.semantics.indices.inverses import invert_layout, invertible_data
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,
@@ -110,9 +110,7 @@ class Generator:
                     self._copy(t, target, scope)
                 else:
                     folds.in_place(self, t, target, scope)
-            case Let() if (inverted := invert_layout(t, target)) is not None:
-                self.write(*inverted, scope)
-            case Let(f, x):
+            case Let(f, x) if invertible_data(t) is None:
                 self.write(f.body, target, scope.bind(f, self.view(x, scope)))
             case Concat(xs, ys):
                 places, n = array(target), t.solved["n"]

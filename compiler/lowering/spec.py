@@ -160,9 +160,7 @@ def _write(t: terms.Term, place: Place) -> None:
             _go_through(t, place)
         case Fold() if isinstance(t.init, InTurn) and not place.target.of_item:
             _write_fold(t, place)
-        case Let() if (data := invertible_data(t)) is not None:
-            _write(data, place)
-        case Let(f, x):
+        case Let(f, x) if invertible_data(t) is None:
             _read(x, place)
             _write(f.body, place)
         case Concat(xs, ys):

@@ -15,7 +15,7 @@ from relift.egraph.cost.meter import Computed, Meter
 from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.components import component_view
-from relift.semantics.indices.inverses import invert_layout
+from relift.semantics.indices.inverses import invert_layout, invertible_data
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
@@ -149,9 +149,7 @@ class Walk:
             case Stepping() if isinstance(t.first, InTurn):
                 self._write(t.first, target, environment)
                 self._fold(t, environment, target)
-            case Let() if (inverted := invert_layout(t, target)) is not None:
-                self._write(*inverted, environment)
-            case Let(f, x):
+            case Let(f, x) if invertible_data(t) is None:
                 with self._meter.repeated(self._work_items(f.body) / self._work_items(x)):
                     value = self._view(x, environment)
                 self._write(f.body, target, environment.bind(f, value))

@@ -26,7 +26,8 @@ from relift.egraph.search.derived import finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import TiledSketch
 from relift.egraph.search.outcomes import Proposal, SearchStats, asked_once
-from relift.egraph.search.proposals import STAGES, Proposals
+from relift.egraph.search.own_rules import STAGES
+from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch

@@ -31,6 +31,22 @@ class StrategyStopped(ReliftError):
     """A strategy of the user's that does not apply; the message says how far it came."""
 
 
+STAGES: tuple[Stage, ...] = (
+    Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
+    Stage("move maps together", ("split_map", "map_join", "map_fusion"), 2),
+    Stage("vectorise", ("vectorize_map", "vectorize_reduce", "as_vector_map"), 2),
+    Stage(
+        "fuse",
+        (
+            "map_fusion", "zip_map_left", "zip_map_right", "as_vector_map", "reduce_to_seq",
+            "reduce_map_fusion",
+        ),
+        3,
+    ),
+)  # fmt: skip
+"""What an e-graph grows by, one after the other."""
+
+
 def stages_with(
     stages: Sequence[Stage], admitted: Admitted, policy: FloatPolicy
 ) -> tuple[Stage, ...]:

@@ -27,7 +27,7 @@ from relift.egraph.checks.admission import Admitted
 from relift.egraph.cost.model import estimate, least_seconds
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
-from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, Stage, saturate
+from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.allotted import TOGETHER, SearchJob, allotted
 from relift.egraph.search.derived import (
@@ -61,7 +61,7 @@ from relift.egraph.search.outcomes import (
     ranked,
     soonest,
 )
-from relift.egraph.search.own_rules import applied, by_strategies, stages_with
+from relift.egraph.search.own_rules import STAGES, applied, by_strategies, stages_with
 from relift.egraph.search.pruning import NEAREST, worth_by
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
@@ -82,6 +82,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
+from relift.egraph.search.starts.prepared import PREPARED
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -105,12 +106,10 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
-from relift.rewrites.tactics.iterations import of_elements, of_steps, of_tables
+from relift.rewrites.tactics.iterations import of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
-from relift.rewrites.tactics.nests.cells import in_cells
-from relift.rewrites.tactics.sharing import inlined, parts_without_names, stored
+from relift.rewrites.tactics.sharing import parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
-from relift.rewrites.tactics.unchanging import once_for_all
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
@@ -119,28 +118,6 @@ from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import MakeTuple, Pattern, Term, subterms
 
-STAGES: tuple[Stage, ...] = (
-    Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
-    Stage("move maps together", ("split_map", "map_join", "map_fusion"), 2),
-    Stage("vectorise", ("vectorize_map", "vectorize_reduce", "as_vector_map"), 2),
-    Stage(
-        "fuse",
-        (
-            "map_fusion", "zip_map_left", "zip_map_right", "as_vector_map", "reduce_to_seq",
-            "reduce_map_fusion",
-        ),
-        3,
-    ),
-)  # fmt: skip
-
-
-_PREPARED: Mapping[str, Tactic] = {
-    # a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
-    "cpu": then(attempt(inlined()), attempt(of_elements(scans=False)), attempt(once_for_all())),
-    "gpu": then(
-        attempt(inlined()), attempt(of_elements()), attempt(in_cells()), attempt(once_for_all())
-    ),
-}
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 
 
@@ -181,13 +158,8 @@ class Proposals:
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
-        if parts_without_names(self.prepared().result) > MOST_PARTS:
-            parted = after(self.source, self.prepared(), names_stored())
-            kernels = kernels_under_names(replace(self.source, body=parted.result))
-            return _by_kernels(self, parted, kernels, named=True)
-        if taken_apart(self.prepared().result) and not self.strategies:
-            (together,) = results_of(replace(self.source, body=self.prepared().result), {})
-            return _by_kernels(self, self.prepared(), [together], named=False)
+        if (of_others := _in_others(self)) is not None:
+            return of_others
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
             written = self.as_written()
@@ -295,7 +267,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = after(self.source, self.said(), _PREPARED[self.device.kind])
+        named = after(self.source, self.said(), PREPARED[self.device.kind])
         return with_copies(named) if is_layout(named.result) else named
 
     def said(self) -> Derivation:
@@ -452,10 +424,23 @@ class Proposals:
         return extracted(high, self.source, self.device, demanded, most)
 
 
+def _in_others(whole: Proposals) -> Outcome | None:
+    """What suits a program that is searched as others: too long without names, or an array that is taken apart."""
+    prepared = whole.prepared()
+    if parts_without_names(prepared.result) > MOST_PARTS:
+        parted = after(whole.source, prepared, names_stored())
+        kernels = kernels_under_names(replace(whole.source, body=parted.result))
+        return _by_kernels(whole, parted, kernels, named=True)
+    if taken_apart(prepared.result) and not whole.strategies:
+        together = list(results_of(replace(whole.source, body=prepared.result), {}))
+        return _by_kernels(whole, prepared, together, named=False)
+    return None
+
+
 def _by_kernels(
     whole: Proposals, parted: Derivation, kernels: Sequence[StagedKernel], *, named: bool
 ) -> Outcome:
-    """What suits a program each of whose kernels is searched for itself: one that is too long without names, or an array that is taken apart."""
+    """What suits a program each of whose kernels is searched for itself."""
     tasks = [whole.of_part(kernel.program) for kernel in kernels]
     sources = [task.source for task in tasks]
     alike, grown = of_one_shape(sources), NOTHING

@@ -16,7 +16,7 @@ from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.egraph.search.guidance.planning import NORMAL_FORM
-from relift.egraph.search.proposals import STAGES
+from relift.egraph.search.own_rules import STAGES
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
 from relift.semantics.language.programs import Program

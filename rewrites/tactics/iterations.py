@@ -31,12 +31,20 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     somewhere,
     then,
-    topdown,
 )
-from relift.rewrites.tactics.nests.zips import by_owner, each_once
+from relift.rewrites.tactics.nests.zips import by_owner, each_once, zipped_together
 from relift.rewrites.tactics.sharing import has_fold, named_pair
 from relift.rewrites.tactics.spelled_out import component_of_a_let
-from relift.semantics.patterns import Accumulating, Iterate, Let, Map, ReduceSeq, ScanSeq, Stepping, Zip
+from relift.semantics.patterns import (
+    Accumulating,
+    Iterate,
+    Let,
+    Map,
+    ReduceSeq,
+    ScanSeq,
+    Stepping,
+    Zip,
+)
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, Var, free_variables
@@ -131,7 +139,9 @@ def of_elements(*, scans: bool = True) -> Tactic:
 
     def each(at: Rewriting, place: Position) -> Rewriting:
         state, _ = _step(term_at(at.term, place))
-        together = then(repeat(apply("let_inline")), repeat(_innermost(_maps_of(state.name))), _of_one_map)
+        together = then(
+            repeat(apply("let_inline")), repeat(_innermost(_maps_of(state.name))), _of_one_map
+        )
         at = inside("f")(together)(at, place)
         at = inside("f")(attempt(by_owner(lambda array: array == canonical(state))))(at, place)
         at = repeat(_of_steps_alone)(at, place)
@@ -160,9 +170,7 @@ def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     t = term_at(at.term, place)
     state, _ = _step(t)
     assert isinstance(state.type, Tuple), "cannot happen: nothing else is several arrays"
-    if len(state.type.parts) > len(_ZIPPED) + 1:
-        raise NoMatch(f"a state of more than {len(_ZIPPED) + 1} arrays")
-    zipped = apply(_ZIPPED[len(state.type.parts) - 2])
+    zipped = zipped_together(len(state.type.parts))
     if isinstance(t, Iterate):
         at = apply("iterate_as_fold")(at, place)
     scan = isinstance(t, ScanSeq)
@@ -172,9 +180,6 @@ def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     place = (*place, "xs" if scan else "x")
     array, _ = _step(term_at(at.term, place))
     return inside("f")(everywhere(_named_alone(array.name)))(at, place), place
-
-
-_ZIPPED = tuple(f"zipped_of_{count}" for count in ("two", "three", "four", "five", "six"))
 
 
 def _named_alone(name: str) -> Tactic:

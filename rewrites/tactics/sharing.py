@@ -3,7 +3,6 @@
     named         what a function needs again, or for every element of an array, is computed before, under a name
     stored        what needs no variable is stored by a kernel of its own
     apart         what is computed of each element of an array becomes an array, which a kernel may store
-    parts_apart   each of several results is stored by a kernel of its own
     copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
     finished      what a step of a loop makes of an array is computed as a whole before any of it is written
     through_zips  what a map reads once of arrays that are zipped is computed where it is read
@@ -30,7 +29,6 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     everywhere,
-    inside,
     repeat,
     somewhere,
     then,
@@ -396,27 +394,6 @@ def _is_read_once(body: Term, read: Term) -> bool:
         if whole:
             return False
     return True
-
-
-def parts_apart() -> Tactic:
-    """Each of several results that is computed by folds is stored by a kernel of its own, and copied."""
-
-    def part(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if isinstance(t, MakeTuple):
-            for field, _ in children(t):
-                at = part(at, (*place, field))
-        elif isinstance(t.type, Array) and has_fold(t):
-            at = then(apply("insert_copy"), inside("xs")(apply("store_global")))(at, place)
-        return at
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = part(at, place) if isinstance(term_at(at.term, place), MakeTuple) else at
-        if found == at:
-            raise NoMatch("no results of which several are computed by folds")
-        return found
-
-    return tactic
 
 
 def is_read(t: Term, place: Position) -> bool:

@@ -51,7 +51,9 @@ _LOWERED: tuple[tuple[str, Direction], ...] = tuple(
 
 def spelled_out() -> Tactic:
     """What is not searched in terms of what is; raises `NoMatch` when there is nothing of it."""
-    one = first(*(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size, component_of_a_let)
+    one = first(
+        *(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size, component_of_a_let
+    )
     patterns = _wherever(_is_short, one)
     return first(then(values_named(), attempt(patterns)), patterns)
 

@@ -181,25 +181,22 @@ def _are_all(paths: Sequence[_Path], t: Type) -> bool:
 
 def _through(body: Term, target: View) -> View:
     """Where the argument of an invertible function is written, given where its result is."""
-    match body:
-        case Var():
-            return target
-        case MakeTuple(parts):
-            places = zip(parts, tuple_view(target).parts, strict=True)
-            return reduce(_together, (_through(part, place) for part, place in places))
-        case Get(index, of):
-            assert isinstance(of.type, Tuple), "cannot happen: it has components"
-            around = (target if i == index else _NOWHERE for i in range(len(of.type.parts)))
-            return _through(of, TupleView(tuple(around)))
-        case Map(f, xs):
-            places = array(target)
-            return _through(
-                xs, ArrayView(places.length, lambda i: _through(f.body, places.at(i)))
-            )
-        case _:
-            inverted = invert_layout(body, target)
-            assert inverted is not None, f"cannot happen: {name_of(body)} was found invertible"
-            return _through(*inverted)
+    if isinstance(body, Var):
+        return target
+    if isinstance(body, MakeTuple):
+        places = tuple_view(target).parts
+        return reduce(_together, map(_through, body.parts, places))
+    if isinstance(body, Get):
+        assert isinstance(body.of.type, Tuple), "cannot happen: it has components"
+        count = len(body.of.type.parts)
+        around = (target if i == body.index else _NOWHERE for i in range(count))
+        return _through(body.of, TupleView(tuple(around)))
+    if isinstance(body, Map):
+        f, rows = body.f, array(target)
+        return _through(body.xs, ArrayView(rows.length, lambda i: _through(f.body, rows.at(i))))
+    inverted = invert_layout(body, target)
+    assert inverted is not None, f"cannot happen: {name_of(body)} was found invertible"
+    return _through(*inverted)
 
 
 _NOWHERE = TupleView(())
@@ -212,7 +209,8 @@ def _together(v: View, w: View) -> View:
         return w if v == _NOWHERE else v
     if isinstance(v, ArrayView) and isinstance(w, ArrayView):
         return ArrayView(v.length, lambda i: _together(v.at(i), w.at(i)))
-    assert isinstance(v, TupleView) and isinstance(w, TupleView), "cannot happen: each part is said once"
+    assert isinstance(v, TupleView), "cannot happen: each part is said once"
+    assert isinstance(w, TupleView), "cannot happen: each part is said once"
     return TupleView(tuple(map(_together, v.parts, w.parts)))
 
 

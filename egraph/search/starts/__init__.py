@@ -1,5 +1,6 @@
 """What search starts from: the program in other forms, cut at sizes that do not divide, or kernel by kernel.
 
+prepared    what is done to every program
 forms       shared, stored, computed apart
 staged      kernel by kernel
 named       a kernel for each name outside all functions, of programs that are too long without

@@ -27,7 +27,7 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.rewrites.tactics.folds.beside import folds_together
+from relift.rewrites.tactics.folds.beside import folds_together, parts_apart
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
@@ -46,7 +46,6 @@ from relift.rewrites.tactics.sharing import (
     has_fold,
     made_of_once,
     named,
-    parts_apart,
     storable,
     through_zips,
     unrolled,

@@ -24,7 +24,9 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.sharing import apart, is_read, named_pair
+from relift.rewrites.tactics.nests.zips import zipped_together
+from relift.rewrites.tactics.sharing import apart, has_fold, is_read, named_pair
+from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import (
     Position,
@@ -35,8 +37,17 @@ from relift.semantics.syntax.binding import (
     term_at,
 )
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, Lambda, Term, free_variables, parts_of, subterms
-from relift.semantics.syntax.types import dimensions, holds_array
+from relift.semantics.syntax.terms import (
+    Input,
+    Lambda,
+    MakeTuple,
+    Term,
+    children,
+    free_variables,
+    parts_of,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, dimensions, holds_array
 
 IN_ONE_LOOP = repeat(topdown(first(apply("reduce_banana_split"), apply("reduce_fusion_in_zip"))))
 """Folds in order that make a tuple are one loop, which reads what they have in common once."""
@@ -181,3 +192,56 @@ def _maps_together(at: Rewriting, place: Position) -> Rewriting:
 
 def _length(xs: Term) -> Size:
     return dimensions(xs.type)[0][0]
+
+
+def parts_apart() -> Tactic:
+    """Each of several results that is computed by folds is stored by a kernel of its own, and copied."""
+
+    def part(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, MakeTuple):
+            for field, _ in children(t):
+                at = part(at, (*place, field))
+        elif isinstance(t.type, Array) and has_fold(t):
+            at = then(apply("insert_copy"), inside("xs")(apply("store_global")))(at, place)
+        return at
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found = part(at, place) if isinstance(term_at(at.term, place), MakeTuple) else at
+        if found == at:
+            raise NoMatch("no results of which several are computed by folds")
+        return found
+
+    return tactic
+
+
+def results_together() -> Tactic:
+    """Several results that are maps of one array, which is computed by folds, are computed as one array of tuples, and taken apart.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.beside import results_together
+    >>> @rl.program
+    ... def spans(x: rl.f32[4, 8]):
+    ...     both = rl.map(lambda r: rl.reduce_seq(lambda a, v: (a[0] + v, a[1] * v), (0.0, 1.0), r), x)
+    ...     return rl.map(lambda p: p[0], both), rl.map(lambda p: p[1], both)
+    >>> found = derive(spans, results_together()).result
+    >>> rl.show(found.f.body), found.x.type
+    ('(map(lambda p: p[0], ps), map(lambda p: p[1], ps))', (f32, f32)[4])
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        parts = t.parts if isinstance(t, MakeTuple) else ()
+        maps = [part for part in parts if isinstance(part, Map)]
+        if len(maps) < len(parts) or len({canonical(each.xs) for each in maps}) != 1:
+            raise NoMatch("no results that are maps of one array")
+        if not isinstance(maps[0].xs, Map) or not has_fold(maps[0].xs.f.body):
+            raise NoMatch("results of what is read, or takes no loops")
+        named = apply("let_inline", "backward", parts={"x": ("parts.0", "xs")})(at, place)
+        if taken_apart(term_at(named.term, place)):
+            return named
+        at = zipped_together(len(maps))(at, place)
+        return inside("x")(repeat(topdown(apply("zip_of_maps"))))(at, place)
+
+    return tactic

@@ -69,12 +69,10 @@ def _written(at: Rewriting, place: Position, tactic: Tactic, *, in_function: boo
     if in_function:
         at = attempt(tactic)(at, place)
     t = term_at(at.term, place)
-    data = invertible_data(t)
+    data, of_map = invertible_data(t), isinstance(t, Map)
     for field, child in children(t):
-        if isinstance(child, Lambda) and isinstance(t, Map | Let):
-            at = _written(
-                at, (*place, field), tactic, in_function=in_function or isinstance(t, Map)
-            )
+        if isinstance(child, Lambda) and (of_map or isinstance(t, Let)):
+            at = _written(at, (*place, field), tactic, in_function=in_function or of_map)
         elif child is data or in_parts(t):
             at = _written(at, (*place, field), tactic, in_function=in_function)
     return at

@@ -86,6 +86,27 @@ def zipped(t: Term) -> Iterator[Term]:
         yield t
 
 
+def zipped_together(count: int) -> Tactic:
+    """A tuple of so many arrays of a length is taken apart from one array, of pairs of pairs.
+
+    >>> from relift import f32, map, program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.zips import zipped_together
+    >>> @program
+    ... def three(a: f32[8], b: f32[8], c: f32[8]):
+    ...     return a, b, c
+    >>> from relift import show
+    >>> show(derive(three, zipped_together(3)).result.x)
+    'zip(zip(a, b), c)'
+    """
+    if not 2 <= count < 2 + len(_NUMBERS):
+        raise NoMatch(f"{count} arrays, where 2 to {1 + len(_NUMBERS)} may be one of tuples")
+    return apply(f"zipped_of_{_NUMBERS[count - 2]}")
+
+
+_NUMBERS = ("two", "three", "four", "five", "six")
+
+
 def _in_order(ranks: list[int]) -> Tactic:
     """A list of zips in the order of these ranks, of those that are equal one."""
 

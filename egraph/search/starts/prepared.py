@@ -1,0 +1,24 @@
+"""What is done to every program before it is searched, whatever comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relift.rewrites.tactics.combinators import Tactic, attempt, then
+from relift.rewrites.tactics.folds.beside import results_together
+from relift.rewrites.tactics.iterations import of_elements
+from relift.rewrites.tactics.nests.cells import in_cells
+from relift.rewrites.tactics.sharing import inlined
+from relift.rewrites.tactics.unchanging import once_for_all
+
+_FIRST: Mapping[str, tuple[Tactic, ...]] = {
+    # a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
+    "cpu": (attempt(inlined()), attempt(of_elements(scans=False))),
+    "gpu": (attempt(inlined()), attempt(of_elements()), attempt(in_cells())),
+}
+
+PREPARED: Mapping[str, Tactic] = {
+    kind: then(*tactics, attempt(once_for_all()), attempt(results_together()))
+    for kind, tactics in _FIRST.items()
+}
+"""By the kind of the device."""
