@@ -69,6 +69,17 @@ def turned(x: rl.f32[B, N, 2 * M], c: rl.f32[M]) -> Any:
 
 
 @rl.program
+def rotated(x: rl.f32[B, N, 2 * M], c: rl.f32[2 * M]) -> Any:
+    """Pieces that are read beside arrays which are not in pieces."""
+
+    def head(v: Any) -> Any:
+        other = rl.concat(halves(rl.drop(M, v)), rl.take(M, v))
+        return rl.map(lambda t: t[0] * t[2] + t[1], rl.zip(v, other, c))
+
+    return rl.map(lambda t: rl.map(head, t), x)
+
+
+@rl.program
 def three_pieces(x: rl.f32[N, M]) -> Any:
     return rl.map(lambda r: rl.concat(squares(r), rl.concat(halves(r), r)), x)
 
@@ -96,7 +107,7 @@ def nested(x: rl.f32[N, M]) -> Any:
 
 
 ROWS = [two, four_of_two, tables, above_a_table]
-PIECES = [turned, three_pieces]
+PIECES = [turned, rotated, three_pieces]
 RESULTS = [sum_and_difference, row_and_sum, nested]
 
 

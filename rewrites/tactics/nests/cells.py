@@ -10,6 +10,7 @@ cells many work-items take a cell each.  Source: RISE mapOutsideMakeArray; split
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from relift.rewrites.application.matching import NoMatch
@@ -23,13 +24,14 @@ from relift.rewrites.tactics.combinators import (
     inside,
     repeat,
     then,
+    topdown,
 )
-from relift.rewrites.tactics.sharing import in_parts
+from relift.rewrites.tactics.sharing import in_parts, through_zips
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Concat, Let, Map, Repeat, Transpose, Unzip
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, subterms
 from relift.semantics.syntax.types import Array, Tuple, Type, cells
 
 _FEW = 8
@@ -39,7 +41,7 @@ _FEW = 8
 def in_cells(*, pieces: bool = False) -> Tactic:
     """Rows written out in functions are maps of cells, and results made together are apart; raises `NoMatch` where there are none.
 
-    With `pieces` also what is put one behind the other, if it is of one length: each cell is of all pieces then.
+    With `pieces` also what is put one behind the other, if it is of one length, or read so: each cell is of all pieces then.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -51,7 +53,8 @@ def in_cells(*, pieces: bool = False) -> Tactic:
     'map(lambda r: transpose(map(lambda x: concat(repeat(1, sin(x)), repeat(1, cos(x))), r)), x)'
     """
 
-    rows = at_kinds(Concat)(first(_of_rows, _of_pieces) if pieces else _of_rows)
+    ways = (_of_rows, then(attempt(_read_in_pieces), _of_pieces)) if pieces else (_of_rows,)
+    rows = at_kinds(Concat, Map)(first(*ways))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         found = _written(attempt(_results_apart)(at, place), place, rows, in_function=False)
@@ -123,11 +126,23 @@ def _columns(at: Rewriting, place: Position) -> Rewriting:
 def _of_pieces(at: Rewriting, place: Position) -> Rewriting:
     """Pieces of one length, some of them computed, are the rows of a table."""
     pieces = _pieces(term_at(at.term, place))
-    if not any(map(_is_computed, pieces)):
+    if len(pieces) == 1 or not any(map(_is_computed, pieces)):
         raise NoMatch("no pieces that a function computes")
     if len({piece.type for piece in pieces}) != 1:
         raise NoMatch("pieces of different lengths")
     return _joined(at, place)
+
+
+def _read_in_pieces(at: Rewriting, place: Position) -> Rewriting:
+    """A map that reads computed pieces one behind the other is a map of each, with its part of what is zipped with them."""
+    t = term_at(at.term, place)
+    read = (u for u, _ in subterms(t.xs) if isinstance(u, Concat)) if isinstance(t, Map) else ()
+    if not any(map(_is_computed, itertools.chain(*map(_pieces, read)))):
+        raise NoMatch("no map that reads computed pieces")
+    names = ("zip_concat_left", "zip_concat_right", "map_concat")
+    outwards = repeat(topdown(first(*map(apply, names))))
+    parts = (attempt(inside(field)(repeat(through_zips()))) for field in ("xs", "ys"))
+    return then(inside("xs")(outwards), apply("map_concat"), *parts)(at, place)
 
 
 def _joined(at: Rewriting, place: Position) -> Rewriting:
