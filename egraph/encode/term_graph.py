@@ -30,16 +30,12 @@ class Classes(Protocol):
 
 
 class TermGraph:
-    """The subterms of a term, a class each, numbered from the root; `at` finds one by its position.
-
-    What is one object in several places is one class, and has the position of the first, unless each place is wanted `apart`.
-    """
+    """The subterms of a term, a class for each place, numbered from the root; `at` finds one by its position."""
 
     root = 0
 
-    def __init__(self, t: Term, *, apart: bool = True) -> None:
+    def __init__(self, t: Term) -> None:
         self.at: dict[Position, int] = {}
-        self._known: dict[int, int] | None = None if apart else {}
         self._types: list[Type] = []
         self._nodes: list[ENode | None] = []
         self._add(t, ())
@@ -53,13 +49,45 @@ class TermGraph:
         return [node]
 
     def _add(self, t: Term, position: Position) -> int:
-        if self._known is not None:
-            if id(t) in self._known:
-                return self._known[id(t)]
-            self._known[id(t)] = len(self._types)
         number = self.at[position] = len(self._types)
         self._types.append(t.type)
         self._nodes.append(None)
         below = [self._add(u, (*position, place)) for place, u, _ in inside(t)]
         self._nodes[number] = ENode(head_of(t), tuple(below))
+        return number
+
+
+class TermsGraph:
+    """The subterms of all terms that are added, a class for each: equal ones are one, wherever they stand.
+
+    >>> from relift import f32
+    >>> from relift.egraph.encode.term_graph import TermsGraph
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x, graph = Input("x", f32), TermsGraph()
+    >>> graph.add(x + x), graph.add(x), graph.add((x + x) * x), len(graph)
+    (1, 0, 2, 3)
+    """
+
+    root = 0
+
+    def __init__(self) -> None:
+        self._known: dict[Term, int] = {}
+        self._nodes: list[tuple[Type, list[ENode]]] = []
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def type_of(self, eclass: int) -> Type:
+        return self._nodes[eclass][0]
+
+    def nodes(self, eclass: int) -> Sequence[ENode]:
+        return self._nodes[eclass][1]
+
+    def add(self, t: Term) -> int:
+        """The class of a term."""
+        if (known := self._known.get(t)) is not None:
+            return known
+        below = tuple(self.add(u) for _, u, _ in inside(t))
+        self._nodes.append((t.type, [ENode(head_of(t), below)]))
+        number = self._known[t] = len(self._nodes) - 1
         return number

@@ -16,5 +16,6 @@ What is wanted of an e-class:
     Inverse    a rearrangement of one variable, which a write can follow backwards
 
 states.py holds these and what answers them, nodes.py what the nodes of the e-graph are capable of, options.py what each
-can be where it is read (reading.py) or written (writing.py), extractor.py the dynamic programme.
+can be where it is read (reading.py) or written (writing.py), extractor.py the dynamic programme, known.py what is
+found once for all terms of a search.
 """

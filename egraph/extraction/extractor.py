@@ -32,29 +32,45 @@ class Extractor:
         width: int = 12,
         demanded: Mapping[int, Lowering] | None = None,
     ) -> None:
-        self.snapshot, self.width = snapshot, width
-        self.ways = Options(snapshot, device, demanded or {})
-        self._generous = Options(snapshot, device, demanded or {}, generous=True)
+        self.plain = Solver(Options(snapshot, device, demanded or {}), width)
+        self.generous = Solver(Options(snapshot, device, demanded or {}, generous=True), width)
+
+    def candidates(
+        self, policy: FloatPolicy, most: int, root: int | None = None
+    ) -> list[Candidate]:
+        """The cheapest low-level terms of the root, or of another class, one per plan, in order of estimated work."""
+        for solver in (self.plain, self.generous):
+            if found := solver.candidates(policy, most, root):
+                return found
+        return []
+
+
+class Solver:
+    """The best plans of states, by what their options come to; what was solved for one root stands for others."""
+
+    def __init__(self, ways: Options, width: int) -> None:
+        self.ways, self.width = ways, width
         self._options: dict[State, list[Option]] = {}
         self._best: dict[State, dict[Plan, tuple[float, Found]]] = {}
+        self._tables: dict[State, _Table] = {}
+        """The plans of each state, and what they cost."""
         self._plans: dict[Plan, Plan] = {}
         """Each plan, once: what is one object is equal at a look."""
         self._terms: dict[tuple[State, Plan], Term] = {}
 
-    def candidates(self, policy: FloatPolicy, most: int) -> list[Candidate]:
-        """The cheapest low-level terms of the root, one per plan, in order of estimated work."""
-        root = self.root_state()
-        self._solve(root)
-        if not self._best[root]:
-            self.ways = self._generous
-            self._terms.clear()
-            self._solve(root)
-        found = sorted(self._best[root].items(), key=lambda item: item[1][0])[:most]
-        return [self._candidate(root, plan, policy) for plan, _ in found]
+    def candidates(
+        self, policy: FloatPolicy, most: int, root: int | None = None
+    ) -> list[Candidate]:
+        """As `Extractor.candidates`."""
+        start = self.root_state(root)
+        self._solve(start)
+        found = sorted(self._best[start].items(), key=lambda item: item[1][0])[:most]
+        return [self._candidate(start, plan, policy) for plan, _ in found]
 
-    def root_state(self) -> State:
+    def root_state(self, root: int | None = None) -> State:
         """The program's result: what is or has an array is written, anything else is a value."""
-        return State(self.snapshot.root, self.ways.nodes.written(self.snapshot.root), Place.HOST)
+        at = self.ways.nodes.snapshot.root if root is None else root
+        return State(at, self.ways.nodes.written(at), Place.HOST)
 
     # ---- the dynamic programme
 
@@ -62,16 +78,16 @@ class Extractor:
         """Best plans of every state reachable from the root, by rounds until nothing improves."""
         order = self._reachable(root)
         number = {state: i for i, state in enumerate(order)}
-        tables: list[_Table] = [[] for _ in order]
+        tables = [self._tables.setdefault(state, []) for state in order]
         users: list[dict[int, None]] = [{} for _ in order]
         ways: list[list[tuple[Option, list[_Table]]]] = []
         for i, state in enumerate(order):
             ways.append([])
             for option in self._options[state]:
-                below = [number[child] for child in option.children]
-                ways[-1].append((option, [tables[child] for child in below]))
-                for child in below:
-                    users[child][i] = None
+                ways[-1].append((option, [self._tables[child] for child in option.children]))
+                for child in option.children:
+                    if child in number:  # what others were solved with does not change
+                        users[number[child]][i] = None
         pending = dict.fromkeys(reversed(range(len(order))))
         while pending:
             i = next(iter(pending))
@@ -84,13 +100,15 @@ class Extractor:
             tables[i][:] = table
 
     def _reachable(self, root: State) -> list[State]:
-        """All states below the root, a state before those it needs where there is no cycle."""
+        """All states below the root that are not solved, a state before those it needs where there is no cycle."""
+        if root in self._best:
+            return []
         done: dict[State, None] = {}
         begun: dict[State, None] = {root: None}
         stack = [(root, iter(self._needed_by(root)))]
         while stack:
             state, needed = stack[-1]
-            child = next((each for each in needed if each not in begun), None)
+            child = next((c for c in needed if c not in begun and c not in self._best), None)
             if child is None:
                 done[state] = None
                 stack.pop()

@@ -15,6 +15,7 @@ from relift.egraph.cost.model import estimate, waiting
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.extractor import Extractor
+from relift.egraph.extraction.known import extractor_for
 from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal, in_rounds
@@ -99,15 +100,24 @@ def extracted(
     most: int,
 ) -> list[Proposal]:
     """The lowered forms of the term that a derivation of `source` has come to, in order of estimated cost."""
-    graph = TermGraph(high.result, apart=bool(demanded))
-    wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
     found: list[Proposal] = []
-    for candidate in Extractor(graph, device, demanded=wanted).candidates(high.policy, most):
+    for candidate in _candidates(high, device, demanded, most):
         low = replace(source, body=candidate.low)
         with suppress(Unsupported):
             cost = estimate(low, device)
             found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
     return in_rounds(found)
+
+
+def _candidates(
+    high: Derivation, device: DeviceDescription, demanded: Mapping[Position, Lowering], most: int
+) -> list[Candidate]:
+    """The cheapest lowered forms of a term; where some places demand how they are lowered, no other place is what they are."""
+    if not demanded:
+        return extractor_for(device).candidates(high.result, high.policy, most)
+    graph = TermGraph(high.result)
+    wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
+    return Extractor(graph, device, demanded=wanted).candidates(high.policy, most)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.buffers import counted_once
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
+from relift.egraph.extraction.known import extracted_once
 from relift.egraph.process.saturation import Budget, named, one_child
 from relift.egraph.search.derived import finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
@@ -222,7 +223,7 @@ def optimize(
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
-    with applied_once(), counted_once(), one_child():
+    with applied_once(), counted_once(), extracted_once(), one_child():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
         order = attrgetter("round", "rank") if varied or clock is not None else attrgetter("rank")
         proposals.sort(key=order)
