@@ -83,7 +83,7 @@ def apart(t: Term) -> tuple[Term, Sequence[Term]]:
             return None
         return stored.setdefault(canonical(u.xs), Input(f"stored {len(stored)}", u.type))
 
-    return inputs_by_number(t, read), list(stored)
+    return inputs_by_number(t, read, ToGlobal), list(stored)
 
 
 class Buffers:
@@ -142,4 +142,4 @@ class Buffers:
             inputs[name] = buffer
             return Input(name, u.type)
 
-        return replaced(t, read), replace(environment, inputs=inputs)
+        return replaced(t, read, ToGlobal), replace(environment, inputs=inputs)

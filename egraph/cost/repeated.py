@@ -9,7 +9,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.walk import Walk
 from relift.semantics.indices.stored import inputs
 from relift.semantics.indices.views import Environment, is_layout
-from relift.semantics.patterns import Iterate, ToGlobal
+from relift.semantics.patterns import Iterate, Let, ToGlobal
 from relift.semantics.patterns.repeated import (
     names_a_buffer,
     repeats_kernels,
@@ -49,7 +49,7 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
 
     def read(u: Term) -> Term | None:
         if names_a_buffer(u):
-            return replaced(without_names_of_buffers(u), read)
+            return replaced(without_names_of_buffers(u), read, Let, Iterate)
         if not repeats_kernels(u):
             return None
         if (key := canonical(u)) not in known:
@@ -57,7 +57,7 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
             found.extend(_of_iteration(u, known[key], environment, device))
         return known[key]
 
-    rest = replaced(t, read)
+    rest = replaced(t, read, Let, Iterate)
     if rest not in known.values():
         views = {**environment.inputs, **inputs(*known.values()).inputs}
         inner = replace(environment, inputs=views)

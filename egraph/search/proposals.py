@@ -189,7 +189,7 @@ class Proposals:
         numbered = [[next(numbers) for _ in part] for part in ([whole] if whole else []) + parts]
         least = [least_seconds(task.source, self.device) for task in tasks]
         worth = partial(worth_by, numbered, least, soonest(found), forms if whole else ())
-        shared = list(itertools.chain(*(_shared(task) for task in (self, *tasks))))
+        shared = _shared([self, *tasks])
         do = partial(in_order, workers=self.workers, shared=shared, progress=self.progress)
         most = int(self.share * self.budget.nodes)
         grown, outcomes = allotted(jobs, do, grown, most, len(tasks), worth)
@@ -468,13 +468,14 @@ def _grows(way: _Way) -> bool:
     return getattr(way, "func", way) is Proposals.saturated
 
 
-def _shared(task: Proposals) -> list[object]:
-    """What refers to functions, in whatever the search comes to."""
-    rules = task.admitted.rules
+def _shared(tasks: Sequence[Proposals]) -> list[object]:
+    """What refers to functions, in whatever the search for parts of one program comes to."""
+    rules = tasks[0].admitted.rules
     sides = (side for rule in rules.values() for side in (rule.left, rule.right))
-    terms = (task.program.body, task.source.body, *sides)
-    used = (value for t in terms for value in names_used(t).values())
-    return [task.program, task.program.reference, RULES, rules, *rules.values(), *used]
+    bodies = (body for task in tasks for body in (task.program.body, task.source.body))
+    used = (value for t in (*bodies, *sides) for value in names_used(t).values())
+    programs = itertools.chain(*((task.program, task.program.reference) for task in tasks))
+    return [*programs, RULES, rules, *rules.values(), *used]
 
 
 def _written(task: Proposals) -> Outcome:

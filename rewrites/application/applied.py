@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -11,9 +11,9 @@ from relift.rewrites.application.totality import has_open_cells
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.rule import Rule
-from relift.semantics.syntax.binding import Position, replace_at, term_at
+from relift.semantics.syntax.binding import Position, beneath, positions, replace_at, term_at
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.terms import Term, free_variables, kinds_in
 
 _known: ContextVar[dict[Hashable, tuple[Rule, tuple[Term, Substitution] | str]] | None] = (
     ContextVar("what rules made of terms, or why they do not match", default=None)
@@ -21,6 +21,12 @@ _known: ContextVar[dict[Hashable, tuple[Rule, tuple[Term, Substitution] | str]] 
 
 MOST_KNOWN = 1 << 14
 """So many applications are kept at a time."""
+
+_left: ContextVar[dict[Hashable, tuple[object, dict[int, Term]]] | None] = ContextVar(
+    "terms in which a tactic applies nowhere", default=None
+)
+MOST_LEFT = 1 << 11
+"""Of so many tactics at a time it is known what they leave as it is."""
 
 
 @contextmanager
@@ -40,11 +46,26 @@ def applied_once() -> Generator[None]:
     >>> first.result is again.result
     True
     """
-    token = _known.set({} if _known.get() is None else _known.get())
+    known = _known.set({} if _known.get() is None else _known.get())
+    left = _left.set({} if _left.get() is None else _left.get())
     try:
         yield
     finally:
-        _known.reset(token)
+        _known.reset(known)
+        _left.reset(left)
+
+
+def left_by(tactic: object, policy: FloatPolicy, closed: type[Term] | None) -> dict[int, Term]:
+    """The terms, by identity, in which a tactic is known to apply nowhere, not looking below those of a kind that is `closed`.
+
+    What is put there is known for the rest of `applied_once`, and outside of it not at all.
+    """
+    left = _left.get()
+    if left is None:
+        return {}
+    if len(left) >= MOST_LEFT:
+        left.clear()
+    return left.setdefault((id(tactic), policy, closed), (tactic, {}))[1]
 
 
 def applied(
@@ -82,3 +103,26 @@ def applied(
     if free_variables(new) <= free_variables(here):  # else it hangs on what is bound around
         known[key] = rule, (new, substitution)
     return whole, substitution
+
+
+def places_beside(
+    left: dict[int, Term] | None, t: Term, kinds: int, closed: type[Term] | None
+) -> Iterator[tuple[Position, Term]]:
+    """The places of a term, as `positions` gives them, beside what is known to be `left` as it is (see `left_by`).
+
+    A term all of whose places were gone through is known from then on.
+    """
+    if left is None:
+        yield from positions(t, kinds, closed=closed)
+        return
+    waiting: list[tuple[Position | None, Term]] = [((), t)] if kinds_in(t) & kinds else []
+    while waiting:
+        position, t = waiting.pop()
+        if position is None:
+            left[id(t)] = t
+        elif id(t) not in left:
+            yield position, t
+            waiting.append((None, t))
+            if closed is None or not isinstance(t, closed):
+                below = beneath(t)[::-1]
+                waiting += [((*position, place), u) for place, u in below if kinds_in(u) & kinds]

@@ -66,13 +66,20 @@ def _first_partial_operator(
 
 
 def has_open_cells(t: terms.Term) -> bool:
-    """Whether some cells of a term are left open; each term keeps the answer."""
-    known: bool | None = vars(t).get("_open")
-    if known is None:
-        own = isinstance(t, terms.Pattern) and t.leaves_open
-        known = own or any(has_open_cells(u) for _, u, _ in terms.inside(t))
-        vars(t)["_open"] = known
-    return known
+    """Whether some cells of a term are left open, which the kinds of its parts say."""
+    return _leave_open(terms.kinds_in(t))
+
+
+@cache
+def _leave_open(kinds: int) -> bool:
+    return any(kind.leaves_open and kinds & terms.mask_of(kind) for kind in _kinds(terms.Pattern))
+
+
+def _kinds(kind: type[terms.Pattern]) -> Iterator[type[terms.Pattern]]:
+    """A kind of patterns, and the kinds of it."""
+    yield kind
+    for own in kind.__subclasses__():
+        yield from _kinds(own)
 
 
 def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:

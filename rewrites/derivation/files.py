@@ -36,7 +36,8 @@ from relift.semantics.notation.parser import (
     parse_type,
 )
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.binding import binders_at, canonical, substitute, unshadowed
+from relift.semantics.notation.shadowing import unshadowed
+from relift.semantics.syntax.binding import binders_at, canonical, substitute
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (

@@ -15,6 +15,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     at_kinds,
+    context_free,
     first,
     inside,
     repeat,
@@ -195,6 +196,7 @@ _THROUGH_WHAT_IS_USED = first(
 )
 
 
+@context_free
 @at_kinds(Map, Zip)
 def _of_what_is_read(at: Rewriting, place: Position) -> Rewriting:
     """A map goes through the arrays whose elements it uses, as they are."""

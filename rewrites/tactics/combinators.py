@@ -24,9 +24,10 @@ from functools import cache, partial, reduce
 from operator import or_
 from typing import ClassVar, TypeAlias
 
-from relift.rewrites.application.applied import applied
+from relift.rewrites.application.applied import applied, left_by, places_beside
 from relift.rewrites.application.beginnings import may_match
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.application.totality import has_open_cells
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
@@ -34,7 +35,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import Position, known_at, positions, term_at
+from relift.semantics.syntax.binding import Position, known_at, term_at
 from relift.semantics.syntax.terms import Metavariable, Term, kinds_in, mask_of, parts_of
 from relift.semantics.syntax.terms import inside as inside_of
 
@@ -64,7 +65,8 @@ ANY = -1
 class Beginning:
     """A tactic that applies to no term but those which `may` say yes to, at a look: most places need no more.
 
-    Of the kinds of terms (see `kinds_in`) it applies to `kinds` only, and changes something of `acts` only.
+    Of the kinds of terms (see `kinds_in`) it applies to `kinds` only, and changes something of `acts` only.  One that is
+    `context_free` applies, or not, by what stands at its place, whatever that stands in.
     """
 
     __name__: ClassVar[str] = "tactic"
@@ -73,6 +75,7 @@ class Beginning:
     may: Callable[[Term], bool]
     kinds: int = ANY
     acts: int = ANY
+    context_free: bool = False
 
     def __call__(self, at: Rewriting, place: Position) -> Rewriting:
         return self.tactic(at, place)
@@ -82,6 +85,17 @@ def at_kinds(*kinds: type[Term]) -> Callable[[Tactic], Tactic]:
     """A tactic that raises `NoMatch` at terms of all other kinds, so that it need not be tried there."""
     mask = reduce(or_, map(mask_of, kinds))
     return lambda tactic: Beginning(tactic, lambda t: isinstance(t, kinds), mask, mask)
+
+
+def context_free(tactic: Tactic) -> Tactic:
+    """A tactic that looks at nothing but what stands at its place, so that it need not be tried there again in another term."""
+    if isinstance(tactic, Beginning):
+        return replace(tactic, context_free=True)
+    return Beginning(tactic, lambda t: True, context_free=True)
+
+
+def _are_context_free(*tactics: Tactic) -> bool:
+    return all(t is skip or (isinstance(t, Beginning) and t.context_free) for t in tactics)
 
 
 def may_apply(tactic: Tactic, t: Term) -> bool:
@@ -200,7 +214,7 @@ def apply(
 
     before, _ = known.side(direction)
     kinds = ANY if isinstance(before, Metavariable) else mask_of(type(before))
-    return Beginning(tactic, partial(may_match, known, direction), kinds, kinds)
+    return Beginning(tactic, partial(may_match, known, direction), kinds, kinds, context_free=True)
 
 
 def _of_the_library(name: str) -> Rule:
@@ -223,6 +237,7 @@ def then(*tactics: Tactic) -> Tactic:
         lambda t: all(may_apply(each, t) for each in tactics[:1]),
         kinds_of(tactics[0]) if tactics else ANY,
         _acts(tactics),
+        _are_context_free(*tactics),
     )
 
 
@@ -249,7 +264,8 @@ def first(*tactics: Tactic) -> Tactic:
     def may(t: Term) -> bool:
         return any(may_apply(each, t) for each in (*of_kind(mask_of(type(t))), tactics[-1]))
 
-    return Beginning(tactic, may, reduce(or_, map(kinds_of, tactics), 0), _acts(tactics))
+    kinds = reduce(or_, map(kinds_of, tactics), 0)
+    return Beginning(tactic, may, kinds, _acts(tactics), _are_context_free(*tactics))
 
 
 def skip(at: Rewriting, place: Position) -> Rewriting:
@@ -275,7 +291,7 @@ def repeat(tactic: Tactic) -> Tactic:
                 return at
         raise NoMatch(f"a tactic still applies after {MOST_REPETITIONS} times; it seems to loop")
 
-    return repeated
+    return context_free(repeated) if _are_context_free(tactic) else repeated
 
 
 def inside(*fields: str) -> Callable[[Tactic], Tactic]:
@@ -289,20 +305,27 @@ def inside(*fields: str) -> Callable[[Tactic], Tactic]:
                 raise NoMatch(f"there is no place {'.'.join(fields)} here") from None
             return tactic(at, (*place, *fields))
 
-        return there
+        return context_free(there) if _are_context_free(tactic) else there
 
     return moved
 
 
-def topdown(tactic: Tactic) -> Tactic:
-    """At the outermost place where it applies; raises `NoMatch` when there is none, `TooLarge` where there are too many."""
+def topdown(tactic: Tactic, closed: type[Term] | None = None) -> Tactic:
+    """At the outermost place where it applies, and at none below terms of the kind `closed`.
+
+    Raises `NoMatch` when there is none, `TooLarge` where there are too many.
+    """
+    remembers = _are_context_free(tactic)
 
     def somewhere(at: Rewriting, place: Position) -> Rewriting:
         here = term_at(at.term, place)
         if parts_of(here) > MOST_PARTS:
             raise TooLarge(f"a term of more than {MOST_PARTS} parts is not searched")
         told = _watched.get() is not None  # then what each place says is kept
-        for below, t in positions(here, ANY if told else kinds_of(tactic)):
+        # a rule may not apply where the whole has open cells, and apply where it has none
+        remembered = remembers and not told and not has_open_cells(at.term)
+        left = left_by(tactic, at.policy, closed) if remembered else None
+        for below, t in places_beside(left, here, ANY if told else kinds_of(tactic), closed):
             if not (told or may_apply(tactic, t)):
                 continue
             known_at(at.term, (*place, *below), t)
@@ -314,7 +337,7 @@ def topdown(tactic: Tactic) -> Tactic:
                 continue
         raise NoMatch("the tactic applies nowhere")
 
-    return somewhere
+    return context_free(somewhere) if remembers else somewhere
 
 
 def somewhere(tactic: Tactic) -> Tactic:

@@ -102,7 +102,9 @@ def only_rearranges(t: Term) -> bool:
     >>> [only_rearranges(parse_term(t, xs=xs)) for t in (f"split(2, {doubled})", f"split(2, to_global({doubled}))")]
     [False, True]
     """
-    return is_layout(replaced(t, lambda u: Input("", u.type) if isinstance(u, ToGlobal) else None))
+    return is_layout(
+        replaced(t, lambda u: Input("", u.type) if isinstance(u, ToGlobal) else None, ToGlobal)
+    )
 
 
 def _shown_at(t: Term, place: Position, environment: Environment, path: Position) -> View:

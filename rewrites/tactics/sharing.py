@@ -28,6 +28,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    context_free,
     everywhere,
     repeat,
     somewhere,
@@ -302,13 +303,11 @@ def apart(*, within: bool = False, rows: bool = False) -> Tactic:
     other maps, from the innermost out; with `rows`, also the arrays there that are read more than once.
     """
 
-    def here(at: Rewriting, place: Position) -> Rewriting:
-        return _apart_here(at, place, within, rows)
-
-    return repeat(topdown(here))
+    here = at_kinds(Map)(partial(_apart_here, within=within, rows=rows))
+    return repeat(topdown(context_free(here)))
 
 
-def _apart_here(at: Rewriting, place: Position, within: bool, rows: bool) -> Rewriting:
+def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> Rewriting:
     t = term_at(at.term, place)
     if not isinstance(t, Map) or (free_variables(t.xs) and not within):
         raise NoMatch("no map over an array that needs no variable")

@@ -23,6 +23,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    context_free,
     first,
     inside,
     repeat,
@@ -75,6 +76,7 @@ def columns() -> Tactic:
     return tactic
 
 
+@context_free
 @at_kinds(Map, Zip)
 def _together(at: Rewriting, place: Position) -> Rewriting:
     """Maps that follow one another as one, also those that are zipped, but for what may be stored."""
@@ -92,7 +94,7 @@ def _goes_through_a_zip(t: Term) -> bool:
 
 
 _AT_A_MAP_OF_A_ZIP = partial(
-    Beginning, may=_goes_through_a_zip, kinds=mask_of(Map), acts=mask_of(Map)
+    Beginning, may=_goes_through_a_zip, kinds=mask_of(Map), acts=mask_of(Map), context_free=True
 )
 """A tactic that applies to no other terms: most places need no more than a look."""
 
@@ -296,6 +298,7 @@ def cells_where_read() -> Tactic:
     return repeat(topdown(_cells_where_read))
 
 
+@context_free
 @at_kinds(Transpose)
 def _cells_where_read(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)

@@ -27,7 +27,14 @@ Named: TypeAlias = "terms.UserFunction | terms.BinaryOperator"
 
 
 def named_in(t: terms.Term) -> Iterator[Named]:
-    """The user functions and operators of a term, in the order of its text, what a function calls before it."""
+    """The user functions and operators of a term, in the order of its text, what a function calls before it; a term keeps them."""
+    known: tuple[Named, ...] | None = vars(t).get("_named")
+    if known is None:
+        known = vars(t)["_named"] = tuple(_named_in(t))
+    return iter(known)
+
+
+def _named_in(t: terms.Term) -> Iterator[Named]:
     for u in terms.distinct(t):
         if isinstance(u, terms.Call):
             if u.function.body is not None:

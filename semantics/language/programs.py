@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 from relift.display.displayed import Displayed
@@ -73,7 +74,7 @@ class Program(Displayed):
     file: str | None = None
     reference: Callable[..., Any] | None = field(default=None, compare=False)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[str, ...]:
         """The names of the sizes, in the order in which the parameters mention them."""
         found: dict[str, None] = {}

@@ -23,11 +23,15 @@ from relift.semantics.syntax.terms import (
     free_variables,
     inside,
     kinds_in,
+    mask_of,
     parts_of,
-    unused,
 )
 
 Position: TypeAlias = tuple[str, ...]
+Replacing: TypeAlias = Callable[[Term], Term | None]
+
+
+_PARTS = mask_of(Get) | mask_of(MakeTuple)  # parts of tuples written out may be among these
 
 
 def map_children(
@@ -58,8 +62,8 @@ def map_children(
     return changed(t, changes) if changes else t
 
 
-def replaced(t: Term, by: Callable[[Term], Term | None]) -> Term:
-    """`t` with what `by` gives another term for replaced by it, outermost first; what stands in several places is gone through once.
+def replaced(t: Term, by: Replacing, *kinds: type[Term]) -> Term:
+    """`t` with what `by` gives another term for, which it does of `kinds` alone, replaced by it, outermost first; one object once.
 
     >>> from relift import f32, show
     >>> from relift.semantics.syntax.binding import replaced
@@ -69,16 +73,16 @@ def replaced(t: Term, by: Callable[[Term], Term | None]) -> Term:
     '(y * y) + y'
     """
     met: dict[int, Term] = {}
+    asked = sum(map(mask_of, {*kinds})) if kinds else -1
 
     def read(u: Term) -> Term:
         if id(u) not in met:
-            new = by(u)
-            met[id(u)] = map_children(u, read, inside_function) if new is None else new
+            known = kinds_in(u)
+            new = by(u) if known & asked else None if known & _PARTS == _PARTS else u
+            met[id(u)] = map_children(u, read, in_function) if new is None else new
         return met[id(u)]
 
-    def inside_function(f: Lambda) -> Lambda:
-        return Lambda(f.parameters, read(f.body))
-
+    in_function = lambda f: Lambda(f.parameters, read(f.body))
     return read(t)
 
 
@@ -100,8 +104,8 @@ def outside(t: Term, left_out: Callable[[Term], bool]) -> Iterator[Term]:
             waiting += [u for _, u, _ in inside(t)][::-1]
 
 
-def inputs_by_number(t: Term, others: Callable[[Term], Term | None] = lambda _: None) -> Term:
-    """`t` in canonical form, whatever its inputs are called; what `others` gives another term for is that.
+def inputs_by_number(t: Term, others: Replacing = lambda _: None, *kinds: type[Term]) -> Term:
+    """`t` in canonical form, whatever its inputs are called; what `others` gives another term for, of `kinds`, is that.
 
     >>> from relift import f32
     >>> from relift.semantics.syntax.binding import inputs_by_number
@@ -117,7 +121,7 @@ def inputs_by_number(t: Term, others: Callable[[Term], Term | None] = lambda _: 
             return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
         return others(u)
 
-    return canonical(replaced(t, read))
+    return canonical(replaced(t, read, Input, *kinds))
 
 
 def _is_one(f: Lambda, g: Lambda) -> bool:
@@ -143,7 +147,7 @@ def substitute(t: Term, values: Mapping[str, Term]) -> Term:
     >>> show(substitute(x + y, {"x": y}))
     'y + y'
     """
-    values = {name: u for name, u in values.items() if u != Var(name, u.type)}
+    values = {n: u for n, u in values.items() if not isinstance(u, Var) or u.name != n}
     if not values:
         return t
     return _substitute(t, values, {name: free_variables(u) for name, u in values.items()})
@@ -354,33 +358,6 @@ def inputs_in(t: Term) -> frozenset[str]:
             known |= inputs_in(u)
         vars(t)["_inputs"] = known
     return known
-
-
-def unshadowed(t: Term) -> Term:
-    """`t` with no variable that has the name of an input where that is used; as text they would be one.
-
-    >>> from relift import f32, show
-    >>> from relift.semantics.notation.parser import parse_term
-    >>> from relift.semantics.syntax.binding import replace_at, unshadowed
-    >>> from relift.semantics.syntax.terms import Input
-    >>> x = Input("x", f32)
-    >>> t = parse_term("map(lambda x: x + 1.0, xs)", xs=Input("xs", f32[4]))
-    >>> show(unshadowed(replace_at(t, ("f", "arguments.1"), x)))
-    'map(lambda x_: x_ + x, xs)'
-    """
-
-    def under(f: Lambda) -> Lambda:
-        inputs = inputs_in(f.body)
-        if inputs.isdisjoint(x.name for x in f.parameters):
-            return Lambda(f.parameters, unshadowed(f.body))
-        taken = inputs | free_variables(f.body) | {x.name for x in f.parameters}
-        new = tuple(
-            Var(unused(x.name, taken), x.type) if x.name in inputs else x for x in f.parameters
-        )
-        renamed = dict(zip((x.name for x in f.parameters), new, strict=True))
-        return Lambda(new, unshadowed(substitute(f.body, renamed)))
-
-    return map_children(t, unshadowed, under)
 
 
 def term_at(t: Term, position: Position) -> Term:

@@ -363,6 +363,8 @@ class Size:
         >>> (nat("n") - 1).surely_at_least(0), (Size.atom(Name("k")) - 1).surely_at_least(0)
         (True, False)
         """
+        if (known := self.constant) is not None:
+            return known >= bound
 
         def shifted_atom(atom: Atom) -> Size | None:
             if isinstance(atom, Power) and atom.base.surely_at_least(1):

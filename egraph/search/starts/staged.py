@@ -112,7 +112,7 @@ def _reading(t: Term, names: Mapping[Term, str]) -> Term:
             return Input(name, u.type)
         return None
 
-    return replaced(t, stored)
+    return replaced(t, stored, ToGlobal)
 
 
 def together(
@@ -275,7 +275,7 @@ def filled(t: Term, values: Mapping[str, Term]) -> Term:
             held[name], own[place.name] = place, value
         else:
             held[name] = value
-    read = replaced(t, lambda u: held.get(u.name) if isinstance(u, Input) else None)
+    read = replaced(t, lambda u: held.get(u.name) if isinstance(u, Input) else None, Input)
     return substitute(read, own)
 
 

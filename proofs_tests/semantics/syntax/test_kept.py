@@ -1,13 +1,24 @@
 """What terms keep beside their fields: found once for terms that share most of what is below them."""
 
 import pickle
+from contextlib import suppress
+
+import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift import add, f32, map, reduce
+from relift import add, f32, map, reduce, zip
 from relift.rewrites.application.applied import applied_once
-from relift.rewrites.tactics.combinators import apply, derive, then, topdown
-from relift.semantics.syntax.binding import alpha_equal, canonical, substitute, term_at
-from relift.semantics.syntax.terms import Apply, Input, Literal
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    apply,
+    context_free,
+    derive,
+    then,
+    topdown,
+)
+from relift.semantics.syntax.binding import Position, alpha_equal, canonical, substitute, term_at
+from relift.semantics.syntax.terms import Apply, Input, Literal, Term
 
 total = typed(x=f32[8])(lambda x: reduce(add, 0.0, map(lambda v: v * v, x)))
 
@@ -45,3 +56,33 @@ def test_a_form_that_is_kept_is_that_of_a_term_made_anew() -> None:
     there = term_at(canonical(below.body), ("f", "f", "parts.1"))
     assert canonical(inner) != there
     assert alpha_equal(inner, there)
+
+
+def test_where_a_tactic_applies_nowhere_it_is_tried_once_unless_it_looks_around() -> None:
+    """What was left as it is in one term is not gone through in another one, by what hangs on its place alone."""
+    tried = list[Term]()
+
+    def counted(at: Rewriting, place: Position) -> Rewriting:
+        tried.append(term_at(at.term, place))
+        raise NoMatch("never")
+
+    left = map(lambda v: v * v, Input("x", f32[8]))
+    wholes = [typed(y=f32[8])(lambda y: zip(left, y)), typed(y=f32[8])(lambda y: zip(y, left))]
+    for tactic, again in ((counted, 1), (context_free(counted), 0)):
+        below = topdown(tactic)
+        with applied_once():
+            for whole in wholes:
+                tried.clear()
+                with suppress(NoMatch):
+                    below(Rewriting(whole.body, "reassociate"), ())
+        assert sum(u is left for u in tried) == again
+
+
+def test_what_a_tactic_leaves_is_told_apart_by_what_is_allowed() -> None:
+    """A law of real numbers does not hold exactly: that it was refused once says nothing of the next time."""
+    sums = typed(x=f32[8])(lambda x: reduce(add, 0.0, x))
+    chunks = topdown(apply("partial_reduce_chunks", m=4))
+    with applied_once():
+        with pytest.raises(NoMatch):
+            derive(sums, chunks, {}, "exact")
+        assert derive(sums, chunks).steps

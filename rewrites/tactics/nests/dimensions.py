@@ -11,12 +11,16 @@ A convolution of several channels, for one, becomes all pairs of a filter and a 
 
 from __future__ import annotations
 
+from functools import cache
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
+    context_free,
     first,
     inside,
     repeat,
@@ -41,6 +45,7 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import Array
 
 
+@cache
 def nested() -> Tactic:
     """A program with its maps together, and what they go through, and its folds, in as few dimensions as it can be."""
     return then(
@@ -63,6 +68,8 @@ def nest_at(at: Rewriting, place: Position) -> Nest:
 # ---- folds
 
 
+@context_free
+@at_kinds(Reduce)
 def one_fold(at: Rewriting, place: Position) -> Rewriting:
     """A reduction of reductions, or of joined maps, as one of a map over joined arrays."""
     t = term_at(at.term, place)
@@ -145,6 +152,8 @@ def _without_identities(at: Rewriting, place: Position) -> Rewriting:
 # ---- parallel dimensions
 
 
+@context_free
+@at_kinds(Map)
 def rows_joined(at: Rewriting, place: Position) -> Rewriting:
     """Two nested maps, the inner one over what belongs to an element of the outer one, are one over joined rows."""
     t = term_at(at.term, place)
@@ -162,6 +171,8 @@ def rows_joined(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_map_flat")(at, place)
 
 
+@context_free
+@at_kinds(Map)
 def _batches_outside(at: Rewriting, place: Position) -> Rewriting:
     """Rows that are each zipped with one array of tables are gone through after that: its elements are the batches."""
     t = term_at(at.term, place)
@@ -184,6 +195,8 @@ def _batches_outside(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_interchange_zip_inside")(at, place)
 
 
+@context_free
+@at_kinds(Map)
 def _folds_outside(at: Rewriting, place: Position) -> Rewriting:
     """What a map folds is rearranged after it."""
     t = term_at(at.term, place)

@@ -15,8 +15,8 @@ where us is a layout: rows, columns and cells of arrays, and what all cells shar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -24,10 +24,9 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     at_kinds,
+    context_free,
     first,
     inside,
-    kinds_of,
-    may_apply,
     repeat,
     then,
     topdown,
@@ -121,11 +120,13 @@ def _folds(t: Term, place: Position = ()) -> Iterator[Position]:
 # ---- one nest
 
 
+@cache
 def together() -> Tactic:
     """Maps and reductions fused, also maps of which a zip is mapped over; folds go on reading their zips."""
     return repeat(first(_outside_folds(_zipped_map), fuse_once()))
 
 
+@cache
 def maps_together() -> Tactic:
     """The same of maps alone: what folds read, and how they fold it, stays as it is.
 
@@ -143,24 +144,17 @@ def maps_together() -> Tactic:
 
 def _outside_folds(tactic: Tactic) -> Tactic:
     """At the outermost place where it applies, but for what folds go through."""
-
-    def somewhere(at: Rewriting, place: Position) -> Rewriting:
-        here = term_at(at.term, place)
-        for below, t in positions(here, kinds_of(tactic), closed=Reduction):
-            if may_apply(tactic, t):
-                with suppress(NoMatch):
-                    return tactic(at, (*place, *below))
-        raise NoMatch("the tactic applies nowhere")
-
-    return somewhere
+    return topdown(tactic, closed=Reduction)
 
 
+@cache
 def fuse_once() -> Tactic:
     """The first of the rules of `fuse` that applies."""
     rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion")
     return topdown(first(*(apply(rule) for rule in rules)))
 
 
+@context_free
 @at_kinds(Map)
 def _zipped_map(at: Rewriting, place: Position) -> Rewriting:
     """A map over a zip of what a map computes."""

@@ -17,6 +17,8 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
+    context_free,
     first,
     inside,
     somewhere,
@@ -36,6 +38,8 @@ from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
 from relift.semantics.syntax.types import dimensions
 
 
+@context_free
+@at_kinds(Map)
 def tupled(at: Rewriting, place: Position) -> Rewriting:
     """Two folds in a map in a map, over as many elements, that need the elements of both maps are one fold of pairs.
 
