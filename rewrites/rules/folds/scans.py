@@ -233,3 +233,29 @@ def scan_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):
         scan_seq(lambda s, x: let(g, f(s, x)), let(g, c), xs),
         map(g, scan_seq(lambda q, x: f(let(g, q), x), c, xs)),
     )
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def scan_seq_first_alone(
+    f: Fun[B, A, B], g: Fun[tup(B, C), A, C], y: B, z: C, xs: A[n]
+):  # fmt: skip
+    """The first of two running results that needs no other is scanned alone."""
+    return (
+        map(lambda s: s[0], scan_seq(lambda s, x: (f(s[0], x), g(s, x)), (y, z), xs)),
+        scan_seq(f, y, xs),
+    )
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def scan_seq_second_alone(
+    f: Fun[tup(B, C), A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]
+):  # fmt: skip
+    """The second of two running results that needs no other is scanned alone."""
+    return (
+        map(lambda s: s[1], scan_seq(lambda s, x: (f(s, x), g(s[1], x)), (y, z), xs)),
+        scan_seq(g, z, xs),
+    )

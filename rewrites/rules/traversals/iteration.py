@@ -38,6 +38,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import tup
 
 
 @rule(source="LIFT iterateId")
@@ -102,6 +103,48 @@ def reduce_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):
         reduce_seq(lambda s, x: let(g, f(s, x)), let(g, c), xs),
         let(g, reduce_seq(lambda q, x: f(let(g, q), x), c, xs)),
     )
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def reduce_seq_first_alone(
+    f: Fun[B, A, B], g: Fun[tup(B, C), A, C], y: B, z: C, xs: A[n]
+):  # fmt: skip
+    """The first of two accumulators that needs no other is folded alone."""
+    return (
+        reduce_seq(lambda s, x: (f(s[0], x), g(s, x)), (y, z), xs)[0],
+        reduce_seq(f, y, xs),
+    )
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def reduce_seq_second_alone(
+    f: Fun[tup(B, C), A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]
+):  # fmt: skip
+    """The second of two accumulators that needs no other is folded alone."""
+    return (
+        reduce_seq(lambda s, x: (f(s, x), g(s[1], x)), (y, z), xs)[1],
+        reduce_seq(g, z, xs),
+    )
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def iterate_first_alone(f: Fun[B, B], g: Fun[tup(B, C), C], y: B, z: C):
+    """The first of two values that needs no other is iterated alone."""
+    return iterate(m, lambda s: (f(s[0]), g(s)), (y, z))[0], iterate(m, f, y)
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def iterate_second_alone(f: Fun[tup(B, C), B], g: Fun[C, C], y: B, z: C):
+    """The second of two values that needs no other is iterated alone."""
+    return iterate(m, lambda s: (f(s), g(s[1])), (y, z))[1], iterate(m, g, z)
 
 
 @rule(source="LIFT dropId under iterate")
