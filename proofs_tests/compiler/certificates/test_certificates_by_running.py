@@ -157,7 +157,7 @@ def test_paths_between_barriers(body: str, verdict: str) -> None:
 
 
 @given(st.lists(statements, min_size=1, max_size=4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_certificates_agree_with_running_small_kernels(body: list[Touch | Wait | Repeat]) -> None:
     """What is proved never happens, and what is refuted does, in kernels with loops and barriers."""
     text = " ".join(s.text("0") for s in body)

@@ -72,7 +72,7 @@ def test_kernel_agrees_with_numpy_at_a_larger_size(case: Case) -> None:
 
 
 @given(layouts(), layouts(invertible=True), st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_kernels_read_and_write_through_layouts(
     reading: Term, writing: Term, parallel: bool
 ) -> None:

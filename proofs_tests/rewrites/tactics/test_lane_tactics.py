@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import relift as rl
 from proofs_tests.command_line import ROOT
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU
@@ -83,10 +84,9 @@ def same(program: Program, low: Program, sizes: Mapping[str, int]) -> None:
     )
 
 
-@settings(max_examples=4, derandomize=True, deadline=None)
+@portioned("axes,radius", [(2, 1), (2, 2), (3, 1), (3, 2)], {(2, 2), (3, 1)})
+@settings(max_examples=2, derandomize=True, deadline=None)
 @given(
-    axes=st.sampled_from([2, 3]),
-    radius=st.sampled_from([1, 2]),
     border=st.sampled_from(BORDERS),
     columns=st.integers(4 * WIDTH, 6 * WIDTH),
 )

@@ -59,7 +59,7 @@ def products(*, columns: bool, shared_first: bool, epilogue: bool, batch: bool) 
     return several if batch else one
 
 
-@settings(max_examples=14, derandomize=True, deadline=None)
+@settings(max_examples=8, derandomize=True, deadline=None)
 @given(
     columns=st.booleans(),
     shared_first=st.booleans(),

@@ -227,10 +227,15 @@ def test_without_a_prover_the_ledger_is_quoted(name: str, monkeypatch: pytest.Mo
     assert "\n" not in detail
 
 
-def test_without_a_prover_all_recorded_proofs_are_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every rule of the library, the line quotes what its entry says of tier 4b, and never says proved."""
+@in_shares
+def test_without_a_prover_all_recorded_proofs_are_quoted(
+    monkeypatch: pytest.MonkeyPatch, share: int
+) -> None:
+    """Of each rule of the library, the line quotes what its entry says of tier 4b, and never says proved."""
     monkeypatch.setenv("PATH", "")
-    found = prove(list(RULES.values()))
+    asked = drawn(RULES.values(), share)
+    found = prove(asked)
+    assert found.keys() == {rule.name for rule in asked}
     for name, result in found.items():
         entry = load()[name]
         status = entry.tiers["4b"].status
