@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 
 from proofs_tests.compiler.programs import typed
 from proofs_tests.nests import Manner, manners, written
+from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import GPU
@@ -39,17 +40,30 @@ PLAIN = Manner(
 )
 
 
-@example(replace(PLAIN, after="all", apart=True))
-@example(replace(PLAIN, before_first="scaled", before_second="shifted", second_across=False))
-@example(replace(PLAIN, folds="of folds", first_across=True, swapped=True, after="bias"))
-@example(
-    replace(PLAIN, before_first="scaled", before_second="shifted", captured=True, swapped=True)
-)
-@example(replace(PLAIN, after="squared", apart=True))
-@example(replace(PLAIN, batch=True, turned=True, after="cells"))
+MANNERS = {
+    "all": replace(PLAIN, after="all", apart=True),
+    "scaled": replace(PLAIN, before_first="scaled", before_second="shifted", second_across=False),
+    "of folds": replace(PLAIN, folds="of folds", first_across=True, swapped=True, after="bias"),
+    "captured": replace(
+        PLAIN, before_first="scaled", before_second="shifted", captured=True, swapped=True
+    ),
+    "squared": replace(PLAIN, after="squared", apart=True),
+    "batch": replace(PLAIN, batch=True, turned=True, after="cells"),
+}
+
+
+@portioned("manner", MANNERS, {"of folds", "batch"})
+def test_manners_of_writing_a_nest_are_tiled(manner: Manner) -> None:
+    is_tiled(manner)
+
+
 @given(manners())
 @settings(max_examples=3, deadline=None, derandomize=True)
 def test_every_manner_of_writing_a_nest_is_tiled(manner: Manner) -> None:
+    is_tiled(manner)
+
+
+def is_tiled(manner: Manner) -> None:
     """What is derived is accepted by the compiler, and what it means is what the program means."""
     source = written(manner)
     found = derive(source, tile_for_groups(SMALL))
@@ -60,14 +74,25 @@ def test_every_manner_of_writing_a_nest_is_tiled(manner: Manner) -> None:
     np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
 
 
-@example(PLAIN)
-@example(replace(PLAIN, after="all", apart=True))
-@example(replace(PLAIN, before_first="scaled", before_second="shifted", second_across=False))
-@example(replace(PLAIN, folds="of folds", first_across=True, swapped=True, after="bias"))
-@example(replace(PLAIN, turned=True, after="cells"))
+IN_PARTS = {
+    "plain": PLAIN,
+    **{name: MANNERS[name] for name in ("all", "scaled", "of folds")},
+    "turned": replace(PLAIN, turned=True, after="cells"),
+}
+
+
+@portioned("manner", IN_PARTS, {"of folds"})
+def test_folds_in_parts_mean_the_same(manner: Manner) -> None:
+    in_parts_the_same(manner)
+
+
 @given(manners())
 @settings(max_examples=3, deadline=None, derandomize=True)
-def test_folds_in_parts_mean_the_same(manner: Manner) -> None:
+def test_folds_in_parts_mean_the_same_in_every_manner(manner: Manner) -> None:
+    in_parts_the_same(manner)
+
+
+def in_parts_the_same(manner: Manner) -> None:
     """Each half of the folds has tiles of its own, in whatever manner the nest is written; one in one more map is refused."""
     source = written(manner)
     tactic = folds_in_parts(2, tile_for_groups(SMALL))
