@@ -1,6 +1,6 @@
 """Which kernels a program needs: one for the result, one before it for each `to_global`, and those of iterations.
 
-Several results are one kernel, unless work-items by themselves compute some of them, and groups others: then each has one.
+A result that other kernels read, too, is computed once.  Several results are one kernel, unless work-items by themselves compute some of them, and groups others: then each has one.
 Each has one, too, where work-items compute an array and one of them a number.
 
 A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
@@ -14,7 +14,7 @@ steps the kernels are those of earlier ones: a stage that is the same is the sam
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relift.semantics.errors import Unsupported
@@ -22,11 +22,17 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
-from relift.semantics.patterns.repeated import repeats_kernels, results_at, without_names_of_buffers
+from relift.semantics.patterns.repeated import (
+    Path,
+    repeats_kernels,
+    results_at,
+    without_names_of_buffers,
+)
 from relift.semantics.syntax.binding import (
     canonical,
     inputs_by_number,
     map_children,
+    replaced,
     substitute,
     tidy,
 )
@@ -62,6 +68,12 @@ class Stage:
     def tidied(self) -> Stage:
         """The same, with short names of variables, for reading."""
         return Stage(self.result, tidy(self.body))
+
+    def elsewhere(self, moved: Mapping[str, Input]) -> Stage:
+        """The same, where some buffers are others."""
+        result = moved[self.result].name if self.result in moved else self.result
+        body = replaced(self.body, lambda u: moved.get(u.name) if isinstance(u, Input) else None)
+        return Stage(result, body)
 
     def shape(self) -> Term:
         """What it computes, whatever the arrays that it reads are called."""
@@ -124,9 +136,28 @@ class _Stages:
         if repeats_kernels(body):
             self.repeated(body, written=True)
         else:
-            for at, part in results_at(body):
-                self.stages.append(Stage("_".join((OUT, *map(str, at))), self.result(part)))
+            self.results([(at, self.result(part)) for at, part in results_at(body)])
         return self.stages
+
+    def results(self, found: Sequence[tuple[Path, Term]]) -> None:
+        """A kernel for each result; that of a value which other kernels read stores it there, and there they read it."""
+        moved: dict[str, Input] = {}
+        for at, t in itertools.chain(*(self._read_too(at, t) for at, t in found)):
+            place, buffer = "_".join((OUT, *map(str, at))), self.found.get(canonical(t))
+            kept = {*self.taken, *self.changing, *moved}
+            if isinstance(buffer, Input) and buffer.name not in kept:
+                moved[buffer.name] = Input(place, buffer.type)
+            else:
+                self.stages.append(Stage(place, t))
+        self.stages = [stage.elsewhere(moved) for stage in self.stages]
+
+    def _read_too(self, at: Path, t: Term) -> list[tuple[Path, Term]]:
+        """The results of a kernel apart, where all but one of them are stored already, since other kernels read them."""
+        parts = t.parts if isinstance(t, MakeTuple) else ()
+        stored = [canonical(part) in self.found for part in parts]
+        if not any(stored) or stored.count(False) > 1:
+            return [(at, t)]
+        return [((*at, i), part) for i, part in enumerate(parts)]
 
     def named(self, t: Term) -> Term:
         """What is under names for what other kernels store, with the buffers of these."""
