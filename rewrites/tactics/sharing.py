@@ -383,16 +383,13 @@ def _zipped(t: Term, below: Position, read: Term) -> Iterator[tuple[Position, Te
 
 
 def _is_read_once(body: Term, read: Term) -> bool:
-    """Whether a part of an element is all that is read of what it stands in, in one place, and not again and again."""
+    """Whether a part of an element is read in one place, by itself or with all that it stands in, and not again and again."""
     places = places_of(body, read)
-    if len(places) != 1 or not _only_named(body, places[0]):
-        return False
     while isinstance(read, Get):
         read = read.of
-        whole = [p for p in places_of(body, read) if not isinstance(term_at(body, p[:-1]), Get)]
-        if whole:
-            return False
-    return True
+        whole = (p for p in places_of(body, read) if not isinstance(term_at(body, p[:-1]), Get))
+        places += whole
+    return len(places) == 1 and _only_named(body, places[0])
 
 
 def is_read(t: Term, place: Position) -> bool:

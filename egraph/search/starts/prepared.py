@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from relift.rewrites.tactics.combinators import Tactic, attempt, then
-from relift.rewrites.tactics.folds.beside import results_together
+from relift.rewrites.tactics.combinators import Tactic, attempt, first, then
+from relift.rewrites.tactics.folds.beside import results_that_share, results_together
 from relift.rewrites.tactics.iterations import of_elements
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.sharing import inlined
@@ -18,7 +18,9 @@ _FIRST: Mapping[str, tuple[Tactic, ...]] = {
 }
 
 PREPARED: Mapping[str, Tactic] = {
-    kind: then(*tactics, attempt(once_for_all()), attempt(results_together()))
+    kind: then(
+        *tactics, attempt(once_for_all()), attempt(first(results_together(), results_that_share()))
+    )
     for kind, tactics in _FIRST.items()
 }
 """By the kind of the device."""

@@ -131,8 +131,24 @@ def sums_and_differences(x: rl.f32[N], y: rl.f32[N]) -> Any:
     return rl.map(lambda s: s[0] + s[1], found), rl.map(lambda s: s[0] - s[1], found)
 
 
+@rl.program
+def means_and_variances(x: rl.f32[M, N]) -> Any:
+    """Rows of which one result is folded with the other."""
+
+    def mean(r: Any) -> Any:
+        return rl.reduce(rl.add, 0.0, r) / float(N)
+
+    def variance(r: Any) -> Any:
+        squares = rl.map(lambda v: (v - mean(r)) * (v - mean(r)), r)
+        return rl.reduce(rl.add, 0.0, squares) / float(N)
+
+    return rl.map(mean, x), rl.map(variance, x)
+
+
 @pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
-@pytest.mark.parametrize("program", [pulls, sums_and_differences], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "program", [pulls, sums_and_differences, means_and_variances], ids=lambda p: p.name
+)
 def test_search_computes_what_several_results_share_once(
     program: Program, device: DeviceDescription
 ) -> None:

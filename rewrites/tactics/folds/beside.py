@@ -27,13 +27,14 @@ from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.nests.zips import zipped_together
 from relift.rewrites.tactics.sharing import apart, has_fold, is_read, named_pair
 from relift.semantics.indices.inverses import taken_apart
-from relift.semantics.patterns import Map, Reduce
+from relift.semantics.patterns import Map, Reduce, Reduction
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
     canonical,
     places_of,
     positions,
+    substitute,
     term_at,
 )
 from relift.semantics.syntax.sizes import Size
@@ -42,6 +43,7 @@ from relift.semantics.syntax.terms import (
     Lambda,
     MakeTuple,
     Term,
+    Var,
     children,
     free_variables,
     parts_of,
@@ -227,21 +229,65 @@ def results_together() -> Tactic:
     ...     return rl.map(lambda p: p[0], both), rl.map(lambda p: p[1], both)
     >>> found = derive(spans, results_together()).result
     >>> rl.show(found.f.body), found.x.type
-    ('(map(lambda p: p[0], ps), map(lambda p: p[1], ps))', (f32, f32)[4])
+    ('(map(lambda p: p[0], x_), map(lambda p: p[1], x_))', (f32, f32)[4])
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        parts = t.parts if isinstance(t, MakeTuple) else ()
-        maps = [part for part in parts if isinstance(part, Map)]
-        if len(maps) < len(parts) or len({canonical(each.xs) for each in maps}) != 1:
-            raise NoMatch("no results that are maps of one array")
+        maps = _results_of_one_array(term_at(at.term, place))
         if not isinstance(maps[0].xs, Map) or not has_fold(maps[0].xs.f.body):
             raise NoMatch("results of what is read, or takes no loops")
         named = apply("let_inline", "backward", parts={"x": ("parts.0", "xs")})(at, place)
         if taken_apart(term_at(named.term, place)):
             return named
-        at = zipped_together(len(maps))(at, place)
-        return inside("x")(repeat(topdown(apply("zip_of_maps"))))(at, place)
+        return _zipped_results(len(maps))(at, place)
 
     return tactic
+
+
+def results_that_share() -> Tactic:
+    """Several results that are maps of one array, whose functions have a fold in common, are one array of tuples, taken apart.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.beside import results_that_share
+    >>> @rl.program
+    ... def centred(x: rl.f32[4, 8]):
+    ...     total = lambda r: rl.reduce(rl.add, 0.0, r)
+    ...     return rl.map(total, x), rl.map(lambda r: total(rl.map(lambda v: v * total(r), r)), x)
+    >>> print(rl.show(derive(centred, results_that_share()).result.x))
+    map(
+      lambda x_: (reduce(add, 0.0, x_), reduce(add, 0.0, map(lambda v: v * reduce(add, 0.0, x_), x_))),
+      x
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        maps = _results_of_one_array(term_at(at.term, place))
+        first_of_all, *others = map(_folds_in, maps)
+        if not first_of_all.intersection(*others):
+            raise NoMatch("results that have no fold in common")
+        return _zipped_results(len(maps))(at, place)
+
+    return tactic
+
+
+def _results_of_one_array(t: Term) -> list[Map]:
+    """Several results, all of which are maps of one array; raises `NoMatch` for others."""
+    parts = t.parts if isinstance(t, MakeTuple) else ()
+    maps = [part for part in parts if isinstance(part, Map)]
+    if len(maps) < len(parts) or len({canonical(each.xs) for each in maps}) != 1:
+        raise NoMatch("no results that are maps of one array")
+    return maps
+
+
+def _zipped_results(count: int) -> Tactic:
+    return then(zipped_together(count), inside("x")(repeat(topdown(apply("zip_of_maps")))))
+
+
+def _folds_in(t: Map) -> frozenset[Term]:
+    """What the function of a map folds of its element alone."""
+    (x,) = t.f.parameters
+    element = {x.name: Var("element", x.type)}
+    folds = (u for u, _ in subterms(t.f.body) if isinstance(u, Reduction))
+    own = (u for u in folds if free_variables(u) == {x.name})
+    return frozenset(canonical(substitute(u, element)) for u in own)
