@@ -289,5 +289,5 @@ def _folds_in(t: Map) -> frozenset[Term]:
     (x,) = t.f.parameters
     element = {x.name: Var("element", x.type)}
     folds = (u for u, _ in subterms(t.f.body) if isinstance(u, Reduction))
-    own = (u for u in folds if free_variables(u) == {x.name})
+    own = (u for u in folds if free_variables(u) == frozenset((x.name,)))
     return frozenset(canonical(substitute(u, element)) for u in own)
