@@ -172,6 +172,8 @@ EQUIVALENT: dict[str, str] = {
         for of in ("", "_f64", "_i32")
     },
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",
+    "reduce_seq_rolled, other variable 2": "the other variable is what the name stands for",
+    "scan_seq_rolled, other variable 2": "the other variable is what the name stands for",
     "separate_dot_vh, operands swapped 1": "the product is commutative",
     "separate_dot_vh, operands swapped 2": "the product is commutative",
     "vectorize_reduce_padded, border moved": "neutral elements may stand on either side",
