@@ -145,7 +145,8 @@ class _Stages:
         for at, t in itertools.chain(*(self._read_too(at, t) for at, t in found)):
             place, buffer = "_".join((OUT, *map(str, at))), self.found.get(canonical(t))
             kept = {*self.taken, *self.changing, *moved}
-            if isinstance(buffer, Input) and buffer.name not in kept:
+            # a parameter may be called as the result is, and is read under that name
+            if isinstance(buffer, Input) and kept.isdisjoint((buffer.name, place)):
                 moved[buffer.name] = Input(place, buffer.type)
             else:
                 self.stages.append(Stage(place, t))

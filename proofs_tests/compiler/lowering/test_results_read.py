@@ -95,3 +95,14 @@ def test_two_equal_results_have_a_buffer_each() -> None:
         return table, table, squares(rl.to_global(table))
 
     assert [stage.result for stage in stages_of(program)] == ["out_0", "out_1", "out_2"]
+
+
+def test_a_parameter_that_is_called_as_a_result_is_read_as_itself() -> None:
+    @rl.program
+    def program(out_0: rl.f32[M], y: rl.f32[M]) -> Any:
+        sums = rl.map_glb(0)(lambda p: p[0] + p[1], rl.zip(out_0, y))
+        both = rl.zip(out_0, rl.to_global(sums))
+        return sums, rl.map_glb(0)(lambda p: p[0] * p[1], both)
+
+    inputs = random_inputs(program, 0)
+    same(compile_program(program)(*inputs, device="cpu"), program(*inputs))
