@@ -130,7 +130,11 @@ class Meter:
 
     def alone(self, instructions: float) -> None:
         """Instructions of which a CPU has none for vectors: each lane has its own, whatever is packed."""
-        cycles = ISSUE * max(1.0, self.scope.width) * instructions * self.scope.trips
+        self.charge_each(ISSUE * max(1.0, self.scope.width) * instructions)
+
+    def charge_each(self, cycles: float) -> None:
+        """Cycles that each work-item takes, whatever is packed."""
+        cycles *= self.scope.trips
         self.counted.issued += cycles * self.scope.items
         self.counted.longest += cycles * self.scope.turns
         self.counted.apart += cycles * self.scope.items
