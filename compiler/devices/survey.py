@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from platform import machine
 from typing import Any
 
-from relift.compiler.devices.caches import BY_VENDOR, nearest_caches
+from relift.compiler.devices.caches import KNOWN, nearest_caches
 from relift.compiler.devices.calibration import kept
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
 from relift.compiler.devices.naming import (
@@ -288,8 +288,8 @@ def describe(device: Device) -> DeviceDescription:
     if is_gpu:
         return found
     known: dict[str, Any] = {**nearest_caches()}
-    for vendor, caches in BY_VENDOR.items():
-        if vendor in device.name:
+    for vendor, widest, caches in KNOWN:
+        if vendor in device.name and width <= widest:
             known |= caches
     if (calibrated := kept(device)) is not None:
         known |= asdict(calibrated)
