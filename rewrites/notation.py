@@ -6,7 +6,7 @@ from relift.rewrites.conditions import associative, commutative, naturals, neutr
 from relift.rewrites.families import Among, Data
 from relift.semantics.language.vocabulary import clamp, left_open, mirror, wrap
 
-A, B, C, D, E, F = type_variables("A B C D E F")
+A, B, C, D, E, F, G = type_variables("A B C D E F G")
 n, m, k, q, w, d, e, r, t = naturals("n m k q w d e r t")
 size, step, left, right = naturals("size step left right")
 

@@ -13,7 +13,10 @@ let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, C, D, E, k, m, n
+from collections.abc import Sequence
+from typing import Any
+
+from relift.rewrites.notation import A, B, C, D, E, F, G, k, m, n
 from relift.rewrites.rule import rule
 from relift.semantics.language.multidimensional import map_nd, zip_nd
 from relift.semantics.language.vocabulary import (
@@ -164,6 +167,39 @@ def let_let_pair(h: Fun[A, B, C], x: A, y: B):
         let(lambda u: let(lambda v: h(u, v), y), x),
         let(lambda p: h(p[0], p[1]), (x, y)),
     )
+
+
+def _names_of_one(h: Any, xs: Sequence[Any], y: Any) -> tuple[Any, Any]:
+    """What is named after a tuple of others, and does not depend on it, and all of them under one name."""
+    before = tuple(range(len(xs)))
+    return (
+        let(lambda p: let(lambda v: h(*(p[i] for i in before), v), y), tuple(xs)),
+        let(lambda p: h(*(p[i] for i in before), p[len(xs)]), (*xs, y)),
+    )
+
+
+@rule(source="tuples for nested lets, as in lambda lifting, Johnsson 1985, of three")
+def let_let_triple(h: Fun[A, B, C, D], x: A, y: B, z: C):
+    """A name for two values, and one that depends on none of them, are one name of a tuple."""
+    return _names_of_one(h, (x, y), z)
+
+
+@rule(source="tuples for nested lets, as in lambda lifting, Johnsson 1985, of four")
+def let_let_tuple_of_four(h: Fun[A, B, C, D, E], x: A, y: B, z: C, v: D):
+    """A name for three values, and one that depends on none of them, are one name of a tuple."""
+    return _names_of_one(h, (x, y, z), v)
+
+
+@rule(source="tuples for nested lets, as in lambda lifting, Johnsson 1985, of five")
+def let_let_tuple_of_five(h: Fun[A, B, C, D, E, F], x: A, y: B, z: C, v: D, w: E):
+    """A name for four values, and one that depends on none of them, are one name of a tuple."""
+    return _names_of_one(h, (x, y, z, v), w)
+
+
+@rule(source="tuples for nested lets, as in lambda lifting, Johnsson 1985, of six")
+def let_let_tuple_of_six(h: Fun[A, B, C, D, E, F, G], x: A, y: B, z: C, v: D, w: E, u: F):
+    """A name for five values, and one that depends on none of them, are one name of a tuple."""
+    return _names_of_one(h, (x, y, z, v, w), u)
 
 
 @rule(source="RISE let-swap, with the indices of its body exchanged")

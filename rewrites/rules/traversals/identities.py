@@ -11,9 +11,11 @@ index 0 (x : xs)           =  x            index (i + 1) (x : xs)  =  index i xs
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.conditions import associative, commutative
 from relift.rewrites.families import Among
-from relift.rewrites.notation import A, B, k, m, n, r
+from relift.rewrites.notation import A, B, C, D, E, F, k, m, n, r
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     add,
@@ -63,10 +65,39 @@ def slide_whole(xs: A[n]):
     return slide(n, 1, xs), repeat(1, xs)
 
 
+def _of_components(p: Any) -> Any:
+    """A tuple that is made of the components of another one."""
+    return tuple(p[i] for i, _ in enumerate(p.type.parts)), p
+
+
 @rule(source="RISE makePair of fst and snd; surjective pairing")
 def pair_of_components(p: tup(A, B)):
     """A pair is made of its components."""
-    return (p[0], p[1]), p
+    return _of_components(p)
+
+
+@rule(source="RISE makePair of fst and snd; surjective pairing, of three")
+def triple_of_components(p: tup(A, B, C)):
+    """A triple is made of its components."""
+    return _of_components(p)
+
+
+@rule(source="RISE makePair of fst and snd; surjective pairing, of four")
+def tuple_of_four_of_components(p: tup(A, B, C, D)):
+    """A tuple of four is made of its components."""
+    return _of_components(p)
+
+
+@rule(source="RISE makePair of fst and snd; surjective pairing, of five")
+def tuple_of_five_of_components(p: tup(A, B, C, D, E)):
+    """A tuple of five is made of its components."""
+    return _of_components(p)
+
+
+@rule(source="RISE makePair of fst and snd; surjective pairing, of six")
+def tuple_of_six_of_components(p: tup(A, B, C, D, E, F)):
+    """A tuple of six is made of its components."""
+    return _of_components(p)
 
 
 @rule(

@@ -105,6 +105,32 @@ def reduce_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):
     )
 
 
+def _after_what_it_was(q: Any) -> Any:
+    """Two accumulators, of which the second is the later of two that stand before the first."""
+    return q[1], q[0][1]
+
+
+@rule(
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+)
+def reduce_seq_after(f: Fun[B, C, A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]):
+    """What a step needs of an accumulator that needs no other, it may read of that before and after the step."""
+    return (
+        reduce_seq(lambda s, x: (f(s[0], s[1], x), g(s[1], x)), (y, z), xs),
+        reduce_seq(
+            lambda s, p: let(
+                _after_what_it_was,
+                let(
+                    lambda c: (c, let(lambda r: f(s[0], r[0][0], r[1]), (c, p[1]))),
+                    (s[1], g(s[1], p[0])),
+                ),
+            ),
+            let(_after_what_it_was, ((z, z), y)),
+            zip(xs, xs),
+        ),
+    )
+
+
 @rule(
     source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
 )
