@@ -60,6 +60,34 @@ SCAN_SEQ_ROLLED_DEFINED: dict[Direction, str] = {
     "backward": _ROLLED_BACKWARD,
 }
 
+_AFTER = """
+intros A RA B RB C RC n f f' g g' y y' z z' xs xs' Dy Dy' Dz Dz' Dx Dx' Df Df' Dg Dg' PA PB PC F G Y Z X Ey Ez Ex Ef Eg
+  [[[K1 K2] K3] K].
+split; [tauto |].
+"""
+_AFTER_STEPS = """
+assert (H : forall k, k <= n -> Rpair RB RC (fold l a k b) (fold r c k d)).
+{ induction k as [| k step]; intros N; [split; assumption |]. destruct (step ltac:(lia)) as [U V].
+  assert (W : RA (xs k) (xs' k)) by (apply X; lia). subst l r a b c d. cbn [fold]. unfold let_in, zip in *. cbn [fst snd] in *.
+  split; [apply F | apply G]; assumption. }
+intros i I. destruct (H i ltac:(lia)) as [U V]. specialize (K i I). subst l r a b c d.
+unfold let_defined, let_in, zip in *. cbn [fst snd] in *.
+"""
+REDUCE_SEQ_AFTER_DEFINED: dict[Direction, str] = {
+    "forward": f"""{_AFTER}
+match type of K with fold_defined ?f _ ?z _ ?x => set (l := f) in K; set (a := z) in K; set (b := x) in K end.
+match goal with |- fold_defined ?f _ ?z _ ?x => set (r := f); set (c := z); set (d := x) end.
+{_AFTER_STEPS}
+destruct K as [Kf Kg]. split; [exact (proj1 (Eg _ _ V _ _ (X i I)) Kg) | exact (proj1 (Ef _ _ U _ _ V _ _ (X i I)) Kf)].
+""",
+    "backward": f"""{_AFTER}
+match type of K with fold_defined ?f _ ?z _ ?x => set (r := f) in K; set (c := z) in K; set (d := x) in K end.
+match goal with |- fold_defined ?f _ ?z _ ?x => set (l := f); set (a := z); set (b := x) end.
+{_AFTER_STEPS}
+destruct K as [Kg Kf]. split; [exact (proj2 (Ef _ _ U _ _ V _ _ (X i I)) Kf) | exact (proj2 (Eg _ _ V _ _ (X i I)) Kg)].
+""",
+}
+
 _STEP = """
 assert (F : forall l, Rfun (Rarr (l * (q + 1)) R) (Rarr l R) (partial_reduce op z (q + 1)) (partial_reduce op' z' (q + 1))).
 { intros l x y L i I. unfold partial_reduce. apply fold_related; [exact Z |]. intros j b c J B. apply O;

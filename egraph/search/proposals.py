@@ -106,7 +106,7 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
-from relift.rewrites.tactics.iterations import of_steps, of_tables
+from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out

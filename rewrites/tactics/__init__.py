@@ -5,7 +5,7 @@ nests         two parallel dimensions around a fold: their normal form, blocks, 
 groups        schedules for the work-groups of a GPU
 vectors       schedules for the vector registers of a CPU
 folds         folds and scans in parts
-iterations    iterations on rows as iterations on tables
+steps         what is done step by step: for each element, for whole tables, and what of a state needs no other
 sharing       what is needed more than once is computed once; `looked_up`: what is read at indices that are data
 transpositions  tables that are computed and transposed: columns from columns, rows from what folds of columns give, and rows that are scanned by columns
 reuse         where the elements of an array lie in memory, read off its view

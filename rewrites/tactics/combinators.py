@@ -84,7 +84,16 @@ class Beginning:
 def at_kinds(*kinds: type[Term]) -> Callable[[Tactic], Tactic]:
     """A tactic that raises `NoMatch` at terms of all other kinds, so that it need not be tried there."""
     mask = reduce(or_, map(mask_of, kinds))
-    return lambda tactic: Beginning(tactic, lambda t: isinstance(t, kinds), mask, mask)
+
+    def of(tactic: Tactic) -> Tactic:
+        def there(at: Rewriting, place: Position) -> Rewriting:
+            if not isinstance(term_at(at.term, place), kinds):
+                raise NoMatch(f"no {' or '.join(kind.__name__ for kind in kinds)} stands here")
+            return tactic(at, place)
+
+        return Beginning(there, lambda t: isinstance(t, kinds), mask, mask)
+
+    return of
 
 
 def context_free(tactic: Tactic) -> Tactic:

@@ -17,7 +17,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.iterations import of_elements
+from relift.rewrites.tactics.steps.iterations import of_elements
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ReduceSeq, ScanSeq
 from relift.semantics.syntax.terms import subterms

@@ -19,6 +19,7 @@ from relift.rewrites.notation import A, B, C, k, m, n, q
 from relift.rewrites.proof_scripts import (
     ITERATE_SIZES_ADD,
     ITERATE_TRANSPOSED,
+    REDUCE_SEQ_AFTER_DEFINED,
     REDUCE_SEQ_ITERATE,
     REDUCE_SEQ_ITERATE_DEFINED,
     REDUCE_SEQ_ROLLED,
@@ -111,7 +112,8 @@ def _after_what_it_was(q: Any) -> Any:
 
 
 @rule(
-    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other"
+    source="Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion, of which one needs no other",
+    defined=REDUCE_SEQ_AFTER_DEFINED,
 )
 def reduce_seq_after(f: Fun[B, C, A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]):
     """What a step needs of an accumulator that needs no other, it may read of that before and after the step."""

@@ -56,7 +56,7 @@ def of_tables() -> Tactic:
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.iterations import of_tables
+    >>> from relift.rewrites.tactics.steps.iterations import of_tables
     >>> @rl.program
     ... def halved(x: rl.f32[4, 8]):
     ...     return rl.map(lambda r: rl.iterate(3, lambda y: rl.map(lambda v: v * 0.5, y), r), x)
@@ -87,7 +87,7 @@ def of_steps() -> Tactic:
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.iterations import of_steps
+    >>> from relift.rewrites.tactics.steps.iterations import of_steps
     >>> @rl.program
     ... def decayed(z: rl.f32[8], x: rl.f32[4]):
     ...     return rl.reduce_seq(lambda a, v: rl.map(lambda w: w * v, a), z, x)
@@ -113,7 +113,7 @@ def of_elements(*, scans: bool = True) -> Tactic:
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.iterations import of_elements
+    >>> from relift.rewrites.tactics.steps.iterations import of_elements
     >>> @rl.program
     ... def decayed(z: rl.f32[8], w: rl.f32[8], x: rl.f32[4]):
     ...     return rl.reduce_seq(lambda a, v: rl.map(lambda p: p[0] * v + p[1], rl.zip(a, w)), z, x)
@@ -123,7 +123,7 @@ def of_elements(*, scans: bool = True) -> Tactic:
 
     def once(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        state, _ = _step(t)
+        state, _ = step_of(t)
         if isinstance(t, ScanSeq) and not scans:
             raise NoMatch("a scan of rows, each in vectors")
         if not holds_array(state.type):
@@ -138,7 +138,7 @@ def of_elements(*, scans: bool = True) -> Tactic:
         return each(at, place)
 
     def each(at: Rewriting, place: Position) -> Rewriting:
-        state, _ = _step(term_at(at.term, place))
+        state, _ = step_of(term_at(at.term, place))
         together = then(
             repeat(apply("let_inline")), repeat(_innermost(_maps_of(state.name))), _of_one_map
         )
@@ -149,7 +149,7 @@ def of_elements(*, scans: bool = True) -> Tactic:
         at = apply(_rule(t))(at, place)
         if isinstance(t, ScanSeq):
             place = (*place, "xss")
-        element, _ = _step(term_at(at.term, (*place, "f")))
+        element, _ = step_of(term_at(at.term, (*place, "f")))
         return inside("f")(once)(at, place) if holds_array(element.type) else at
 
     return somewhere(at_kinds(Iterate, ReduceSeq, ScanSeq)(once))
@@ -168,7 +168,7 @@ def _elements(state: Type) -> float:
 def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     """Steps whose state is several arrays of a length have one, of tuples; and where they stand then."""
     t = term_at(at.term, place)
-    state, _ = _step(t)
+    state, _ = step_of(t)
     assert isinstance(state.type, Tuple), "cannot happen: nothing else is several arrays"
     zipped = zipped_together(len(state.type.parts))
     if isinstance(t, Iterate):
@@ -178,11 +178,11 @@ def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     at = zipped(at, (*place, "init"))
     at = apply("scan_seq_rolled" if scan else "reduce_seq_rolled")(at, place)
     place = (*place, "xs" if scan else "x")
-    array, _ = _step(term_at(at.term, place))
-    return inside("f")(everywhere(_named_alone(array.name)))(at, place), place
+    array, _ = step_of(term_at(at.term, place))
+    return inside("f")(everywhere(said_alone(array.name)))(at, place), place
 
 
-def _named_alone(name: str) -> Tactic:
+def said_alone(name: str) -> Tactic:
     """What is said of a variable under another name, or of a component of what is, is said of it."""
 
     @at_kinds(Let)
@@ -205,7 +205,7 @@ def _turns(t: Term) -> float:
 def _of_steps_alone(at: Rewriting, place: Position) -> Rewriting:
     """What a step folds of its own element alone is computed for all steps, and not for each element of the state again."""
     t = term_at(at.term, place)
-    state, step = _step(t)
+    state, step = step_of(t)
     if not isinstance(t, Accumulating) or not isinstance(step, Map):
         raise NoMatch("no fold, so no element of a step")
     element = t.f.parameters[1]
@@ -226,7 +226,7 @@ def _of_steps_alone(at: Rewriting, place: Position) -> Rewriting:
     )(at, place)
 
 
-def _step(t: Term) -> tuple[Var, Term]:
+def step_of(t: Term) -> tuple[Var, Term]:
     """What a step is given of the last one, and what it makes of it."""
     assert isinstance(t, Stepping), "cannot happen: nothing else is asked for it"
     return t.f.parameters[0], t.f.body
@@ -235,7 +235,7 @@ def _step(t: Term) -> tuple[Var, Term]:
 def _rule(t: Term) -> str:
     """The rule for steps that map the state: it alone, beside other arrays, or beside rows of their own."""
     assert isinstance(t, Stepping), "cannot happen: it has steps"
-    state, step = _step(t)
+    state, step = step_of(t)
     assert isinstance(step, Map), "cannot happen: it goes through each array once"
     if state.name in free_variables(step.f.body):
         raise NoMatch("a step that does not change each element on its own")

@@ -1,0 +1,5 @@
+"""What is done step by step.
+
+iterations  on rows as on tables, of each element, and folds to an array as iterations
+states      of arrays and numbers: the numbers of all steps are known before the arrays of the first
+"""

@@ -1,0 +1,177 @@
+"""States of arrays and numbers: the numbers that need no array are known for all steps before the arrays are.
+
+reduce_seq (\\(y, z) x. (f y z x, g z x)) (y, z) xs  =  (reduce_seq (\\y (z, x). f y z x) y (zip zs xs), reduce_seq g z xs)
+
+where zs is what z was before each step.  The arrays are then computed of what is the same for each element.
+Source: Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion; Bird, theory of lists, folds of scans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    at_kinds,
+    attempt,
+    everywhere,
+    inside,
+    repeat,
+    somewhere,
+    then,
+)
+from relift.rewrites.tactics.steps.iterations import of_elements, said_alone, step_of
+from relift.semantics.patterns import Iterate, Let, ReduceSeq
+from relift.semantics.syntax.binding import Position, places_of, term_at
+from relift.semantics.syntax.terms import Get, MakeTuple, Term, Var
+from relift.semantics.syntax.types import Array, Tuple, holds_array
+
+
+def numbers_apart() -> Tactic:
+    """A fold to arrays and numbers whose arrays change element by element is one of numbers, and one for each element; raises `NoMatch` where none is.
+
+    Of numbers that need no array, and of at most six components in all.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.steps.states import numbers_apart
+    >>> @rl.program
+    ... def swung(y: rl.f32[8]):
+    ...     def later(s):
+    ...         return rl.map(lambda v: v * s[1], s[0]), s[1] + 0.5
+    ...     return rl.iterate(4, later, (y, 1.0))[0]
+    >>> rl.show(derive(swung, numbers_apart()).result)
+    ''
+    """
+    return somewhere(at_kinds(Iterate, ReduceSeq)(_apart))
+
+
+def _apart(at: Rewriting, place: Position) -> Rewriting:
+    whole, t = place, term_at(at.term, place)
+    state, _ = step_of(t)
+    if not isinstance(state.type, Tuple) or not holds_array(state.type):
+        raise NoMatch("no steps from arrays and numbers to such")
+    if isinstance(t, Iterate):
+        at = apply("iterate_as_fold")(at, place)
+    at = repeat(apply("let_inline"))(at, (*place, "f"))
+    arrays, numbers = _order(*step_of(term_at(at.term, place)))
+    regrouped = _regrouped(len(state.type.parts), arrays, numbers)
+    at, place = _rolled(then(inside("f")(regrouped), inside("init")(regrouped)), at, place)
+    at, place = _rolled(apply("reduce_seq_after"), at, place)
+    running = term_at(at.term, place)
+    at = then(inside("x")(apply("let_inline")), apply("let_inline"))(at, whole)
+    while whole and isinstance(term_at(at.term, whole[:-1]), Get):
+        whole = whole[:-1]
+        named = apply("let_inline", "backward", parts={"x": ("of",)})
+        at = then(named, apply("let_inline"))(at, whole)
+    return _of_running(at, whole, running)
+
+
+def _of_running(at: Rewriting, place: Position, running: Term) -> Rewriting:
+    """What is read of numbers before and after each step, and of arrays beside them: the numbers alone, and the arrays for each element."""
+    if len(found := places_of(term_at(at.term, place), _component(running, 1))) > 1:
+        at = apply("let_inline", "backward", parts={"x": found[0]})(at, place)
+    for below in places_of(term_at(at.term, place), _component(running, 0)):
+        at = _alone(at, (*place, *below))
+    for below in places_of(term_at(at.term, place), _component(running, 1)):
+        at = of_elements()(_scanned(at, (*place, *below)), (*place, *below))
+    return at
+
+
+def _order(state: Var, step: Term) -> tuple[Sequence[int], Sequence[int]]:
+    """Which components of a state are arrays, and which are numbers that need numbers alone; raises `NoMatch` where there are others."""
+    if not isinstance(step, MakeTuple):
+        raise NoMatch("a step that is not made of components")
+    reads = [_components_read(part, state) for part in step.parts]
+    numbers = {i for i, part in enumerate(step.parts) if not holds_array(part.type)}
+    while any(not reads[i] <= numbers for i in numbers):
+        numbers = {i for i in numbers if reads[i] <= numbers}
+    arrays = [i for i, _ in enumerate(step.parts) if i not in numbers]
+    if not numbers or not all(isinstance(step.parts[i].type, Array) for i in arrays):
+        raise NoMatch("no arrays beside numbers that need none")
+    return arrays, sorted(numbers)
+
+
+def _components_read(t: Term, state: Var) -> set[int]:
+    """Which components of a tuple a term reads."""
+    assert isinstance(state.type, Tuple), "cannot happen: it has components"
+    found: set[int] = set()
+    for place in places_of(t, state):
+        above = term_at(t, place[:-1]) if place else t
+        if not isinstance(above, Get):
+            return set(range(len(state.type.parts)))
+        found.add(above.index)
+    return found
+
+
+def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tactic:
+    """A tuple is taken apart from a pair: of its arrays, or the one that there is, and of its numbers."""
+    if not 2 <= count < 2 + len(_TUPLES):
+        raise NoMatch(f"{count} components, where 2 to {1 + len(_TUPLES)} may be regrouped")
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = apply("let_inline", "backward", parts={"x": ()})(at, place)
+        named = term_at(at.term, place)
+        assert isinstance(named, Let), "cannot happen: it was given a name"
+        (whole,) = named.f.parameters
+        body = (*place, "f")
+        at = apply(_TUPLES[count - 2] + "_of_components", "backward")(at, body)
+        at = _under_one_name([_component(whole, i) for i in arrays])(at, body)
+        at = _under_one_name([_component(whole, i) for i in numbers])(at, (*body, "f"))
+        return then(inside("f")(apply("let_let_pair")), apply("let_inline"))(at, place)
+
+    return tactic
+
+
+_TUPLES = ("pair", "triple", "tuple_of_four", "tuple_of_five", "tuple_of_six")
+
+
+def _under_one_name(values: Sequence[Term]) -> Tactic:
+    """These values, each of which stands somewhere, are the components of a tuple that has a name; one of them has the name alone."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for before, value in enumerate(values):
+            here = (*place, "f") if before else place
+            (found, *_) = places_of(term_at(at.term, here), value)
+            at = apply("let_inline", "backward", parts={"x": found})(at, here)
+            if before:
+                at = apply(f"let_let_{_TUPLES[before - 1]}")(at, place)
+        return at
+
+    return tactic
+
+
+def _rolled(restated: Tactic, at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
+    """A fold whose step and start are said to be what something is seen as is a fold to that thing, and where it stands then."""
+    at = then(restated, apply("reduce_seq_rolled"))(at, place)
+    place = (*place, "x")
+    state, _ = step_of(term_at(at.term, place))
+    return inside("f")(everywhere(attempt(said_alone(state.name))))(at, place), place
+
+
+def _component(of: Term, index: int) -> Get:
+    assert isinstance(of.type, Tuple), "cannot happen: it has components"
+    return Get(index, of, of.type.parts[index])
+
+
+def _alone(at: Rewriting, place: Position) -> Rewriting:
+    """What numbers are after the last step, of what they were before and after it: a fold of their own."""
+    at = inside("of", "f")(apply("let_inline"))(at, place)
+    place = place[:-1]
+    return then(
+        inside("of")(apply("reduce_seq_first_alone")),
+        apply("reduce_seq_second_alone"),
+        inside("xs")(apply("zip_same")),
+        apply("reduce_map_fusion"),
+        attempt(apply("iterate_as_fold", "backward")),
+    )(at, place)
+
+
+def _scanned(at: Rewriting, place: Position) -> Rewriting:
+    """Arrays are folded of what numbers are before and after each step, which are scanned."""
+    below = ("of", "f", "f", "parts.1", "x")
+    at = apply("reduce_scan_fusion_in_zip", "backward", parts={"g": below})(at, place)
+    return inside("f")(apply("let_inline"))(at, place)
