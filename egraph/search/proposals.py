@@ -106,10 +106,10 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
-from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
+from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout

@@ -31,7 +31,6 @@ from relift.rewrites.tactics.folds.beside import folds_together, parts_apart
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
-from relift.rewrites.tactics.steps.iterations import of_elements, of_tables
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.dimensions import row_by_row
 from relift.rewrites.tactics.nests.edges import edges_apart
@@ -51,6 +50,7 @@ from relift.rewrites.tactics.sharing import (
     unrolled,
 )
 from relift.rewrites.tactics.spelled_out import raised
+from relift.rewrites.tactics.steps.iterations import of_elements, of_tables
 from relift.rewrites.tactics.transpositions import (
     columns,
     few_columns,

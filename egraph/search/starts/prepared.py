@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relift.rewrites.tactics.combinators import Tactic, attempt, first, then
-from relift.rewrites.tactics.folds.beside import results_that_share, results_together
+from relift.rewrites.tactics.folds.beside import (
+    results_that_share,
+    results_together,
+    zipped_of_one_array,
+)
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.sharing import inlined
 from relift.rewrites.tactics.steps.iterations import of_elements
@@ -15,12 +19,20 @@ from relift.rewrites.tactics.unchanging import once_for_all
 _FIRST: Mapping[str, tuple[Tactic, ...]] = {
     # a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
     "cpu": (attempt(inlined()), attempt(numbers_apart()), attempt(of_elements(scans=False))),
-    "gpu": (attempt(inlined()), attempt(numbers_apart()), attempt(of_elements()), attempt(in_cells())),
+    "gpu": (
+        attempt(inlined()),
+        attempt(numbers_apart()),
+        attempt(of_elements()),
+        attempt(in_cells()),
+    ),
 }
 
 PREPARED: Mapping[str, Tactic] = {
     kind: then(
-        *tactics, attempt(once_for_all()), attempt(first(results_together(), results_that_share()))
+        *tactics,
+        attempt(zipped_of_one_array()),
+        attempt(once_for_all()),
+        attempt(first(results_together(), results_that_share())),
     )
     for kind, tactics in _FIRST.items()
 }

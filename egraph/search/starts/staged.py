@@ -92,7 +92,10 @@ def results_of(whole: Program, names: Mapping[Term, str]) -> Iterator[StagedKern
         return
     parts = [(place, t) for place, t, _ in inside(whole.body)]
     read = [_reading(t, names) for _, t in parts]
-    if isinstance(whole.body, MakeTuple | Zip) and not any(map(is_layout, read)):
+    # results that are stored have a kernel less, and so have arrays that are zipped with what is computed
+    left = Input if isinstance(whole.body, MakeTuple) else Term
+    is_left = (isinstance(t, left) and is_layout(t) for t in read)
+    if isinstance(whole.body, MakeTuple | Zip) and not any(is_left):
         for place, t in parts:
             yield StagedKernel("", program_of(whole, whole.name, t, names), (place,))
     else:

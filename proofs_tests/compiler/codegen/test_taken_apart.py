@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.nested_results import require_same
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU, GPU, DeviceDescription
@@ -68,15 +68,6 @@ def of_tables(x: rl.f32[M, N], y: rl.f32[M, N]) -> Any:
     return rl.let(tables, rl.map_glb(1)(row, rl.zip(x, y)))
 
 
-def same(found: Any, wanted: Any) -> None:
-    """Results are equal up to rounding, however deep they lie in tuples."""
-    if isinstance(wanted, tuple):
-        for one, other in zip(found, wanted, strict=True):
-            same(one, other)
-    else:
-        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "program", [by_items, by_vectors, in_another_order, of_tables], ids=lambda p: p.name
 )
@@ -86,7 +77,7 @@ def test_one_kernel_has_one_loop_for_all_results(program: Program) -> None:
     assert len(compiled.launch["kernels"]) == 1
     assert compiled.source.count("for (") == 1
     inputs = random_inputs(program, 0)
-    same(compiled(*inputs, device="cpu"), program(*inputs))
+    require_same(compiled(*inputs, device="cpu"), program(*inputs), near=1e-6)
 
 
 @pytest.mark.parametrize("chosen", [(0, 1, 2, 0), (0, 2)], ids=["twice", "not all"])
@@ -157,4 +148,4 @@ def test_search_computes_what_several_results_share_once(
     compiled = compile_program(found)
     assert len(compiled.launch["kernels"]) == 1
     inputs = random_inputs(program, 0)
-    same(compiled(*inputs, device="cpu"), program(*inputs))
+    require_same(compiled(*inputs, device="cpu"), program(*inputs), near=1e-6)

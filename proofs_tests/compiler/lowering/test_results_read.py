@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.nested_results import require_same
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.lowering.stages import stages_of
 from relift.compiler.program import compile_program
@@ -65,22 +65,13 @@ def in_a_tuple(x: rl.f32[N, M], y: rl.f32[N, M]) -> Any:
 KERNELS = ((first, 2), (second, 2), (of_one_kernel, 2), (of_tuples, 2), (in_a_tuple, 3))
 
 
-def same(found: Any, wanted: Any) -> None:
-    """Results are equal up to rounding, however deep they lie in tuples."""
-    if isinstance(wanted, tuple) or (isinstance(wanted, list) and isinstance(wanted[0], tuple)):
-        for one, other in zip(found, wanted, strict=True):
-            same(one, other)
-    else:
-        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-5)
-
-
 @pytest.mark.parametrize(("program", "kernels"), KERNELS, ids=lambda p: getattr(p, "name", None))
 def test_it_has_one_kernel_and_no_other_buffer(program: Program, kernels: int) -> None:
     compiled = compile_program(program)
     assert len(compiled.launch["kernels"]) == kernels
     assert not [b["name"] for b in compiled.launch["buffers"] if b["role"] == "temporary"]
     inputs = random_inputs(program, 0)
-    same(compiled(*inputs, device="cpu"), program(*inputs))
+    require_same(compiled(*inputs, device="cpu"), program(*inputs))
 
 
 @pytest.mark.parametrize("program", [first, of_one_kernel], ids=lambda p: p.name)
@@ -105,4 +96,4 @@ def test_a_parameter_that_is_called_as_a_result_is_read_as_itself() -> None:
         return sums, rl.map_glb(0)(lambda p: p[0] * p[1], both)
 
     inputs = random_inputs(program, 0)
-    same(compile_program(program)(*inputs, device="cpu"), program(*inputs))
+    require_same(compile_program(program)(*inputs, device="cpu"), program(*inputs))

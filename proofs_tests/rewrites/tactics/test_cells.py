@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.nested_results import require_same
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import GPU
@@ -150,14 +150,6 @@ def rows_made_together(t: Term) -> int:
     return sum(isinstance(u.type, Tuple) and holds_array(u.type) for u in made)
 
 
-def same(found: Any, expected: Any, within: float) -> None:
-    if isinstance(expected, tuple):
-        for one, other in zip(found, expected, strict=True):
-            same(one, other, within)
-    else:
-        np.testing.assert_allclose(found, expected, rtol=within)
-
-
 @pytest.mark.parametrize("program", ROWS + PIECES, ids=lambda p: p.name)
 def test_rows_written_out_become_cells(program: Program) -> None:
     derivation = derive(program, in_cells(pieces=program in PIECES))
@@ -178,7 +170,9 @@ def test_results_are_made_apart(program: Program) -> None:
 def test_cells_are_what_rows_were(program: Program) -> None:
     result = derive(program, in_cells(pieces=True)).result
     inputs = random_inputs(program, 0)
-    same(Program(program.name, program.parameters, result)(*inputs), program(*inputs), within=0.0)
+    require_same(
+        Program(program.name, program.parameters, result)(*inputs), program(*inputs), within=0.0
+    )
 
 
 @pytest.mark.parametrize("program", [few, outside, read, numbers], ids=lambda p: p.name)
@@ -198,4 +192,4 @@ def test_pieces_are_cells_only_where_that_is_asked_for() -> None:
 def test_kernels_of_cells(program: Program) -> None:
     compiled = compile_program(rl.optimize(program, {}, GPU).candidates[0].term)
     inputs = random_inputs(program, 0)
-    same(compiled(*inputs, device="cpu"), program(*inputs), within=1e-5)
+    require_same(compiled(*inputs, device="cpu"), program(*inputs), within=1e-5)

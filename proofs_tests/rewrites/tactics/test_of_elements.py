@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.nested_results import require_same
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU, GPU, DeviceDescription
-from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
@@ -216,13 +215,6 @@ def steps_on_arrays(program: Program) -> int:
     return sum(holds_array(t) for t in states)
 
 
-def same(found: Any, wanted: Any, within: float = 1e-5) -> None:
-    """Results are equal, each of several; a device contracts."""
-    several = isinstance(wanted, tuple)
-    for one, other in zip(*((a if several else (a,)) for a in (found, wanted)), strict=True):
-        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=within)
-
-
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_each_element_is_iterated_for_itself(program: Program) -> None:
     """By proved rules; no step goes from array to array, and the meaning is the same."""
@@ -232,7 +224,7 @@ def test_each_element_is_iterated_for_itself(program: Program) -> None:
     assert steps_on_arrays(program) == 1
     assert not steps_on_arrays(apart)
     inputs = random_inputs(program, 0)
-    same(apart(*inputs), program(*inputs), within=0.0)
+    require_same(apart(*inputs), program(*inputs), within=0.0)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +240,7 @@ def test_what_reads_more_than_its_element_stays(program: Program) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_no_step_is_a_launch(program: Program, device: DeviceDescription) -> None:
     """What is found has one kernel, and one for what is stored before, and computes the same."""
-    compiled = compile_program(optimize(program, {}, device).candidates[0].term)
+    compiled = compile_program(rl.optimize(program, target=device).candidates[0].term)
     assert len(compiled.launch["kernels"]) <= 3
     inputs = random_inputs(program, 0)
-    same(compiled(*inputs, device="cpu"), program(*inputs))
+    require_same(compiled(*inputs, device="cpu"), program(*inputs))

@@ -16,10 +16,12 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
     first,
     inside,
     repeat,
+    somewhere,
     then,
     topdown,
 )
@@ -27,7 +29,7 @@ from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.nests.zips import zipped_together
 from relift.rewrites.tactics.sharing import apart, has_fold, is_read, named_pair
 from relift.semantics.indices.inverses import taken_apart
-from relift.semantics.patterns import Map, Reduce, Reduction
+from relift.semantics.patterns import Map, Reduce, Reduction, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -234,7 +236,7 @@ def results_together() -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         maps = _results_of_one_array(term_at(at.term, place))
-        if not isinstance(maps[0].xs, Map) or not has_fold(maps[0].xs.f.body):
+        if not _is_folded(maps[0].xs):
             raise NoMatch("results of what is read, or takes no loops")
         named = apply("let_inline", "backward", parts={"x": ("parts.0", "xs")})(at, place)
         if taken_apart(term_at(named.term, place)):
@@ -269,6 +271,36 @@ def results_that_share() -> Tactic:
         return _zipped_results(len(maps))(at, place)
 
     return tactic
+
+
+def zipped_of_one_array() -> Tactic:
+    """What is zipped of one array, which is computed by folds, is one map of it: its folds are computed once.  Raises `NoMatch` where nothing is.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.beside import zipped_of_one_array
+    >>> @rl.program
+    ... def spread(x: rl.f32[4, 8]):
+    ...     both = rl.map(lambda r: rl.reduce_seq(lambda a, v: (a[0] + v, a[1] * v), (0.0, 1.0), r), x)
+    ...     return rl.map(lambda p: p[0] - p[1], rl.zip(rl.map(lambda p: p[0], both), rl.map(lambda p: p[1], both)))
+    >>> rl.show(derive(spread, zipped_of_one_array()).result.xs.f.body)
+    '(x_[0], x_[1])'
+    """
+
+    @at_kinds(Zip)
+    def together(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        assert isinstance(t, Zip), "cannot happen: nothing else is asked for it"
+        maps = [u for u in (t.xs, t.ys) if isinstance(u, Map)]
+        if len(maps) < 2 or len({canonical(u.xs) for u in maps}) > 1 or not _is_folded(maps[0].xs):
+            raise NoMatch("no maps of one array that folds compute")
+        return apply("zip_of_maps")(at, place)
+
+    return somewhere(together)
+
+
+def _is_folded(t: Term) -> bool:
+    return isinstance(t, Map) and has_fold(t.f.body)
 
 
 def _results_of_one_array(t: Term) -> list[Map]:

@@ -131,11 +131,13 @@ def of_elements(*, scans: bool = True) -> Tactic:
         alone = binders_at(at.term, place) or _turns(t) > MOST_STEPS
         if alone and _elements(state.type) < _HELD:
             raise NoMatch("a work-item holds so few elements, and computes what they share once")
-        if isinstance(state.type, Tuple):
-            at, place = _of_one_array(at, place)
-            at = each(at, place)
-            return attempt(inside("f")(apply("iterate_as_fold", "backward")))(at, place)
-        return each(at, place)
+        if not isinstance(state.type, Tuple):
+            return each(at, place)
+        at, one = _of_one_array(at, place)
+        at = each(at, one)
+        at = attempt(inside("f")(apply("iterate_as_fold", "backward")))(at, one)
+        read = then(component_of_a_let, apply("let_inline"))
+        return attempt(read)(at, place[:-1])
 
     def each(at: Rewriting, place: Position) -> Rewriting:
         state, _ = step_of(term_at(at.term, place))

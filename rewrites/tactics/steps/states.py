@@ -43,8 +43,16 @@ def numbers_apart() -> Tactic:
     ...     def later(s):
     ...         return rl.map(lambda v: v * s[1], s[0]), s[1] + 0.5
     ...     return rl.iterate(4, later, (y, 1.0))[0]
-    >>> rl.show(derive(swung, numbers_apart()).result)
-    ''
+    >>> print(rl.show(derive(swung, numbers_apart()).result))
+    map(
+      lambda z:
+        reduce_seq(
+          lambda x, y_: x * y_[0][0],
+          z,
+          zip(scan_seq(lambda x, y_: (x[1], x[1] + 0.5), (1.0, 1.0), repeat(4, 0)), repeat(4, 0))
+        ),
+      y
+    )
     """
     return somewhere(at_kinds(Iterate, ReduceSeq)(_apart))
 
@@ -55,6 +63,8 @@ def _apart(at: Rewriting, place: Position) -> Rewriting:
     if not isinstance(state.type, Tuple) or not holds_array(state.type):
         raise NoMatch("no steps from arrays and numbers to such")
     if isinstance(t, Iterate):
+        if t.m.constant == 0:
+            return apply("iterate_none")(at, place)
         at = apply("iterate_as_fold")(at, place)
     at = repeat(apply("let_inline"))(at, (*place, "f"))
     arrays, numbers = _order(*step_of(term_at(at.term, place)))
@@ -72,13 +82,12 @@ def _apart(at: Rewriting, place: Position) -> Rewriting:
 
 def _of_running(at: Rewriting, place: Position, running: Term) -> Rewriting:
     """What is read of numbers before and after each step, and of arrays beside them: the numbers alone, and the arrays for each element."""
-    if len(found := places_of(term_at(at.term, place), _component(running, 1))) > 1:
-        at = apply("let_inline", "backward", parts={"x": found[0]})(at, place)
     for below in places_of(term_at(at.term, place), _component(running, 0)):
         at = _alone(at, (*place, *below))
-    for below in places_of(term_at(at.term, place), _component(running, 1)):
-        at = of_elements()(_scanned(at, (*place, *below)), (*place, *below))
-    return at
+    arrays = places_of(term_at(at.term, place), _component(running, 1))
+    for below in arrays:
+        at = _scanned(at, (*place, *below))
+    return of_elements()(at, place) if arrays else at
 
 
 def _order(state: Var, step: Term) -> tuple[Sequence[int], Sequence[int]]:

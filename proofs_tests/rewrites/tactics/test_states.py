@@ -1,0 +1,166 @@
+"""Of a state of arrays and numbers, the numbers are known for all steps, and each element is computed for itself."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import relift as rl
+from proofs_tests.nested_results import require_same
+from proofs_tests.rewrites.tactics.test_of_elements import steps_on_arrays
+from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.program import compile_program
+from relift.device import CPU, GPU, DeviceDescription
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.derivation.steps import require_standing
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.steps.states import numbers_apart
+from relift.semantics.language.programs import Program
+
+N, K = 40, 5
+
+
+def swung(s: Any) -> Any:
+    """The position needs the velocity of the same step, which needs the time."""
+    x, v, t = s[0], s[1], s[2]
+    faster = rl.map(lambda p: p[1] - 0.25 * p[0] * t, rl.zip(x, v))
+    return rl.map(lambda p: p[0] + 0.25 * p[1], rl.zip(x, faster)), faster, t + 0.25
+
+
+@rl.program
+def whole(x: rl.f32[N], v: rl.f32[N]) -> Any:
+    return rl.iterate(K, swung, (x, v, 0.0))
+
+
+@rl.program
+def arrays_of_it(x: rl.f32[N], v: rl.f32[N]) -> Any:
+    found = rl.iterate(K, swung, (x, v, 0.0))
+    return found[1], found[0]
+
+
+@rl.program
+def one_of_it(x: rl.f32[N], v: rl.f32[N]) -> Any:
+    return rl.iterate(K, swung, (x, v, 0.0))[1]
+
+
+@rl.program
+def number_of_it(x: rl.f32[N], v: rl.f32[N]) -> Any:
+    return rl.iterate(K, swung, (x, v, 0.0))[2]
+
+
+@rl.program
+def made_of_it(x: rl.f32[N], v: rl.f32[N]) -> Any:
+    found = rl.iterate(K, swung, (x, v, 0.0))
+    return rl.map(lambda p: p[0] * p[1] + found[2], rl.zip(found[0], found[1]))
+
+
+@rl.program
+def with_numbers_of_its_own(w: rl.f32[N], g: rl.f32[N]) -> Any:
+    """Two numbers, and two arrays that begin alike; a step needs what the numbers are after it."""
+
+    def step(s: Any) -> Any:
+        first, second = s[3] * 0.5, s[4] * 0.75
+        mean = rl.map(lambda p: 0.5 * p[0] + 0.5 * p[1], rl.zip(s[1], g))
+        spread = rl.map(lambda p: 0.75 * p[0] + 0.25 * p[1] * p[1], rl.zip(s[2], g))
+        moved = rl.map(
+            lambda p: p[0] - p[1] / (1.0 - first) / (p[2] / (1.0 - second) + 1.0),
+            rl.zip(s[0], mean, spread),
+        )
+        return moved, mean, spread, first, second
+
+    return rl.iterate(K, step, (w, rl.repeat(N, 0.0), rl.repeat(N, 0.0), 1.0, 1.0))[0]
+
+
+@rl.program
+def number_first(x: rl.f32[N], a: rl.f32[K]) -> Any:
+    """An element of the step is read by the number and by the array."""
+    return rl.reduce_seq(
+        lambda s, k: (s[0] * 0.5 + k, rl.map(lambda v: v * 0.75 + s[0] * k, s[1])), (0.0, x), a
+    )
+
+
+@rl.program
+def rows_of_steps(x: rl.f32[N], a: rl.f32[K, 3]) -> Any:
+    return rl.reduce_seq(
+        lambda s, k: (
+            rl.map(lambda v: v * 0.75 + s[1] * rl.reduce(rl.add, 0.0, k), s[0]),
+            s[1] * 0.5 + rl.reduce(rl.add, 0.0, k),
+        ),
+        (x, 1.0),
+        a,
+    )
+
+
+@rl.program
+def given(state: rl.tup(rl.i32[N], rl.i32)) -> Any:
+    """The state before the first step is a parameter."""
+    return rl.iterate(K, lambda s: (rl.map(lambda v: v * 3 + s[1], s[0]), s[1] + 1), state)
+
+
+@rl.program
+def table(x: rl.f32[N, 33]) -> Any:
+    def step(s: Any) -> Any:
+        return rl.map(lambda r: rl.map(lambda v: v * 0.5 + s[1], r), s[0]), s[1] + 1.0
+
+    return rl.iterate(K, step, (x, 0.5))[0]
+
+
+PROGRAMS = [
+    whole, arrays_of_it, one_of_it, number_of_it, made_of_it, with_numbers_of_its_own, number_first, rows_of_steps, given,
+    table,
+]  # fmt: skip
+
+
+@rl.program
+def number_of_the_array(x: rl.f32[N]) -> Any:
+    def step(s: Any) -> Any:
+        return rl.map(lambda v: v * 0.5 + s[1], s[0]), rl.reduce(rl.add, 0.0, s[0])
+
+    return rl.iterate(K, step, (x, 0.5))
+
+
+@rl.program
+def neighbours(x: rl.f32[N]) -> Any:
+    def step(s: Any) -> Any:
+        around = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, s[0]))
+        return rl.map(lambda w: rl.reduce(rl.add, s[1], w), around), s[1] + 1.0
+
+    return rl.iterate(K, step, (x, 0.5))
+
+
+@rl.program
+def numbers_alone(x: rl.f32) -> Any:
+    return rl.iterate(K, lambda s: (s[0] + s[1], s[1] * 0.5), (x, 1.0))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_arrays_are_computed_for_each_element(program: Program) -> None:
+    """By proved rules; no step goes from arrays to arrays, and the meaning is the same."""
+    derivation = derive(program, numbers_apart())
+    require_standing(derivation, RULES)
+    apart = Program(program.name, program.parameters, derivation.result)
+    assert steps_on_arrays(program)
+    assert not steps_on_arrays(apart)
+    inputs = random_inputs(program, 0)
+    require_same(apart(*inputs), program(*inputs), within=0.0)
+
+
+@pytest.mark.parametrize(
+    "program", [number_of_the_array, neighbours, numbers_alone], ids=lambda p: p.name
+)
+def test_what_needs_more_stays(program: Program) -> None:
+    """A number that is folded of the array, elements that read neighbours, and states without arrays."""
+    with pytest.raises(NoMatch):
+        derive(program, numbers_apart())
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_no_step_is_a_launch(program: Program, device: DeviceDescription) -> None:
+    compiled = compile_program(rl.optimize(program, target=device).candidates[0].term)
+    assert len(compiled.launch["kernels"]) < K
+    inputs = random_inputs(program, 0)
+    require_same(compiled(*inputs, device="cpu"), program(*inputs))
