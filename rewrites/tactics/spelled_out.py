@@ -25,7 +25,7 @@ from relift.rewrites.tactics.long_functions import values_named
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Generate, IterateSizes, Let, Store
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Get, Pattern, Term, subterms
+from relift.semantics.syntax.terms import Get, MakeTuple, Pattern, Term, subterms
 
 _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("partial_reduce_as_reduce", "forward"),
@@ -108,6 +108,17 @@ def component_of_a_let(at: Rewriting, place: Position) -> Rewriting:
     if not _takes_of_a_let(term_at(at.term, place)):
         raise NoMatch("no component of what needs a name")
     return apply("let_out_of_function", parts={"f": ("of",)})(at, place)
+
+
+@at_kinds(Get)
+def component_of_a_tuple(at: Rewriting, place: Position) -> Rewriting:
+    """A component of what is made of components is that component; raises `NoMatch` elsewhere."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Get) or not isinstance(t.of, MakeTuple):
+        raise NoMatch("no component of what is made of components")
+    return then(apply("let_inline", "backward", parts={"x": ("of",)}), apply("let_inline"))(
+        at, place
+    )
 
 
 def _takes_of_a_let(t: Term) -> bool:

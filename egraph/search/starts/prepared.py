@@ -13,18 +13,24 @@ from relift.rewrites.tactics.folds.beside import (
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.sharing import inlined
 from relift.rewrites.tactics.steps.iterations import of_elements
-from relift.rewrites.tactics.steps.states import numbers_apart
+from relift.rewrites.tactics.steps.states import flat_states, numbers_apart
 from relift.rewrites.tactics.unchanging import once_for_all
+
+
+def _element_by_element(*, scans: bool) -> Tactic:
+    """Steps that change each element of arrays on its own are done for each, whatever else their states hold, and in whatever tuples."""
+    alone = first(numbers_apart(), of_elements(scans=scans))
+    return then(
+        attempt(then(flat_states(), alone)),
+        attempt(numbers_apart()),
+        attempt(of_elements(scans=scans)),
+    )
+
 
 _FIRST: Mapping[str, tuple[Tactic, ...]] = {
     # a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
-    "cpu": (attempt(inlined()), attempt(numbers_apart()), attempt(of_elements(scans=False))),
-    "gpu": (
-        attempt(inlined()),
-        attempt(numbers_apart()),
-        attempt(of_elements()),
-        attempt(in_cells()),
-    ),
+    "cpu": (attempt(inlined()), _element_by_element(scans=False)),
+    "gpu": (attempt(inlined()), _element_by_element(scans=True), attempt(in_cells())),
 }
 
 PREPARED: Mapping[str, Tactic] = {

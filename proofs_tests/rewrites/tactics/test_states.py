@@ -16,9 +16,11 @@ from relift.device import CPU, GPU, DeviceDescription
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.steps.states import numbers_apart
+from relift.rewrites.tactics.combinators import derive, then
+from relift.rewrites.tactics.steps.states import flat_states, numbers_apart
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns import ScanSeq
+from relift.semantics.syntax.terms import subterms
 
 N, K = 40, 5
 
@@ -164,3 +166,62 @@ def test_no_step_is_a_launch(program: Program, device: DeviceDescription) -> Non
     assert len(compiled.launch["kernels"]) < K
     inputs = random_inputs(program, 0)
     require_same(compiled(*inputs, device="cpu"), program(*inputs))
+
+
+@rl.program
+def in_pairs(x: rl.f32[N], y: rl.f32[N], t: rl.f32[K]) -> Any:
+    """A pair of a pair and an array, and numbers in the inner one."""
+
+    def step(s: Any, v: Any) -> Any:
+        (first, number), second = (s[0][0], s[0][1]), s[1]
+        together = rl.map(lambda p: p[0] + p[1] * number, rl.zip(first, second))
+        return (rl.map(lambda e: e * v, first), number * v), together
+
+    return rl.reduce_seq(step, ((x, 1.0), y), t)
+
+
+@rl.program
+def second_of_a_pair(x: rl.f32[N], y: rl.f32[N]) -> Any:
+    def step(s: Any) -> Any:
+        return (s[0][1], rl.map(lambda p: p[0] + p[1], rl.zip(*s[0]))), s[1] + 1
+
+    return rl.iterate(K, step, ((x, y), 0))[0][1]
+
+
+@pytest.mark.parametrize("program", [in_pairs, second_of_a_pair], ids=lambda p: p.name)
+def test_states_in_tuples_of_tuples_are_flat(program: Program) -> None:
+    derivation = derive(program, then(flat_states(), numbers_apart()))
+    require_standing(derivation, RULES)
+    apart = Program(program.name, program.parameters, derivation.result)
+    assert not steps_on_arrays(apart)
+    inputs = random_inputs(program, 0)
+    require_same(apart(*inputs), program(*inputs), within=0.0)
+
+
+def test_a_scan_goes_to_one_tuple() -> None:
+    @rl.program
+    def scanned(x: rl.f32[N], y: rl.f32[N], t: rl.f32[K]) -> Any:
+        def step(s: Any, v: Any) -> Any:
+            return rl.map(lambda e: e * v, s[0]), (rl.map(lambda e: e - v, s[1][1]), s[1][0])
+
+        return rl.scan_seq(step, (x, (y, x)), t)
+
+    derivation = derive(scanned, flat_states())
+    require_standing(derivation, RULES)
+    (scan,) = [t for t, _ in subterms(derivation.result) if isinstance(t, ScanSeq)]
+    assert str(scan.f.parameters[0].type) == "(f32[40], f32[40], f32[40])"
+    inputs = random_inputs(scanned, 0)
+    flat = Program(scanned.name, scanned.parameters, derivation.result)
+    require_same(flat(*inputs), scanned(*inputs), within=0.0)
+
+
+def test_seven_components_stay() -> None:
+    @rl.program
+    def seven(x: rl.f32[N]) -> Any:
+        def step(s: Any) -> Any:
+            return rl.map(lambda v: v + s[1][0], s[0]), tuple(s[1][i] * 0.5 for i in range(6))
+
+        return rl.iterate(K, step, (x, (1.0,) * 6))
+
+    with pytest.raises(NoMatch):
+        derive(seven, flat_states())

@@ -23,7 +23,6 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
-    everywhere,
     first,
     inside,
     kinds_of,
@@ -34,7 +33,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.nests.zips import by_owner, each_once, zipped_together
 from relift.rewrites.tactics.sharing import has_fold, named_pair
-from relift.rewrites.tactics.spelled_out import component_of_a_let
+from relift.rewrites.tactics.spelled_out import component_of_a_let, component_of_a_tuple
 from relift.semantics.patterns import (
     Accumulating,
     Iterate,
@@ -175,13 +174,18 @@ def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     zipped = zipped_together(len(state.type.parts))
     if isinstance(t, Iterate):
         at = apply("iterate_as_fold")(at, place)
-    scan = isinstance(t, ScanSeq)
-    at = then(repeat(apply("let_inline")), zipped)(at, (*place, "f"))
-    at = zipped(at, (*place, "init"))
+    at = repeat(apply("let_inline"))(at, (*place, "f"))
+    return rolled(zipped, at, place)
+
+
+def rolled(restated: Tactic, at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
+    """A fold, or a scan, whose state is `restated` as what something is seen as goes from that thing to it; and where it stands then."""
+    scan = isinstance(term_at(at.term, place), ScanSeq)
+    at = then(inside("f")(restated), inside("init")(restated))(at, place)
     at = apply("scan_seq_rolled" if scan else "reduce_seq_rolled")(at, place)
     place = (*place, "xs" if scan else "x")
-    array, _ = step_of(term_at(at.term, place))
-    return inside("f")(everywhere(said_alone(array.name)))(at, place), place
+    state, _ = step_of(term_at(at.term, place))
+    return inside("f")(attempt(somewhere(said_alone(state.name))))(at, place), place
 
 
 def said_alone(name: str) -> Tactic:
@@ -194,7 +198,7 @@ def said_alone(name: str) -> Tactic:
             raise NoMatch("no other name of the variable")
         return apply("let_inline")(at, place)
 
-    return first(then(component_of_a_let, inlined), inlined)
+    return first(then(component_of_a_let, inlined), component_of_a_tuple, inlined)
 
 
 def _turns(t: Term) -> float:

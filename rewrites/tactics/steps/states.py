@@ -8,7 +8,8 @@ Source: Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion; Bird, theory o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -17,14 +18,15 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
-    everywhere,
     inside,
     repeat,
+    skip,
     somewhere,
     then,
 )
-from relift.rewrites.tactics.steps.iterations import of_elements, said_alone, step_of
-from relift.semantics.patterns import Iterate, Let, ReduceSeq
+from relift.rewrites.tactics.spelled_out import component_of_a_tuple
+from relift.rewrites.tactics.steps.iterations import of_elements, rolled, step_of
+from relift.semantics.patterns import Iterate, Let, ReduceSeq, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import Get, MakeTuple, Term, Var
 from relift.semantics.syntax.types import Array, Tuple, holds_array
@@ -69,15 +71,21 @@ def _apart(at: Rewriting, place: Position) -> Rewriting:
     at = repeat(apply("let_inline"))(at, (*place, "f"))
     arrays, numbers = _order(*step_of(term_at(at.term, place)))
     regrouped = _regrouped(len(state.type.parts), arrays, numbers)
-    at, place = _rolled(then(inside("f")(regrouped), inside("init")(regrouped)), at, place)
-    at, place = _rolled(apply("reduce_seq_after"), at, place)
+    at, place = rolled(regrouped, at, place)
+    at, place = rolled(skip, apply("reduce_seq_after")(at, place), place)
     running = term_at(at.term, place)
     at = then(inside("x")(apply("let_inline")), apply("let_inline"))(at, whole)
-    while whole and isinstance(term_at(at.term, whole[:-1]), Get):
-        whole = whole[:-1]
-        named = apply("let_inline", "backward", parts={"x": ("of",)})
-        at = then(named, apply("let_inline"))(at, whole)
-    return _of_running(at, whole, running)
+    return _of_running(*_read(at, whole), running)
+
+
+def _read(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
+    """Of what is made of components, the one that is read, where one is; and where it stands then."""
+    while place and isinstance(term_at(at.term, place), MakeTuple):
+        with suppress(NoMatch):
+            at, place = component_of_a_tuple(at, place[:-1]), place[:-1]
+            continue
+        break
+    return at, place
 
 
 def _of_running(at: Rewriting, place: Position, running: Term) -> Rewriting:
@@ -118,16 +126,11 @@ def _components_read(t: Term, state: Var) -> set[int]:
 
 def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tactic:
     """A tuple is taken apart from a pair: of its arrays, or the one that there is, and of its numbers."""
-    if not 2 <= count < 2 + len(_TUPLES):
-        raise NoMatch(f"{count} components, where 2 to {1 + len(_TUPLES)} may be regrouped")
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = apply("let_inline", "backward", parts={"x": ()})(at, place)
-        named = term_at(at.term, place)
-        assert isinstance(named, Let), "cannot happen: it was given a name"
-        (whole,) = named.f.parameters
+        at, whole = _named(at, place)
         body = (*place, "f")
-        at = apply(_TUPLES[count - 2] + "_of_components", "backward")(at, body)
+        at = _of_components(count)(at, body)
         at = _under_one_name([_component(whole, i) for i in arrays])(at, body)
         at = _under_one_name([_component(whole, i) for i in numbers])(at, (*body, "f"))
         return then(inside("f")(apply("let_let_pair")), apply("let_inline"))(at, place)
@@ -135,11 +138,83 @@ def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tac
     return tactic
 
 
+def flat_states() -> Tactic:
+    """A fold, or a scan, to arrays in tuples of tuples goes from one tuple to one, of six components at most; raises `NoMatch` where none is.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.steps.states import flat_states
+    >>> @rl.program
+    ... def paired(x: rl.f32[8], y: rl.f32[8]):
+    ...     return rl.iterate(4, lambda s: ((s[0][1], s[0][0]), s[1] + 1), ((x, y), 0))
+    >>> rl.show(derive(paired, flat_states()).result.parts[1].of)
+    'reduce_seq(lambda q, x_: (q[1], q[0], q[2] + 1), (x, y, 0), repeat(4, 0))'
+    """
+    return somewhere(at_kinds(Iterate, ReduceSeq, ScanSeq)(_flat))
+
+
+def _flat(at: Rewriting, place: Position) -> Rewriting:
+    state, _ = step_of(term_at(at.term, place))
+    nested = isinstance(state.type, Tuple) and any(isinstance(p, Tuple) for p in state.type.parts)
+    if not nested or not holds_array(state.type):
+        raise NoMatch("no steps from arrays in tuples of tuples")
+    if isinstance(term_at(at.term, place), Iterate):
+        at = apply("iterate_as_fold")(at, place)
+    at = repeat(apply("let_inline"))(at, (*place, "f"))
+    at, _ = rolled(_flattened, at, place)
+    if isinstance(term_at(at.term, place), Let):
+        at, _ = _read(apply("let_inline")(at, place), place)
+    return at
+
+
+def _flattened(at: Rewriting, place: Position) -> Rewriting:
+    """A tuple of tuples is taken apart from a tuple of what they hold."""
+    at, whole = _named(at, place)
+    at = _spelled(at, (*place, "f"))
+    at = _under_one_name(list(_leaves(whole)))(at, (*place, "f"))
+    return apply("let_inline")(at, place)
+
+
+def _named(at: Rewriting, place: Position) -> tuple[Rewriting, Var]:
+    """A term has a name, of which nothing is said yet."""
+    at = apply("let_inline", "backward", parts={"x": ()})(at, place)
+    t = term_at(at.term, place)
+    assert isinstance(t, Let), "cannot happen: it was given a name"
+    return at, t.f.parameters[0]
+
+
+def _spelled(at: Rewriting, place: Position) -> Rewriting:
+    """A tuple is made of its components, and they of theirs."""
+    t = term_at(at.term, place)
+    if isinstance(t.type, Tuple):
+        at = _of_components(len(t.type.parts))(at, place)
+        for i, _ in enumerate(t.type.parts):
+            at = _spelled(at, (*place, f"parts.{i}"))
+    return at
+
+
+def _leaves(t: Term) -> Iterator[Term]:
+    """The components of a tuple, and those of these, but no tuples."""
+    if isinstance(t.type, Tuple):
+        for i, _ in enumerate(t.type.parts):
+            yield from _leaves(_component(t, i))
+    else:
+        yield t
+
+
+def _of_components(count: int) -> Tactic:
+    if not 2 <= count < 2 + len(_TUPLES):
+        raise NoMatch(f"{count} components, where 2 to {1 + len(_TUPLES)} may be regrouped")
+    return apply(_TUPLES[count - 2] + "_of_components", "backward")
+
+
 _TUPLES = ("pair", "triple", "tuple_of_four", "tuple_of_five", "tuple_of_six")
 
 
 def _under_one_name(values: Sequence[Term]) -> Tactic:
     """These values, each of which stands somewhere, are the components of a tuple that has a name; one of them has the name alone."""
+    if len(values) >= 2 + len(_TUPLES):
+        raise NoMatch(f"{len(values)} components, where {1 + len(_TUPLES)} may have one name")
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for before, value in enumerate(values):
@@ -151,14 +226,6 @@ def _under_one_name(values: Sequence[Term]) -> Tactic:
         return at
 
     return tactic
-
-
-def _rolled(restated: Tactic, at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
-    """A fold whose step and start are said to be what something is seen as is a fold to that thing, and where it stands then."""
-    at = then(restated, apply("reduce_seq_rolled"))(at, place)
-    place = (*place, "x")
-    state, _ = step_of(term_at(at.term, place))
-    return inside("f")(everywhere(attempt(said_alone(state.name))))(at, place), place
 
 
 def _component(of: Term, index: int) -> Get:
