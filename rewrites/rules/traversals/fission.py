@@ -9,6 +9,7 @@ map f (zip xs ys)          =  let y = ys in map f (zip xs y)
 reduce_seq (\\a y. h a y x) z ys  =  reduce_seq (\\a (y, x). h a y x) z (zip ys (repeat n x))
 f (let y = t in g y)        =  let y = t in f (g y)
 let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
+let (x, ..) = (s, ..) in let y = t in h x .. y  =  let (x, .., y) = (s, .., t) in h x .. y
 """
 
 from __future__ import annotations

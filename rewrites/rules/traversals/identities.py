@@ -2,7 +2,7 @@
 
 map id                     =  id
 slide 1 1                  =  split 1      slide n 1  =  repeat 1  (n the length)
-(fst p, snd p)             =  p
+(fst p, snd p)             =  p            and so of tuples of three to six
 op x y                     =  op y x  (op commutative)
 op (op x y) z              =  op x (op y z)  (op associative)
 x + y                      =  add x y        x * y  =  mul x y
