@@ -22,7 +22,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ScanSeq
 from relift.semantics.syntax.terms import subterms
 
-N, K = 40, 5
+N, M, THREE, K = 40, 33, 3, 5
 
 
 def swung(s: Any) -> Any:
@@ -85,7 +85,7 @@ def number_first(x: rl.f32[N], a: rl.f32[K]) -> Any:
 
 
 @rl.program
-def rows_of_steps(x: rl.f32[N], a: rl.f32[K, 3]) -> Any:
+def rows_of_steps(x: rl.f32[N], a: rl.f32[K, THREE]) -> Any:
     return rl.reduce_seq(
         lambda s, k: (
             rl.map(lambda v: v * 0.75 + s[1] * rl.reduce(rl.add, 0.0, k), s[0]),
@@ -103,7 +103,7 @@ def given(state: rl.tup(rl.i32[N], rl.i32)) -> Any:
 
 
 @rl.program
-def table(x: rl.f32[N, 33]) -> Any:
+def table(x: rl.f32[N, M]) -> Any:
     def step(s: Any) -> Any:
         return rl.map(lambda r: rl.map(lambda v: v * 0.5 + s[1], r), s[0]), s[1] + 1.0
 
