@@ -172,6 +172,9 @@ EQUIVALENT: dict[str, str] = {
         for of in ("", "_f64", "_i32")
     },
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",
+    "reduce_seq_after, pair flipped 5": "both arrays that are zipped are the same",
+    "reduce_seq_after, pair flipped 9": "both arrays that are zipped are the same",
+    "reduce_seq_after, pair flipped 11": "both numbers before the first step are the same",
     "reduce_seq_rolled, other variable 2": "the other variable is what the name stands for",
     "scan_seq_rolled, other variable 2": "the other variable is what the name stands for",
     "separate_dot_vh, operands swapped 1": "the product is commutative",
