@@ -66,6 +66,15 @@ def _no_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("RELIFT_DEVICE", "a test that uses no device")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _searches_share_children() -> Generator[None]:
+    """A child process learns the rules of the search once for many tests: that takes a fifth of a small search."""
+    from relift.egraph.process.children import one_child
+
+    with one_child():
+        yield
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: the garbage collector need not go through it again and again."""
     gc.collect()

@@ -202,12 +202,12 @@ def test_a_derivation_that_the_interpreter_contradicts_is_a_no(
 
 INTERRUPTED = """
 import os, signal, sys
-from relift.egraph.process import saturation
-real = saturation.Child.receive
+from relift.egraph.process.children import Child
+real = Child.receive
 def receive(self, deadline):
     os.kill(os.getpid(), signal.SIGINT)  # as if Ctrl-C were pressed while the child is at work
     return real(self, deadline)
-saturation.Child.receive = receive
+Child.receive = receive
 sys.argv = ["relift", "optimize", "examples/dot.py", "--size", "n=4096", "--out", sys.argv[1]]
 from relift.cli import main
 main()

@@ -17,19 +17,20 @@ import itertools
 import operator as operator_
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from relift.egraph.checks.bench import ARITY, Bench
 from relift.egraph.checks.search_verdicts import DirectionVerdict, SearchVerdict
-from relift.egraph.encode.constructors import arity_of, constructors
+from relift.egraph.encode.constructors import arity_of
 from relift.egraph.encode.equations import NotSearchable
-from relift.egraph.encode.prelude import laws_text, prelude
+from relift.egraph.encode.prelude import laws_text
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Names, Snapshot
 from relift.egraph.encode.terms import quoted, term_text, type_text
-from relift.egraph.process.saturation import Child, SearchFailed, names_of, tables
+from relift.egraph.process.children import SearchFailed
+from relift.egraph.process.saturation import names_of
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.random.models import equality_for
 from relift.rewrites.checks.verdicts import Direction
@@ -73,58 +74,15 @@ _WORLDS = 6
 _DRAWN = 60
 """How many worlds are drawn at most until the term has a value in enough of them; the later ones have small
 numbers only, which are indices of most arrays."""
-_ARITY = 5
 _MOST_CELLS = 2000
 """A term with an array of more cells is not tried."""
-
-
-@dataclass
-class Bench:
-    """A child process in which rules are tried, one small e-graph after the other."""
-
-    seconds: float = 60.0
-    arity: int = _ARITY
-    _child: Child | None = field(default=None, repr=False)
-
-    def __enter__(self) -> Self:
-        self._child = Child(
-            {
-                "program": prelude(self.arity),
-                "tables": tables(self.arity, ()),
-                "counted": list(constructors(self.arity)),
-            }
-        )
-        self._child.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._child is not None:
-            self._child.__exit__(kind, error, trace)
-            self._child = None
-
-    def run(self, text: str, rule: EncodedRule) -> Dump:
-        """The e-graph of a program on top of the prelude."""
-        assert self._child is not None, "cannot happen: a bench is used as a context"
-        logged = {rule.log.relation: rule.log.sorts}
-        try:
-            answer = self._child.ask({"program": text, "tables": logged}, self.seconds)
-        except SearchFailed:
-            self.__exit__(None, None, None)
-            self.__enter__()
-            raise
-        return Dump(**answer["data"])
 
 
 def check_search(rule: Rule, bench: Bench | None = None) -> SearchVerdict:
     """Check a rule in both directions; a bench that is given is reused."""
     arity = arity_of((rule.left, rule.right)) + 1  # a mutant has one argument more
     if bench is None or bench.arity < arity:
-        with Bench(arity=max(_ARITY, arity)) as own:
+        with Bench(arity=max(ARITY, arity)) as own:
             return check_search(rule, own)
     return SearchVerdict(
         rule.name,
@@ -494,6 +452,6 @@ def _value(t: Type, key: object, small: bool = False) -> Any:
 
 
 __all__ = [
-    "Bench", "DirectionVerdict", "SearchFailed", "SearchVerdict", "Trial", "check_search",
+    "DirectionVerdict", "SearchFailed", "SearchVerdict", "Trial", "check_search",
     "make_trial", "too_large",
 ]  # fmt: skip

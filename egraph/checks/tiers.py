@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TypedDict
 
-from relift.egraph.checks.search_tier import Bench, check_search, too_large
+from relift.egraph.checks.bench import Bench
+from relift.egraph.checks.search_tier import check_search, too_large
 from relift.rewrites.checks.kinship import kin
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.rocq.tier import prove

@@ -6,19 +6,10 @@ the search, the last complete state is there.
 
 from __future__ import annotations
 
-import os
-import pickle
-import select
-import struct
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
 from relift.display.displayed import Displayed
@@ -28,6 +19,7 @@ from relift.egraph.encode.prelude import laws_text, prelude, totality
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot
 from relift.egraph.encode.terms import let_text, term_text
+from relift.egraph.process.children import Child, SearchFailed, leave, waiting
 from relift.rewrites.application.totality import (
     first_partial,
     first_partial_operator,
@@ -38,17 +30,13 @@ from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.terms import BinaryOperator, Term, UserFunction
 
 Progress: TypeAlias = Callable[[str, int, float], None]
 """Called after every iteration with its name, the number of nodes, and the seconds so far."""
-
-
-class SearchFailed(ReliftError):
-    """The child process ended before the source program was in the e-graph."""
 
 
 class NeverBegan(SearchFailed):
@@ -208,52 +196,6 @@ def saturate(request: Request, progress: Progress | None = None) -> Saturation:
         return searcher.saturate(request, progress)
 
 
-@dataclass
-class _Kept:
-    """A child process that waits for the next search of the process that started it, and what it knows."""
-
-    owner: int
-    knows: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    child: Child | None = None
-
-    def take(self, knows: Mapping[str, Any]) -> Child | None:
-        """The child, if it knows just this; a process that was forked from its owner has none."""
-        if self.owner != os.getpid() or self.knows != knows:
-            return None
-        found, self.child = self.child, None
-        return found
-
-    def keep(self, child: Child | None, knows: Mapping[str, Any]) -> None:
-        """Have this child wait; one that waited ends."""
-        if self.owner == os.getpid() and self.child is not None:
-            self.child.__exit__()
-        self.owner, self.knows, self.child = os.getpid(), knows, child
-
-
-_kept: ContextVar[_Kept | None] = ContextVar("a child process that waits", default=None)
-
-
-@contextmanager
-def one_child() -> Generator[None]:
-    """Searches inside that know the same rules run one after the other in one child process: it takes an eighth of a second to learn them.
-
-    >>> from relift.egraph.process.saturation import Request, Stage, one_child, saturate
-    >>> from relift.rewrites.loading import load_program
-    >>> saxpy = load_program("examples/saxpy.py").at({"n": 64})
-    >>> request = Request(saxpy, (Stage("all", ("split_join",), 1),), tiles=(4,))
-    >>> with one_child():
-    ...     saturate(request).firings == saturate(request).firings
-    True
-    """
-    kept = _Kept(os.getpid())
-    token = _kept.set(kept)
-    try:
-        yield
-    finally:
-        _kept.reset(token)
-        kept.keep(None, {})
-
-
 class Searcher:
     """Runs searches one after the other in one child process, which knows the rules of `widest`.
 
@@ -307,10 +249,9 @@ class Searcher:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._child is not None and (kept := _kept.get()) is not None:
-            kept.keep(self._child, self._base)
-            self._child = None
-        self._end()
+        if self._child is not None:
+            leave(self._child, self._base)
+        self._child = None
 
     def _end(self) -> None:
         if self._child is not None:
@@ -321,12 +262,11 @@ class Searcher:
         """Run one search, with rules that this searcher knows."""
         if is_partial(request.program) and not self.partial:
             self._know(partial=True)
-        if self._child is None and (kept := _kept.get()) is not None:
-            self._child = kept.take(self._base)
-            if self._child is not None:
-                with suppress(SearchFailed):  # or of memory: what others left in it took the room
-                    if (found := self._saturated(request, progress)).stopped != _REASONS["memory"]:
-                        return found
+        if self._child is None and (found := waiting(self._base)) is not None:
+            self._child = found
+            with suppress(SearchFailed):  # or of memory: what others left in it took the room
+                if (done := self._saturated(request, progress)).stopped != _REASONS["memory"]:
+                    return done
         return self._saturated(request, progress)
 
     def _saturated(self, request: Request, progress: Progress | None) -> Saturation:
@@ -420,81 +360,3 @@ _NEVER_BEGAN = {
     "raise memory_mb",
 }
 """What ended a search before its first state, which no budget but that of memory can do."""
-
-
-class Child:
-    """The child process; leaving the context kills it, however it is left."""
-
-    def __init__(self, message: dict[str, Any]) -> None:
-        self._message = message
-        self._buffer = bytearray()
-
-    def __enter__(self) -> Self:
-        script = Path(__file__).with_name("saturation_child.py")
-        path = os.pathsep.join(p for p in sys.path if p)
-        self._errors = tempfile.TemporaryFile()  # closed on exit
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(script)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": path},
-        )
-        self.send(self._message)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None, "cannot happen: it is a pipe"
-            with suppress(BrokenPipeError):
-                stream.close()
-        self._errors.close()
-
-    def send(self, message: dict[str, Any]) -> None:
-        """Give the child something to do."""
-        assert self._process.stdin is not None, "cannot happen: it is a pipe"
-        try:
-            pickle.dump(message, self._process.stdin)
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            self._ended()
-            raise SearchFailed("the search process ran out of memory") from None
-
-    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer to a message; raises `SearchFailed` when it does not come in time."""
-        self.send(message)
-        answer = self.receive(time.monotonic() + seconds)
-        if isinstance(answer, str):
-            raise SearchFailed(f"the search process ran out of {answer}")
-        return answer
-
-    def receive(self, deadline: float) -> dict[str, Any] | str:
-        """The next message, or which budget ran out before it came."""
-        while True:
-            if len(self._buffer) >= 8:
-                (length,) = struct.unpack("<Q", self._buffer[:8])
-                if len(self._buffer) >= 8 + length:
-                    message: dict[str, Any] = pickle.loads(memoryview(self._buffer)[8 : 8 + length])
-                    del self._buffer[: 8 + length]
-                    return message
-            assert self._process.stdout is not None, "cannot happen: it is a pipe"
-            ready, _, _ = select.select(
-                [self._process.stdout], [], [], max(0.0, deadline - time.monotonic())
-            )
-            if not ready:
-                return "seconds"
-            piece = os.read(self._process.stdout.fileno(), 1 << 20)
-            if not piece:
-                return self._ended()
-            self._buffer += piece
-
-    def _ended(self) -> str:
-        """The child ended without a word: out of memory, or a fault of its own."""
-        self._process.wait()
-        self._errors.seek(0)
-        text = self._errors.read().decode(errors="replace")
-        if "memory allocation" in text or "MemoryError" in text or self._process.returncode < 0:
-            return "memory"
-        raise SearchFailed(f"the search process ended: {text.strip()[-500:]}")

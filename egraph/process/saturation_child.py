@@ -265,7 +265,7 @@ def try_out(request: dict[str, Any], out: BinaryIO) -> None:
         except EOFError:
             return
         graph.tables = {**request["tables"], **trial["tables"]}
-        graph.firings = {}
+        graph.begin()
         graph.run("(push)")
         graph.run(trial["program"])
         send(out, {"data": graph.dump()})

@@ -22,7 +22,8 @@ from relift.egraph.cost.buffers import counted_once
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.extraction.known import extracted_once
-from relift.egraph.process.saturation import Budget, named, one_child
+from relift.egraph.process.children import one_child
+from relift.egraph.process.saturation import Budget, named
 from relift.egraph.search.derived import finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import TiledSketch

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
@@ -153,6 +154,13 @@ def _searched(name: str) -> Saturation:
             budget=Budget(seconds=60, nodes=20_000),
         )
     )  # fmt: skip
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No search finds a child process that others have left."""
+    nobodys: ContextVar[None] = ContextVar("nobody's", default=None)
+    monkeypatch.setattr("relift.egraph.process.children._kept", nobodys)
 
 
 @pytest.fixture(params=CASES)

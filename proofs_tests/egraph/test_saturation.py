@@ -20,15 +20,8 @@ import relift as rl
 from proofs_tests.compiler.programs import typed
 from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.encode.snapshot import UnsoundRules
-from relift.egraph.process.saturation import (
-    Budget,
-    Child,
-    Request,
-    Saturation,
-    Stage,
-    one_child,
-    saturate,
-)
+from relift.egraph.process.children import MOST_WAITING, Child, one_child
+from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.egraph.process.saturation_child import SETTLE_ROUNDS, Graph, run_stages
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.rewrites.library import RULES
@@ -216,6 +209,7 @@ def test_the_budget_of_nodes_ends_an_iteration_before_its_end() -> None:
     assert not said.read()
 
 
+@pytest.mark.usefixtures("alone")
 def test_searches_of_unlike_programs_have_one_child(
     cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +232,7 @@ def test_searches_of_unlike_programs_have_one_child(
     assert len(started) == 1
 
 
+@pytest.mark.usefixtures("alone")
 def test_an_interrupt_ends_the_child(
     cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,6 +368,7 @@ def test_exact_floats_forbid_regrouping(cases: Mapping[str, Case]) -> None:
     assert set(saturate(Request(whole, stage, (), (4,), (4,), "exact")).firings) == set(rules)
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_search_in_a_child_that_others_used_is_that_of_a_new_one(
     cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,7 +402,41 @@ def test_a_search_in_a_child_that_others_used_is_that_of_a_new_one(
         assert (one.stopped, one.firings) == (other.stopped, other.firings)
         assert vars(one.snapshot)["_nodes"] == vars(other.snapshot)["_nodes"]
         assert one.snapshot.root == other.snapshot.root
-    assert all(vars(child)["_process"].poll() is not None for child in started)
+    assert all(map(child_ended, started))
+
+
+@pytest.mark.usefixtures("alone")
+def test_searches_inside_of_others_have_their_children(
+    cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One child for those that know the same, whatever comes between; they end with the outermost, or when others wait."""
+    started: list[Child] = []
+
+    def entered(child: Child) -> Child:
+        started.append(child)
+        return enter(child)
+
+    monkeypatch.setattr(Child, "__enter__", entered)
+    program = cases["saxpy"].program.at({"n": 16})
+    rules = ("split_join", "map_fusion", "reduce_map_fusion", "join_split")
+    requests = [Request(program, (Stage("all", (rule,), 1),), tiles=(4,)) for rule in rules]
+    with one_child():
+        for request in (*requests[:2], *requests[:2]):
+            with one_child():
+                saturate(request)
+        assert len(started) == 2
+        assert [child_ended(child) for child in started] == [False, False]
+        for request in requests[2:]:
+            saturate(request)
+        assert len(requests) == len(started) == MOST_WAITING + 1
+        assert [child_ended(child) for child in started] == [True, False, False, False]
+        saturate(requests[0])
+        assert len(started) == 5
+    assert all(map(child_ended, started))
+
+
+def child_ended(child: Child) -> bool:
+    return vars(child)["_process"].poll() is not None
 
 
 enter, receive = Child.__enter__, Child.receive

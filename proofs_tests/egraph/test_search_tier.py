@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from relift.egraph.checks.search_tier import Bench, Trial, check_search, make_trial
+from relift.egraph.checks.bench import Bench
+from relift.egraph.checks.search_tier import Trial, check_search, make_trial
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
+from relift.egraph.process.children import Child, one_child
 from relift.egraph.search.optimize import SEARCHED
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
@@ -130,3 +133,35 @@ def test_reasons_name_what_is_missing(bench: Bench) -> None:
     assert "equality up to names" in check_search(doubled, bench).forward.reason
     assert "Miller" in check_search(captured, bench).forward.reason
     assert "bare metavariable" in check_search(RULES["join_split"], bench).backward.reason
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_bench_has_a_child_once_a_rule_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches without rules of a person's own have none; one that is done is the next one's, where searches share theirs."""
+    started: list[Child] = []
+
+    def entered(child: Child) -> Child:
+        started.append(child)
+        return enter(child)
+
+    monkeypatch.setattr(Child, "__enter__", entered)
+    with Bench():
+        pass
+    assert not started
+    with one_child():
+        for _ in range(2):
+            with Bench() as bench:
+                assert check_search(RULES["map_fusion"], bench).passed
+        assert len(started) == 1
+        monkeypatch.setattr(Child, "receive", out_of_memory(started[0]))
+        with Bench() as bench:
+            assert check_search(RULES["map_fusion"], bench).passed
+        assert len(started) == 2
+
+
+enter, receive = Child.__enter__, Child.receive
+
+
+def out_of_memory(full: Child) -> Callable[[Child, float], Any]:
+    """How answers come where one child has no room any more."""
+    return lambda child, deadline: "memory" if child is full else receive(child, deadline)
