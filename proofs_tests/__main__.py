@@ -2,7 +2,8 @@
 
 `python -m proofs_tests [PYTEST ARGUMENT...]` runs them all whatever fails, and exits with 1 if
 any did. Without arguments the tests run on all cores, and those of kernels on a second OpenCL implementation
-before, while the type checkers work. pytest comes last, so that its closing line is the last one printed.
+before, while the type checkers work. The tests wait for no checker, but what they print does: pytest comes last, so
+that its closing line is the last one printed.
 
 On that implementation every other case of each test runs; the compiler that is tested is the same one.
 
@@ -14,9 +15,10 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from proofs_tests.portions import LONG, SHORT
 
@@ -152,20 +154,55 @@ def long_tests_pass() -> bool:
     return passes("pytest", *ON_ALL_CORES, "-m", LONG) and elsewhere
 
 
-def main() -> int:
-    """Run every check, then pytest, and report all failures."""
-    if sys.argv[1:] == [f"--{LONG}"]:
-        return 0 if long_tests_pass() else 1
-    with ThreadPoolExecutor() as pool:
+def everything_passes() -> bool:
+    """Whether the checks and the tests pass, of which neither waits for the other: the slowest check keeps one core busy."""
+    with (
+        NamedTemporaryFile(prefix="relift-tests-") as said,
+        ThreadPoolExecutor(len(CHECKS) + 1) as pool,
+    ):
         calls = {check: pool.submit(call, *check, output=subprocess.PIPE) for check in CHECKS}
-        # the slowest of the checks keeps one core busy for longer than all others take
-        elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere(EVERY)
-        failed = failing(calls)
+        elsewhere = kernels_pass_elsewhere(EVERY)
+        colour = ("--color=yes",) if sys.stdout.isatty() else ()
+        words = (*ON_ALL_CORES, "-m", SHORT, *colour)
+        tests = pool.submit(call, "pytest", *words, output=said.fileno())
+        checked = told(failing(calls))
+        print(f"== pytest {' '.join(words)}", flush=True)
+        show(tests, Path(said.name))
+        return tests.result().returncode == 0 and elsewhere and checked
+
+
+def show(tests: Call, file: Path) -> None:
+    """Print what the tests write to a file, soon after they do, until they have ended."""
+    with file.open("rb") as said:
+        ended = False
+        while not ended:
+            ended = bool(wait([tests], timeout=0.5).done)
+            sys.stdout.buffer.write(said.read())
+            sys.stdout.buffer.flush()
+    print(tests.result().stdout or "", end="", flush=True)
+
+
+def told(failed: Sequence[tuple[str, ...]]) -> bool:
+    """Whether no check failed; which did is said again, right above the tests."""
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
-    tests_pass = passes("pytest", *(sys.argv[1:] or (*ON_ALL_CORES, "-m", SHORT)))
-    return 0 if tests_pass and elsewhere and not failed else 1
+    return not failed
+
+
+def main() -> int:
+    """Run every check and pytest, and report all failures."""
+    match sys.argv[1:]:
+        case []:
+            return 0 if everything_passes() else 1
+        case [word] if word == f"--{LONG}":
+            return 0 if long_tests_pass() else 1
+        case words:
+            with ThreadPoolExecutor(len(CHECKS)) as pool:
+                checked = told(
+                    failing({c: pool.submit(call, *c, output=subprocess.PIPE) for c in CHECKS})
+                )
+            return 0 if passes("pytest", *words) and checked else 1
 
 
 if __name__ == "__main__":

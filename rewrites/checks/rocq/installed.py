@@ -9,10 +9,12 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 
-from relift.files import temporary_folder, writable_cache
+from relift.files import locked, temporary_folder, writable_cache
 from relift.rewrites.checks.rocq.library import LIBRARY, OF_DERIVATIONS, ORDER
 from relift.semantics.errors import ReliftError
 
@@ -59,7 +61,8 @@ def require_proof(coqc: str) -> None:
 def compiled_library(coqc: str) -> Path:
     """The folder with the compiled library, made when it is not there; raises `NoProver`.
 
-    It is made under another name and then renamed, so that no process meets one that is not finished.
+    One process makes it, and others that need it wait.  It is made under another name and then renamed, so that none
+    meets one that is not finished.
     """
     files = [LIBRARY / f"{name}.v" for name in (*ORDER, *OF_DERIVATIONS)]
     version = prover_version(coqc)
@@ -69,21 +72,27 @@ def compiled_library(coqc: str) -> Path:
         return place
     try:
         place.parent.mkdir(exist_ok=True)
-        building = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
+        with ExitStack() as alone:
+            with suppress(OSError):  # a file system without locks: each makes it for itself
+                alone.enter_context(locked(place.parent))
+            if not place.is_dir():
+                _compile_library(coqc, files, place)
     except OSError as error:
-        raise _unwritten(place, error) from None
+        if not place.is_dir():
+            raise _unwritten(place, error) from None
+    return place
+
+
+def _compile_library(coqc: str, files: Sequence[Path], place: Path) -> None:
+    building = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
     try:
         for file in files:
             shutil.copy(file, building)
             _answer([coqc, "-q", "-Q", ".", "Relift", file.name], building, LIBRARY_LIMIT)
         if not place.is_dir():  # another process may be quicker
             building.rename(place)
-    except OSError as error:
-        if not place.is_dir():
-            raise _unwritten(place, error) from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    return place
 
 
 def require_prover() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from relift.rewrites.checks.rocq.installed import (
     require_proof,
     require_prover,
 )
+from relift.rewrites.checks.rocq.library import OF_DERIVATIONS, ORDER
 from relift.rewrites.checks.rocq.statements import proposition, respects
 from relift.rewrites.checks.rocq.tier import (
     BUSY_FACTOR,
@@ -309,6 +311,25 @@ def test_a_prover_that_only_says_its_version_is_none(
     assert [*(tmp_path / "cache" / "relift" / "rocq").iterdir()] == []
     with pytest.raises(NoProver, match="coqc does not work"):
         require_proof(str(coqc))
+
+
+def test_the_library_is_compiled_once_for_all_who_need_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes while it is made waits for it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    coqc, said = tmp_path / "coqc", tmp_path / "said"
+    coqc.write_text(
+        f"#!/bin/sh\n[ $1 = --version ] && echo 'The Rocq Prover, version 7.2' && exit\necho $5 >>{said}\nsleep 0.05\n"
+    )
+    coqc.chmod(0o755)
+    with ThreadPoolExecutor(3) as pool:
+        places = set(pool.map(compiled_library.__wrapped__, [str(coqc)] * 3))
+    (place,) = places
+    compiled = said.read_text().split()
+    assert compiled == [f"{name}.v" for name in (*ORDER, *OF_DERIVATIONS)]
+    assert {file.name for file in place.iterdir()} == set(compiled)
+    assert [*place.parent.iterdir()] == [place]
 
 
 def test_a_prover_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
