@@ -43,7 +43,9 @@ from relift.semantics.patterns import PATTERNS
 
 PROCESSES = 2
 BATCH = 40
-"""How many rules one process of the prover is given at a time."""
+"""How many statements one process of the prover is given at a time."""
+FEW = 4
+"""So many, which are those of a rule or two, take less than a process needs to load the library twice."""
 SECONDS = 5
 """How long the tactic may work on one statement; a script may take a minute.  What takes longer is not decided."""
 BUSY_FACTOR = 4
@@ -75,6 +77,15 @@ class Claim:
     def definition(self) -> str:
         return f"Definition statement_{self.name} : Prop :=\n{self.statement}.\n"
 
+    def decides(self, said: TierResult) -> bool:
+        """Whether the prover would say the same again: neither the clock stopped it, nor an accident."""
+        return said.status == "proved" or said.detail == self.stopped
+
+    @property
+    def stopped(self) -> str:
+        """What is said when the tactic does not get to the end."""
+        return f"the tactic {self.tactic} stopped"
+
     def theorem(self, seconds: int) -> str:
         """The tactic hands on that it stopped; a script, sentence by sentence on its own line, just stops."""
         if self.script:
@@ -83,6 +94,10 @@ class Claim:
             work = f'time "{self.name}" (apply holds; timeout {seconds} (solve [ {self.tactic} ]))'
             proof = f'first [ {work}; idtac "PROVED:{self.name}" | exact stopped ].'
         return f"{self.definition}Theorem rule_{self.name} : outcome statement_{self.name}.\nProof. {proof}\nDefined.\n"
+
+
+_SAID: dict[tuple[Prover, str, str, tuple[str, ...], str], TierResult] = {}
+"""What the prover has said in this process, by all that it depends on: who searches with the same rules again does not wait again."""
 
 
 def prove(
@@ -119,13 +134,18 @@ def prove(
     else:
         processes = 1 if is_shared() else PROCESSES
         claims = [claim for each in stated for claim in each.claims]
-        batches = list(batches_of(claims, processes))
-        found: dict[str, TierResult] = {}
+        opened = opening()
+        asked = {c.name: (prover, opened, c.statement, c.script, c.tactic) for c in claims}
+        found = {name: _SAID[question] for name, question in asked.items() if question in _SAID}
+        batches = list(batches_of([c for c in claims if c.name not in found], processes))
         done = 0
         with ThreadPoolExecutor(processes) as pool:
             for batch, said in zip(batches, pool.map(prover.run, batches), strict=True):
                 found |= said
                 done += len(batch)
+                _SAID.update(
+                    (asked[c.name], said[c.name]) for c in batch if c.decides(said[c.name])
+                )
                 if progress is not None:
                     total = sum(map(len, batches))
                     progress(f"tier 4b: {done} of {total} statements of {len(stated)} rules")
@@ -244,9 +264,9 @@ def described(detail: str, total: Mapping[Direction, Sequence[str]]) -> str:
 
 
 def batches_of(claims: Sequence[Claim], processes: int) -> Iterator[list[Claim]]:
-    """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches, one a process at least."""
+    """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches, one a process unless they are few."""
     plain = [claim for claim in claims if not claim.script]
-    size = min(BATCH, -(-len(plain) // processes)) or 1
+    size = min(BATCH, max(FEW, -(-len(plain) // processes)))
     yield from (plain[i : i + size] for i in range(0, len(plain), size))
     yield from ([claim] for claim in claims if claim.script)
 
@@ -343,7 +363,7 @@ class Prover:
                     why = f"not finished within {limit if status else seconds_each:g} s, which says nothing of the rule"
                     found[claim.name] = _result("unfinished", why, taken, goal)
                     continue
-                why = _failure(claim, output) if status else f"the tactic {claim.tactic} stopped"
+                why = _failure(claim, output) if status else claim.stopped
                 found[claim.name] = _result("unproved", why, taken, goal)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,9 @@ from relift.rewrites.checks.rocq.installed import (
 from relift.rewrites.checks.rocq.library import OF_DERIVATIONS, ORDER
 from relift.rewrites.checks.rocq.statements import proposition, respects
 from relift.rewrites.checks.rocq.tier import (
+    BATCH,
     BUSY_FACTOR,
+    FEW,
     KNOWN_FACTOR,
     SECONDS,
     Prover,
@@ -313,6 +315,45 @@ def test_a_prover_that_only_says_its_version_is_none(
         require_proof(str(coqc))
 
 
+@needs_prover
+def test_what_the_prover_said_of_a_statement_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the rule is called; of another script, and of what the clock stopped, it is."""
+    asked: list[str] = []
+    late: list[str] = []
+    ask = Prover.run
+
+    def run(prover: Prover, claims: Sequence[proving.Claim]) -> dict[str, TierResult]:
+        asked.extend(claim.rule.name for claim in claims)
+        found = ask(prover, claims)
+        slow = {c.name for c in claims if c.rule.name in late}
+        return {
+            name: replace(said, status="unfinished", detail="") if name in slow else said
+            for name, said in found.items()
+        }
+
+    monkeypatch.setattr(proving, "_SAID", {})
+    monkeypatch.setattr(Prover, "run", run)
+    wrong = WRONG_RULES["zip_swapped"]
+    late.append("slow")
+    rules = [JOIN_SPLIT, wrong, replace(JOIN_SPLIT, name="slow", doc="")]
+    first = prove([JOIN_SPLIT, wrong])
+    assert (first["join_split"].status, first[wrong.name].status) == ("proved", "unproved")
+    assert {*asked} == {"join_split", wrong.name}
+    asked.clear()
+    again = prove([replace(JOIN_SPLIT, name="renamed"), wrong])
+    assert [*again.values()] == [*first.values()]
+    assert not asked
+    prove([replace(JOIN_SPLIT, proof="intros. auto.")])
+    assert asked == ["join_split"]
+    monkeypatch.setattr(proving, "_SAID", {})
+    for _ in range(2):
+        asked.clear()
+        assert prove(rules[2:])["slow"].status == "unfinished"
+        assert {*asked} == {"slow"}
+
+
 def test_the_library_is_compiled_once_for_all_who_need_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,13 +403,18 @@ def test_time_limit_is_a_few_seconds() -> None:
     assert SECONDS <= 6
 
 
-@pytest.mark.parametrize(("processes", "plain"), [(1, [4]), (2, [2, 2])])
+@pytest.mark.parametrize(
+    ("processes", "plain"),
+    [(1, [6]), (2, [FEW, 6 - FEW]), (2, [5, 5]), (2, [FEW]), (2, [1]), (2, []), (2, [BATCH] * 3)],
+)
 def test_as_many_batches_as_processes(processes: int, plain: list[int]) -> None:
-    """Each starts the prover anew, so one process has all in one; a script is always alone."""
-    claims = [stated("join_split").equal] * 4
-    scripted = replace(claims[0], script=("relift.",))
+    """Each starts the prover anew, so one process has all in one, and a few stay together; a script is always alone."""
+    claims = [stated("join_split").equal] * sum(plain)
+    scripted = replace(stated("join_split").equal, script=("relift.",))
     batches = list(batches_of([scripted, *claims], processes))
-    assert batches == [*([claims[0]] * size for size in plain), [scripted]]
+    assert [len(batch) for batch in batches] == [*plain, 1]
+    assert batches[-1] == [scripted]
+    assert [claim for batch in batches[:-1] for claim in batch] == claims
 
 
 # ---- what the clock stops
