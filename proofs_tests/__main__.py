@@ -5,7 +5,7 @@ any did. Without arguments the tests run on all cores, and those of kernels on a
 before, while the type checkers work. The tests wait for no checker, but what they print does: pytest comes last, so
 that its closing line is the last one printed.
 
-On that implementation every other case of each test runs; the compiler that is tested is the same one.
+On that implementation one case in four of each test runs; the compiler that is tested is the same one.
 
 `python -m proofs_tests --long` runs the tests that this leaves out, those marked `long`, and all cases of those of kernels
 on the second implementation.
@@ -54,7 +54,7 @@ device.  Those among them that are marked so ask nothing of a device."""
 SIMULATED = KERNELS[:1]
 """Those that a simulator is quick enough for."""
 
-EVERY = 2
+EVERY = 4
 """Of the cases of each of them a second implementation runs the first, and each that is so many after it."""
 
 WORKERS = ("-n", str((os.cpu_count() or 1) + 1))

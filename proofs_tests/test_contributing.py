@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from proofs_tests.portions import portioned
 from relift.semantics.syntax.types import SCALARS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -114,7 +115,7 @@ def take_out(name: str, copy: Path) -> None:
     assert run(f'python -c "{listed}"', copy).split() == [t for t in SCALARS if t != name]
 
 
-@pytest.mark.parametrize("title", walks())
+@portioned("title", [*walks()], {"How to add a scalar function"})
 def test_a_walk_does_what_it_says(title: str, copy: Path) -> None:
     """The code is put where the text says, and every command prints what stands below it."""
     blocks = walks()[title]

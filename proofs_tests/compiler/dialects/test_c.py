@@ -24,7 +24,7 @@ from proofs_tests.compiler.running.test_low_level import (
     shrunk,
 )
 from proofs_tests.compiler.validation.random_kernels import judged
-from proofs_tests.portions import drawn, in_shares
+from proofs_tests.portions import drawn, in_shares, portioned
 from relift.compiler.agreement.comparison import agreed
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.bench.benchmarks import Benchmark
@@ -53,7 +53,7 @@ from relift.semantics.syntax.types import f64, i32
 AT_A_TIME = 12
 """Programs that are compiled together."""
 
-MEETINGS = 5_000
+MEETINGS = (1_000, 5_000)
 """Calls in which two threads write side by side: they are at it at the same time in few of them."""
 
 SEEDS = 3
@@ -142,7 +142,8 @@ def test_random_programs_are_computed(kind: Kind) -> None:
         assert not outcome.is_finding, outcome
 
 
-def test_a_work_item_writes_nothing_but_its_own_cells() -> None:
+@portioned("meetings", MEETINGS, {MEETINGS[0]})
+def test_a_work_item_writes_nothing_but_its_own_cells(meetings: int) -> None:
     """A compiler that writes back what it read beside them undoes what another thread did meanwhile."""
 
     @typed(x=rl.f32[10])
@@ -154,7 +155,7 @@ def test_a_work_item_writes_nothing_but_its_own_cells() -> None:
     kernel = compile_program(windows)
     meant = [np.asarray(part) for part in windows(x)]
     undone = 0
-    for _ in range(MEETINGS):
+    for _ in range(meetings):
         undone += not all(map(np.array_equal, kernel(x, device="c"), meant))
     assert not undone
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from proofs_tests.portions import portioned
 from proofs_tests.test_contributing import copy, run
 from relift.semantics.syntax.types import INTEGERS, Scalar
 
@@ -98,7 +99,11 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize(("script", "names"), [(SCRIPT, "i8 u32"), (DRAWN, "u8 u32 i16 u64")])
+@portioned(
+    "script, names",
+    {"u16": (SCRIPT, "u16"), "i8 u32": (SCRIPT, "i8 u32"), "drawn": (DRAWN, "u8 u32 i16 u64")},
+    {"u16", "drawn"},
+)
 def test_a_row_is_all(copy: Path, script: str, names: str) -> None:
     """Functions of the table give what NumPy gives, on every device; what checks draw is of the type."""
     types = copy / "semantics/syntax/types.py"
