@@ -15,7 +15,7 @@ a name must exist before a premise can speak of it, so a second rule, of the rul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from relift.egraph.encode.built import Built
@@ -104,10 +104,22 @@ def encode_rule(
     `partial`: for a program in which something may be undefined.
 
     `without` leaves out premises by kind (`scope`, `freshness`, `distinct`); only for tests that show the
-    premises matter.
+    premises matter.  What comes of it stays with the rule, which every search asks for again, unless it is
+    `partial`: then it hangs on the ledger.
     """
     _require_equation(rule, direction)
-    return _Encoder(rule, direction, policy, partial, without).encode()
+    known: dict[Hashable, EncodedRule] = vars(rule).setdefault(ENCODED, {})
+    asked = (direction, policy, without)
+    if asked in known and not partial:
+        return known[asked]
+    encoded = _Encoder(rule, direction, policy, partial, without).encode()
+    if not partial:
+        known[asked] = encoded
+    return encoded
+
+
+ENCODED = "encode_rule"
+"""Where it is among what is known of a rule."""
 
 
 def _require_equation(rule: Rule, direction: Direction) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from proofs_tests.rewrites.checks.test_bounds import one_of_many
@@ -10,6 +12,7 @@ from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot, UnsoundRules
 from relift.egraph.encode.terms import term_text
 from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
+from relift.rewrites.checks.rocq.definedness import statements_of
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
 from relift.semantics.errors import Unsupported
@@ -118,3 +121,16 @@ def test_a_rule_fires_for_operators_that_obey_its_laws_only() -> None:
     """An operator of which a law is not declared is none that the rule speaks of."""
     assert sum(searched(3, idempotent=False).firings.values()) == 0
     assert sum(searched(3).firings.values()) > 0
+
+
+def test_what_a_rule_is_encoded_as_stays_with_it() -> None:
+    """A search asks for the same rules as the one before; a changed rule, and whatever hangs on the ledger, is encoded anew."""
+    fusion = RULES["map_fusion"]
+    changed = replace(fusion, right=fusion.left)
+
+    assert encode_rule(fusion) is encode_rule(fusion)
+    assert encode_rule(fusion) == encode_rule(replace(fusion))
+    assert encode_rule(fusion).text != encode_rule(changed).text
+    assert encode_rule(fusion, partial=True) is not encode_rule(fusion, partial=True)
+    assert statements_of(fusion) is statements_of(fusion)
+    assert statements_of(fusion) == statements_of(replace(fusion)) != statements_of(changed)

@@ -291,9 +291,20 @@ def directions(rule: Provable) -> tuple[Direction, ...]:
 
 
 def statements_of(rule: Provable) -> tuple[str, ...]:
-    """All that tier 4b says of a rule, with substitutions that may be partial."""
-    kept = (definedness(rule, direction) for direction in directions(rule))
-    return (proposition(rule), *(statement for statement in kept if statement is not None))
+    """All that tier 4b says of a rule, with substitutions that may be partial.
+
+    They stay with the rule: each search asks the ledger of those that it applied, which are always the same.
+    """
+    stated: tuple[str, ...] | None = vars(rule).get(STATED)
+    if stated is None:
+        kept = (definedness(rule, direction) for direction in directions(rule))
+        stated = (proposition(rule), *(statement for statement in kept if statement is not None))
+        vars(rule)[STATED] = stated
+    return stated
+
+
+STATED = "statements_of"
+"""Where they are among what is known of a rule."""
 
 
 def statement_hash(rule: Provable) -> str:
