@@ -167,8 +167,8 @@ EQUIVALENT: dict[str, str] = {
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
     "reduce_pairs, operands swapped": "the operator is commutative",
     **{
-        f"{what}_by_operator{of}, operands swapped": "sums and products are commutative"
-        for what in ("sum", "product")
+        f"{what}_by_operator{of}, operands swapped": "sums, products and extremes are commutative"
+        for what in ("sum", "product", "maximum", "minimum")
         for of in ("", "_f64", "_i32")
     },
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",

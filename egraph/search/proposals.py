@@ -82,7 +82,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
-from relift.egraph.search.starts.prepared import PREPARED
+from relift.egraph.search.starts.prepared import PREPARED, READ
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -173,9 +173,11 @@ class Proposals:
             if rows and rows[0].cost.seconds <= NEAREST * least_seconds(self.source, self.device):
                 return replace(NOTHING, stopped=_AT_THE_LIMIT), ranked(found)
         chosen = promising([accepted(form, self.refused) for form in forms])
+        whole = [self] if is_worth_searching(forms, chosen) and not self.apart else []
+        if whole and (read := self._as_read()):
+            whole, chosen = [], [*chosen, read]
         chains = [(f, kernels_of(replace(self.source, body=f.parted.result))) for f in chosen]
         parts = [[self.of_part(kernel.program) for kernel in kernels] for _, kernels in chains]
-        whole = [self] if is_worth_searching(forms, chosen) and not self.apart else []
         tasks = [*whole, *itertools.chain(*parts)]
         alike = of_one_shape([task.source for task in tasks], len(whole))
         jobs = [
@@ -198,6 +200,11 @@ class Proposals:
         for form, kernels in chains:
             found += self._together(form.parted, kernels, [next(each) for _ in kernels])
         return grown, ranked(found)
+
+    def _as_read(self) -> Form | None:
+        """The program as it is written but for what is read of zips and what scans combine, where there is any."""
+        read = after(self.source, said := self.said(), READ)
+        return Form(read, (), ()) if len(read.steps) > len(said.steps) else None
 
     def _iterated(self) -> Outcome:
         """The best that is found for the programs of an iteration, each searched for itself, as one program."""

@@ -18,7 +18,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.folds.recurrences import affine_steps, chunks_scanned
+from relift.rewrites.tactics.folds.recurrences import affine_steps, by_operators, chunks_scanned
 from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
 from relift.rewrites.tactics.transpositions import scans_across
 from relift.semantics.language.programs import Program
@@ -115,6 +115,80 @@ def test_other_steps_stay_in_order(step) -> None:
 
     with pytest.raises(NoMatch):
         derive(steps, affine_steps, {"m": 64})
+
+
+STEPS = {
+    "a sum": (lambda s, v: s + v, "scan_seq(add, 0.0, x)"),
+    "the other way round": (lambda s, v: v + s, "scan_seq(add, 0.0, x)"),
+    "of what is computed": (lambda s, v: s + v * v, "scan_seq(add, 0.0, map(lambda x_: x_ * x_, x))"),
+    "by the operator": (
+        lambda s, v: rl.add(v * v, s), "scan_seq(add, 0.0, map(lambda x_: x_ * x_, x))"
+    ),
+    "of three": (
+        lambda s, v: (s + v) + 2.0 * v, "scan_seq(add, 0.0, map(lambda x_: add(x_, 2.0 * x_), x))"
+    ),
+    "a product": (lambda s, v: s * rl.exp(v), "scan_seq(mul, 0.0, map(lambda x_: exp(x_), x))"),
+    "a maximum": (
+        lambda s, v: rl.maximum(rl.absolute(v), s),
+        "scan_seq(maximum, 0.0, map(lambda x_: absolute(x_), x))",
+    ),
+    "a minimum": (lambda s, v: rl.minimum(s, v), "scan_seq(minimum, 0.0, x)"),
+    "of a constant": (lambda s, v: s + 1.0, "scan_seq(add, 0.0, map(lambda x_: 1.0, x))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("step", "wanted"), STEPS.values(), ids=STEPS)
+def test_steps_are_those_of_an_operator(step, wanted: str) -> None:
+    @rl.program
+    def steps(x: rl.f32[m]):
+        return rl.scan_seq(step, 0.0, x)
+
+    found = derive(steps, by_operators(), {"m": 8})
+    require_proved((each.rule for each in found.steps), RULES)
+    assert rl.show(found.result) == wanted
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        rl.add,
+        lambda s, v: 0.5 * s + v,
+        lambda s, v: rl.maximum(s, v) + v,
+        lambda s, v: s + s * v,
+        lambda s, v: v - s,
+    ],
+    ids=["of an operator already", "affine", "of two operators", "of what is carried", "no law"],
+)
+def test_steps_that_are_no_operators_stay(step) -> None:
+    @rl.program
+    def steps(x: rl.f32[m]):
+        return rl.scan_seq(step, 0.0, x)
+
+    with pytest.raises(NoMatch):
+        derive(steps, by_operators(), {"m": 8})
+
+
+def test_a_search_for_a_gpu_finds_for_steps_what_it_finds_for_their_operator() -> None:
+    """And not one work-item for all: of a long array, and of rows."""
+
+    @rl.program
+    def by_steps(x: rl.f32[n, m]):
+        return rl.map(lambda r: rl.scan_seq(lambda s, v: rl.maximum(s, v * v), 0.0, r), x)
+
+    @rl.program
+    def by_an_operator(x: rl.f32[n, m]):
+        return rl.map(lambda r: rl.scan_seq(rl.maximum, 0.0, rl.map(lambda v: v * v, r)), x)
+
+    found = [rl.optimize(p, {"n": 4000, "m": 1024}, "gpu").cost for p in (by_steps, by_an_operator)]
+    assert found[0].seconds < 1.05 * found[1].seconds
+
+    @rl.program
+    def along(x: rl.f32[m], y: rl.f32[m]):
+        step = lambda s, p: s + rl.absolute(p[0]) * p[1]
+        return rl.scan_seq(step, 0.0, rl.zip(rl.map(rl.absolute, x), y))
+
+    sizes = {"m": 1 << 22}
+    assert rl.optimize(along, sizes, "gpu").cost.seconds < 3 * least_seconds(along.at(sizes), GPU)
 
 
 def test_floating_point_that_is_to_be_exact_stays_in_order() -> None:

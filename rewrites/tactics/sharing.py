@@ -30,6 +30,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     context_free,
     everywhere,
+    inside,
     repeat,
     somewhere,
     then,
@@ -37,7 +38,17 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import computes_itself, invertible_data, taken_apart
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Iterate, Let, Map, Reduction, Slide, Stepping, ToGlobal, Zip
+from relift.semantics.patterns import (
+    Iterate,
+    Let,
+    Map,
+    Reduction,
+    ScanSeq,
+    Slide,
+    Stepping,
+    ToGlobal,
+    Zip,
+)
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -53,6 +64,7 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Pattern,
     Term,
+    Var,
     children,
     distinct,
     free_variables,
@@ -337,7 +349,7 @@ def _is_read_again(body: Term, place: Position, u: Term) -> bool:
 
 
 def through_zips(*, again: bool = False) -> Tactic:
-    """What a map reads once of each element of a zip is computed where it is read, from the outermost map in.
+    """What a map reads once of each element of a zip is computed where it is read, from the outermost map in, and what a fold reads.
 
     Not what is read elsewhere too, or is the same for each element of a map around, for that may be computed once; unless all that the map
     computes by folds is the same: that is stored then.  With `again` also what is read again and again by a map inside.  Raises `NoMatch` where no map goes through a zip of what is computed so.
@@ -351,12 +363,13 @@ def through_zips(*, again: bool = False) -> Tactic:
     >>> rl.show(derive(less, through_zips()).result)
     'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
     """
-    return somewhere(at_kinds(Map)(partial(_through_zip, again=again)))
+    return somewhere(at_kinds(Map, Reduction, ScanSeq)(partial(_through_zip, again=again)))
 
 
 def _through_zip(at: Rewriting, place: Position, *, again: bool) -> Rewriting:
     t = term_at(at.term, place)
-    assert isinstance(t, Map), "cannot happen: it is asked for maps"
+    if not isinstance(t, Map):
+        return _before_a_fold(at, place)
     (x,) = t.f.parameters
     around = {y.name for y in binders_at(at.term, place)[-1:]}
     folds = has_fold(t.f.body)
@@ -365,11 +378,30 @@ def _through_zip(at: Rewriting, place: Position, *, again: bool) -> Rewriting:
         is_own = around <= free_variables(u) or (not around & free_variables(t) and folds)
         once = again or _is_read_once(t.f.body, read)
         if is_own and once and len(places_of(at.term, u)) == 1:
-            for end in range(len(below) - 1, -1, -1):
-                rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
-                at = apply(rule)(at, (*place, "xs", *below[:end]))
-            return repeat(apply("map_fusion"))(at, place)
+            return repeat(apply("map_fusion"))(_mapped_as_zipped(at, place, below), place)
     raise NoMatch("no map over a zip of what is computed and read once")
+
+
+def _before_a_fold(at: Rewriting, place: Position) -> Rewriting:
+    """What a fold or a scan takes of a zip of what is computed is computed of the elements of a zip: each is read once."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Reduction | ScanSeq), "cannot happen: it is asked for maps and these"
+    assert isinstance(t.xs.type, Array), "cannot happen: it is gone through"
+    around = {y.name for y in binders_at(at.term, place)[-1:]}
+    for below, _ in _zipped(t.xs, (), Var("element", t.xs.type.element)):
+        u = term_at(t.xs, below)
+        if around <= free_variables(u) and len(places_of(at.term, u)) == 1:
+            at = _mapped_as_zipped(at, place, below)
+            return attempt(inside("xs")(repeat(apply("map_fusion"))))(at, place)
+    raise NoMatch("no fold over a zip of what is computed")
+
+
+def _mapped_as_zipped(at: Rewriting, place: Position, below: Position) -> Rewriting:
+    """What is computed of an array in the zip that is gone through is computed of the elements of the zip."""
+    for end in range(len(below) - 1, -1, -1):
+        rule = "zip_map_left" if below[end] == "xs" else "zip_map_right"
+        at = apply(rule)(at, (*place, "xs", *below[:end]))
+    return at
 
 
 def _zipped(t: Term, below: Position, read: Term) -> Iterator[tuple[Position, Term]]:

@@ -98,7 +98,6 @@ ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
 FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
-    (through_zips(), 2),
     (_APART, 0),
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),

@@ -10,8 +10,9 @@ from relift.rewrites.tactics.folds.beside import (
     results_together,
     zipped_of_one_array,
 )
+from relift.rewrites.tactics.folds.recurrences import by_operators
 from relift.rewrites.tactics.nests.cells import in_cells
-from relift.rewrites.tactics.sharing import inlined
+from relift.rewrites.tactics.sharing import inlined, through_zips
 from relift.rewrites.tactics.steps.iterations import of_elements
 from relift.rewrites.tactics.steps.states import flat_states, numbers_apart
 from relift.rewrites.tactics.unchanging import once_for_all
@@ -33,12 +34,16 @@ _FIRST: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (attempt(inlined()), _element_by_element(scans=True), attempt(in_cells())),
 }
 
+READ: Tactic = then(attempt(through_zips()), attempt(by_operators()))
+"""What folds and maps read is computed where they read it, and scans are those of operators."""
+
 PREPARED: Mapping[str, Tactic] = {
     kind: then(
         *tactics,
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
         attempt(first(results_together(), results_that_share())),
+        READ,
     )
     for kind, tactics in _FIRST.items()
 }

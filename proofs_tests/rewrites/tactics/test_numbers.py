@@ -191,6 +191,23 @@ def test_a_long_fold_of_tuples_is_of_what_it_finds_in_chunks(length: int) -> Non
         np.testing.assert_array_equal(made(x), wanted)
 
 
+@pytest.mark.parametrize("zipped", [False, True], ids=["in a function", "in a zip"])
+def test_what_fills_no_chunk_is_computed_as_it_is_folded(zipped: bool) -> None:
+    """One element more than what groups share: none of what is folded is stored, in whichever way it is written."""
+
+    @rl.program
+    def product(x: rl.f32[n], y: rl.f32[n]):
+        if zipped:
+            pairs = rl.zip(rl.map(rl.absolute, x), y)
+            return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], pairs))
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: rl.absolute(p[0]) * p[1], rl.zip(x, y)))
+
+    sizes = {"n": (1 << 22) + 1}
+    found = optimize(product, sizes, GPU)
+    assert len(compile_program(found.term).plan.kernels) == 2
+    assert found.cost.bytes < 1.1 * 8 * sizes["n"]
+
+
 def test_a_search_prefers_one_pass() -> None:
     """Before any search, two kernels of which the second is one group are the fastest that is known."""
     forms = Proposals(extremes, {"n": 1 << 20}, GPU).forms()

@@ -23,6 +23,7 @@ from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Input, Pattern, parts_of, subterms
 from relift.semantics.syntax.types import f32, i32
@@ -138,6 +139,36 @@ def test_what_a_map_reads_once_is_computed_where_it_is_read(depth: int) -> None:
     assert [type(t) for t, _ in subterms(found) if isinstance(t, Pattern)] == [
         type(t) for t, _ in subterms(as_term(again)) if isinstance(t, Pattern)
     ]
+
+
+FOLDS: dict[str, Any] = {
+    "reduce": lambda xs: rl.reduce(rl.first_largest, (0.0, 0), xs)[1],
+    "reduce_seq": lambda xs: rl.reduce_seq(lambda a, p: a + p[0] * p[0], 0.0, xs),
+    "scan_seq": lambda xs: rl.scan_seq(lambda a, p: a * p[0] + p[0], 0.0, xs),
+}
+
+
+@pytest.mark.parametrize("fold", FOLDS.values(), ids=FOLDS)
+def test_what_a_fold_reads_of_a_zip_is_computed_of_the_elements_of_the_zip(fold: Any) -> None:
+    """Each element is read once, however often the step needs it; of a row and of a whole array."""
+    x, y, a = Input("x", f32[8]), Input("y", i32[8]), Input("a", f32[4, 8])
+
+    def folded(xs: Any) -> Any:
+        return fold(rl.zip(rl.map(rl.absolute, xs), y))
+
+    for body in (folded(x), rl.map(folded, a)):
+        found = _attempted(Program("folded", (x, y, a), as_term(body)))
+        zips = [t for t, _ in subterms(found) if isinstance(t, Zip)]
+        assert zips
+        assert not any(isinstance(u, Map) for t in zips for u in (t.xs, t.ys))
+
+
+def test_what_is_the_same_for_all_folds_of_a_map_is_not_computed_in_each() -> None:
+    x, a = Input("x", f32[8]), Input("a", f32[4, 8])
+    powers = rl.map(rl.exp, x)
+    rows = rl.map(lambda r: rl.reduce(rl.first_largest, (0.0, 0.0), rl.zip(powers, r)), a)
+    found = _attempted(Program("rows", (x, a), as_term(rows)))
+    assert powers in {t for t, _ in subterms(found)}
 
 
 def test_what_is_read_again_or_stays_the_same_is_not_computed_where_it_is_read() -> None:

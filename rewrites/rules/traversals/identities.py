@@ -5,12 +5,13 @@ slide 1 1                  =  split 1      slide n 1  =  repeat 1  (n the length
 (fst p, snd p)             =  p            and so of tuples of three to six
 op x y                     =  op y x  (op commutative)
 op (op x y) z              =  op x (op y z)  (op associative)
-x + y                      =  add x y        x * y  =  mul x y
+x + y                      =  add x y        x * y  =  mul x y   (and so maximum, minimum)
 index 0 (x : xs)           =  x            index (i + 1) (x : xs)  =  index i xs
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from relift.rewrites.conditions import associative, commutative
@@ -18,12 +19,15 @@ from relift.rewrites.families import Among
 from relift.rewrites.notation import A, B, C, D, E, F, k, m, n, r
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
+    Elementary,
     add,
     concat,
     generate,
     join,
     make_array,
     map,
+    maximum,
+    minimum,
     mul,
     repeat,
     slide,
@@ -33,8 +37,21 @@ from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.terms import Apply, Term
 from relift.semantics.syntax.types import f32, f64, i32, tup
 
+
+def _said(of: Elementary) -> Callable[[Any, Any], tuple[Term, Term]]:
+    """What a function of the table gives, and what the operator gives that is called like it."""
+    operator = of.operator
+    assert operator is not None, "cannot happen: it is asked for functions that are operators"
+    return lambda x, y: (of(x, y), operator(x, y))
+
+
 Computed = Among(
-    {"sum": lambda x, y: (x + y, add(x, y)), "product": lambda x, y: (x * y, mul(x, y))}
+    {
+        "sum": lambda x, y: (x + y, add(x, y)),
+        "product": lambda x, y: (x * y, mul(x, y)),
+        "maximum": _said(maximum),
+        "minimum": _said(minimum),
+    }
 )
 """What a program computes of two numbers, and the operator that does so, which has laws."""
 
@@ -142,7 +159,7 @@ def computed_by_operator_i32(computed: Computed, x: i32, y: i32):
 
 
 def operator_rule(t: Term) -> str | None:
-    """The rule by which a sum or a product is what an operator gives, which has laws; None for all else.
+    """The rule by which a sum, a product or an extreme is what an operator gives, which has laws; None for all else.
 
     >>> from relift import f64
     >>> from relift.rewrites.rules.traversals.identities import operator_rule
@@ -156,7 +173,7 @@ def operator_rule(t: Term) -> str | None:
     return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
 
 
-_OPERATORS = {"add": "sum", "mul": "product"}
+_OPERATORS = {"add": "sum", "mul": "product", "maximum": "maximum", "minimum": "minimum"}
 _OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 
 

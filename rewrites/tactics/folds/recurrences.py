@@ -1,5 +1,6 @@
 """Tactics for recurrences whose steps are affine in what they carry, such as `0.9 * s + 0.1 * v`: chunks go side by side.
 
+    by_operators     steps such as `s + v * v` as those of an operator, on what is computed of each element before
     affine_steps     steps as `plus (times (a x) acc) (b x)`, by the laws of both operators
     chunks_scanned   a scan in chunks: what the steps of a chunk come to is a pair, which takes its start to that of the next
 
@@ -11,11 +12,56 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.rules.traversals.identities import operator_rule
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    at_kinds,
+    first,
+    inside,
+    somewhere,
+    then,
+)
 from relift.semantics.patterns import ScanSeq
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Combine, Term, Var, free_variables
+
+
+def by_operators() -> Tactic:
+    """Scans whose steps combine what they carry with what they compute of an element, as scans of an operator.
+
+    So its laws hold, whatever the function of a step is written as.  Raises `NoMatch` where there are no such scans.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import by_operators
+    >>> @rl.program
+    ... def squares(x: rl.f32[64]):
+    ...     return rl.scan_seq(lambda s, v: v * v + s, 0.0, x)
+    >>> rl.show(derive(squares, by_operators()).result)
+    'scan_seq(add, 0.0, map(lambda x_: x_ * x_, x))'
+    """
+    return somewhere(at_kinds(ScanSeq)(_by_operator))
+
+
+def _by_operator(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    assert isinstance(t, ScanSeq), "cannot happen: it is asked for scans"
+    acc, x = t.f.parameters
+    if isinstance(t.f.body, Combine) and (t.f.body.left, t.f.body.right) == (acc, x):
+        raise NoMatch("an operator takes the steps already")
+    at = _multiple_and_rest(acc)(at, (*place, "f"))
+    step = term_at(at.term, (*place, "f"))
+    if isinstance(step, Combine) and step.right == acc:
+        at = apply("operands_swapped")(at, (*place, "f"))
+        step = term_at(at.term, (*place, "f"))
+    if not isinstance(step, Combine) or step.left != acc:
+        raise NoMatch("a step does not combine what it carries with something else")
+    if step.right == x:
+        return at
+    computed = apply("scan_map_fusion", "backward", parts={"g": ("f", "right")})
+    return computed(at, place)
 
 
 def affine_steps(at: Rewriting, place: Position) -> Rewriting:
@@ -40,6 +86,8 @@ def affine_steps(at: Rewriting, place: Position) -> Rewriting:
     step = term_at(at.term, (*place, "f"))
     if not isinstance(step, Combine) or not isinstance(step.left, Combine):
         raise NoMatch("a step adds nothing to a multiple of what it carries")
+    if step.operator not in _distributed_over(step.left):
+        raise NoMatch("what multiplies does not distribute over what adds")
     return at
 
 
@@ -78,7 +126,11 @@ def _is_in(x: Var, t: Term) -> bool:
 
 def _is_product(t: Combine) -> bool:
     """Whether an operator distributes over another."""
-    return isinstance(t.operator, BinaryOperator) and bool(t.operator.laws.distributes_over)
+    return bool(_distributed_over(t))
+
+
+def _distributed_over(t: Combine) -> tuple[BinaryOperator, ...]:
+    return t.operator.laws.distributes_over if isinstance(t.operator, BinaryOperator) else ()
 
 
 def chunks_scanned(m: int, each: int = 0) -> Tactic:

@@ -69,10 +69,14 @@ def numbers_by_groups(
                 at = from_neutral(_in_chunks(groups, members, width))(at, (*place, *below))
         for below in _whole_folds(term_at(at.term, place)):
             if length_of(term_at(at.term, (*place, *below, "xs"))) <= _FEW:
-                at = apply("reduce_to_seq")(at, (*place, *below))
+                at = _BY_ITSELF(at, (*place, *below))
         return (one_group if _whole_folds(term_at(at.term, place)) else IN_ORDER)(at, place)
 
     return tactic
+
+
+_BY_ITSELF = then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))
+"""Few elements are computed as they are folded."""
 
 
 def _whole_folds(t: Term) -> list[Position]:
