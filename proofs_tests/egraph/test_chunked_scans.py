@@ -14,6 +14,7 @@ import relift as rl
 from proofs_tests.portions import portioned
 from relift.compiler.program import compile_program
 from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
@@ -21,8 +22,10 @@ from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
 from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
+from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.terms import Input
 
 n, m = rl.nat("n"), rl.nat("m")
 ROOM = 48 * 1024
@@ -181,3 +184,13 @@ def test_what_is_left_of_a_scan_is_scanned_by_a_group() -> None:
     assert max(turns) == 32, "of what the chunks come to"
     x = np.random.default_rng(0).integers(-9, 9, 4 * 128 + 101).astype(np.int32)
     np.testing.assert_array_equal(compiled(x), np.cumsum(x, dtype=np.int32))
+
+
+@pytest.mark.parametrize("length", [1 << 20, (1 << 20) + 77])
+def test_a_gpu_scans_what_is_chosen_in_chunks(length: int) -> None:
+    """A choice is total, also where cells of a group's memory are left open beside it: the numbers of runs."""
+    x = Input("x", rl.i32[length])
+    begins = lambda p: rl.select(rl.not_equal(p[0], p[1]), 1, 0)
+    marks = rl.map(begins, rl.slide(2, 1, rl.pad(1, 0, -1, x)))
+    runs = Program("runs", (x,), as_term(rl.scan_seq(rl.add, 0, marks)))
+    assert optimize(runs, {}, GPU).cost.seconds < 50e-6

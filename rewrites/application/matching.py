@@ -18,6 +18,7 @@ from relift.rewrites.application.totality import (
     first_partial,
     first_partial_operator,
     has_open_cells,
+    sees_open_cells,
 )
 from relift.rewrites.checks.smt.tables import holds
 from relift.rewrites.checks.verdicts import Direction
@@ -416,7 +417,7 @@ def _require_defined(
     partial = {
         name: what
         for name, f in substitution.functions.items()
-        if (what := first_partial(f.body, open_cells=open_cells)) is not None
+        if (what := first_partial(f.body, open_cells=open_cells and sees_open_cells(f))) is not None
     }
     from relift.rewrites.ledger.book import (
         total_in,  # which knows all rules, as this module need not

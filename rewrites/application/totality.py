@@ -70,6 +70,25 @@ def has_open_cells(t: terms.Term) -> bool:
     return _leave_open(terms.kinds_in(t))
 
 
+def sees_open_cells(f: terms.Lambda) -> bool:
+    """Whether cells that are left open may reach what a function computes: from its parameters, from around it, or in it.
+
+    What needs no variable is the same wherever it stands, and the data of a program have no open cells.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.application.totality import sees_open_cells
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input, Lambda
+    >>> known = {"xs": Input("xs", f32[8])}
+    >>> [
+    ...     sees_open_cells(Lambda((), parse_term(text, known)))
+    ...     for text in ("map(lambda x: x + 1.0, xs)", "pad_empty(0, 1, xs)")
+    ... ]
+    [False, True]
+    """
+    return bool(f.parameters or terms.free_variables(f.body)) or has_open_cells(f.body)
+
+
 @cache
 def _leave_open(kinds: int) -> bool:
     return any(kind.leaves_open and kinds & terms.mask_of(kind) for kind in _kinds(terms.Pattern))

@@ -356,6 +356,33 @@ def test_what_is_computed_with_open_cells_is_not_known_to_hold_them() -> None:
         )
 
 
+def _chosen(xs: Any) -> Any:
+    return rl.map(lambda v: rl.select(v > 0, v, 1), xs)
+
+
+def test_what_no_open_cell_reaches_may_branch() -> None:
+    """Elsewhere in the program there are some; here and where they come from, a branch may be on one."""
+    xs, elsewhere = Input("xs", i32[Size.of(4)]), rl.pad_empty(0, 1, Input("ys", i32[Size.of(4)]))
+    of_data = rl.zip(rl.repeat(4, rl.reduce(rl.add, 0, _chosen(xs))), rl.take(4, elsewhere))
+    t, _ = apply_rule(
+        RULES["map_repeat"], of_data, ("xs",), direction="backward", parts={"x": ("x", "xs")}
+    )
+    assert t != of_data
+    for opened in (rl.take(3, rl.pad_empty(0, 1, xs)), rl.take(3, rl.pad_empty(1, 0, xs))):
+        of_cells = rl.repeat(4, rl.reduce(rl.add, 0, _chosen(opened)))
+        with pytest.raises(NoMatch, match="x must be total, and select is not"):
+            apply_rule(
+                RULES["map_repeat"], of_cells, direction="backward", parts={"x": ("x", "xs")}
+            )
+    from_around = rl.map(
+        lambda row: rl.repeat(2, rl.reduce(rl.add, 0, _chosen(row))), rl.split(5, elsewhere)
+    )
+    with pytest.raises(NoMatch, match="x must be total, and select is not"):
+        apply_rule(
+            RULES["map_repeat"], from_around, ("f",), direction="backward", parts={"x": ("x", "xs")}
+        )
+
+
 def test_an_unproved_rule_is_not_applied_to_what_is_partial() -> None:
     """Of a rule that the ledger does not know nothing is shown."""
 
