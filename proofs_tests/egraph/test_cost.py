@@ -27,7 +27,7 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Concat, MapVec
 from relift.semantics.syntax.terms import Term, subterms
-from relift.semantics.syntax.types import dimensions, f32, i32
+from relift.semantics.syntax.types import Scalar, dimensions, f32, i32
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = EXAMPLES / "low_level"
@@ -348,6 +348,18 @@ def test_several_accumulators_hide_how_long_a_sum_takes_until_registers_are_full
     one, eight, many = (cost(CPU, sums(n), x=f32[64, 65536]).compute for n in (1, 8, 64))
     assert eight < one / 1.4
     assert eight < many
+
+
+def test_whole_numbers_are_added_at_once() -> None:
+    """Running sums of 4 million take a core 1.3 ms, of floats 3.5: it need not wait for the sum before; for a product it does."""
+
+    def scanned(op: Any, z: Any, of: Scalar) -> float:
+        return cost(CPU, lambda x: rl.scan_seq(op, z, x), x=of[1 << 22]).compute
+
+    floats, sums = scanned(rl.add, 0.0, f32), scanned(rl.add, 0, i32)
+    products = scanned(rl.mul, 1, i32)
+    assert 1.5 * sums < floats
+    assert floats == products
 
 
 def test_a_product_and_its_sum_are_one_instruction_where_the_device_has_it() -> None:
