@@ -316,7 +316,9 @@ class Walk:
                 self._accesses.touch(each)
         half = (data.length.constant or 2) // 2
         turns = Size.of(half if isinstance(t, InsertionSortSeq) else 1)
-        with self._meter.chain(data.length), self._meter.loop(data.length) as i:
+        n = data.length.constant
+        looked_at = data.length if n is None else Size.of(t.looked_at(n))
+        with self._meter.chain(looked_at), self._meter.loop(looked_at) as i:
             self._accesses.touch(data.at(i))
             for _, f in terms.children(t):
                 if isinstance(f, terms.Lambda):

@@ -350,6 +350,24 @@ def test_several_accumulators_hide_how_long_a_sum_takes_until_registers_are_full
     assert eight < many
 
 
+@devices
+def test_a_search_that_halves_looks_at_few(device: DeviceDescription) -> None:
+    """Keys that are looked up in a table of 1,024 numbers: ten of them each, where a search in order looks at all."""
+
+    def found(search: Any) -> Any:
+        def of(keys: Any, table: Any) -> Any:
+            return rl.map_glb(0)(lambda k: search(lambda x: k - x, -1, table), keys)
+
+        return of
+
+    sizes = {"keys": i32[1 << 20], "table": i32[1 << 10]}
+    halving, in_order = (
+        cost(device, found(search), **sizes).compute
+        for search in (rl.binary_search, rl.linear_search)
+    )
+    assert halving < in_order / 50
+
+
 def test_whole_numbers_are_added_at_once() -> None:
     """Running sums of 4 million take a core 1.3 ms, of floats 3.5: it need not wait for the sum before; for a product it does."""
 

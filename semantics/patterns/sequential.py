@@ -24,6 +24,11 @@ class InOrder(Pattern):
     searched: ClassVar = True
     branches: ClassVar = True
 
+    @staticmethod
+    def looked_at(n: int) -> int:
+        """At how many of n elements it looks, at most."""
+        return n
+
 
 @dataclass(frozen=True)
 class Accumulating(Stepping):
@@ -266,6 +271,10 @@ class BinarySearch(Search):
     rocq_defined: ClassVar = "binary_search_defined {f} {f_defined} {n} {xs}"
     partial: ClassVar = True
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
+
+    @staticmethod
+    def looked_at(n: int) -> int:
+        return n.bit_length()
 
     @staticmethod
     def meaning(f: Callable[[Any], Any], default: Any, xs: list[Any]) -> Any:
