@@ -143,9 +143,14 @@ def test_steps_are_those_of_an_operator(step, wanted: str) -> None:
     def steps(x: rl.f32[m]):
         return rl.scan_seq(step, 0.0, x)
 
-    found = derive(steps, by_operators(), {"m": 8})
-    require_proved((each.rule for each in found.steps), RULES)
-    assert rl.show(found.result) == wanted
+    @rl.program
+    def folded(x: rl.f32[m]):
+        return rl.reduce_seq(step, 0.0, x)
+
+    for program, said in ((steps, wanted), (folded, wanted.replace("scan_seq", "reduce"))):
+        found = derive(program, by_operators(), {"m": 8})
+        require_proved((each.rule for each in found.steps), RULES)
+        assert rl.show(found.result) == said
 
 
 @pytest.mark.parametrize(
@@ -168,6 +173,24 @@ def test_steps_that_are_no_operators_stay(step) -> None:
         derive(steps, by_operators(), {"m": 8})
 
 
+def test_a_fold_of_an_operator_without_a_law_stays_in_order() -> None:
+    of = {
+        law: rl.operator(lambda x, y: x + y, name=law, associative=law == "sum")
+        for law in ("sum", "some")
+    }
+
+    def folded(law: str) -> Program:
+        @rl.program
+        def fold(x: rl.f32[m]):
+            return rl.reduce_seq(of[law], 0.0, x)
+
+        return fold
+
+    assert rl.show(derive(folded("sum"), by_operators(), {"m": 8}).result) == "reduce(sum, 0.0, x)"
+    with pytest.raises(NoMatch):
+        derive(folded("some"), by_operators(), {"m": 8})
+
+
 def test_a_search_for_a_gpu_finds_for_steps_what_it_finds_for_their_operator() -> None:
     """And not one work-item for all: of a long array, and of rows."""
 
@@ -187,8 +210,14 @@ def test_a_search_for_a_gpu_finds_for_steps_what_it_finds_for_their_operator() -
         step = lambda s, p: s + rl.absolute(p[0]) * p[1]
         return rl.scan_seq(step, 0.0, rl.zip(rl.map(rl.absolute, x), y))
 
+    @rl.program
+    def folded(x: rl.f32[m]):
+        return rl.reduce_seq(lambda s, v: s + v * v, 1.0, x)
+
     sizes = {"m": 1 << 22}
-    assert rl.optimize(along, sizes, "gpu").cost.seconds < 3 * least_seconds(along.at(sizes), GPU)
+    for program in (along, folded):
+        least = least_seconds(program.at(sizes), GPU)
+        assert rl.optimize(program, sizes, "gpu").cost.seconds < 3 * least
 
 
 def test_floating_point_that_is_to_be_exact_stays_in_order() -> None:

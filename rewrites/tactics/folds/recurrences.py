@@ -22,16 +22,16 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.semantics.patterns import ScanSeq
+from relift.semantics.patterns import ReduceSeq, ScanSeq
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Combine, Term, Var, free_variables
 
 
 def by_operators() -> Tactic:
-    """Scans whose steps combine what they carry with what they compute of an element, as scans of an operator.
+    """Folds and scans whose steps combine what they carry with what they compute of an element, as those of an operator.
 
-    So its laws hold, whatever the function of a step is written as.  Raises `NoMatch` where there are no such scans.
+    So its laws hold, whatever the function of a step is written as.  Raises `NoMatch` where there are none.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -42,15 +42,14 @@ def by_operators() -> Tactic:
     >>> rl.show(derive(squares, by_operators()).result)
     'scan_seq(add, 0.0, map(lambda x_: x_ * x_, x))'
     """
-    return somewhere(at_kinds(ScanSeq)(_by_operator))
+    return somewhere(at_kinds(ScanSeq, ReduceSeq)(_by_operator))
 
 
 def _by_operator(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
-    assert isinstance(t, ScanSeq), "cannot happen: it is asked for scans"
+    assert isinstance(t, Accumulating), "cannot happen: it is asked for folds and scans"
     acc, x = t.f.parameters
-    if isinstance(t.f.body, Combine) and (t.f.body.left, t.f.body.right) == (acc, x):
-        raise NoMatch("an operator takes the steps already")
+    before = t.f.body
     at = _multiple_and_rest(acc)(at, (*place, "f"))
     step = term_at(at.term, (*place, "f"))
     if isinstance(step, Combine) and step.right == acc:
@@ -58,10 +57,22 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
         step = term_at(at.term, (*place, "f"))
     if not isinstance(step, Combine) or step.left != acc:
         raise NoMatch("a step does not combine what it carries with something else")
-    if step.right == x:
+    if isinstance(t, ScanSeq):
+        if step.right != x:
+            return _computed_before("scan_map_fusion")(at, place)
+        if step == before:
+            raise NoMatch("an operator takes the steps already")
         return at
-    computed = apply("scan_map_fusion", "backward", parts={"g": ("f", "right")})
-    return computed(at, place)
+    if not isinstance(step.operator, BinaryOperator) or not step.operator.laws.associative:
+        raise NoMatch("an operator without a law folds in order")
+    if step.right == x:
+        return apply("reduce_to_seq", "backward")(at, place)
+    return _computed_before("reduce_operator_map_fusion")(at, place)
+
+
+def _computed_before(fusion: str) -> Tactic:
+    """What a step computes of an element is computed by a map."""
+    return apply(fusion, "backward", parts={"g": ("f", "right")})
 
 
 def affine_steps(at: Rewriting, place: Position) -> Rewriting:
