@@ -384,12 +384,11 @@ def _through_zip(at: Rewriting, place: Position, *, again: bool) -> Rewriting:
 
 def _before_a_fold(at: Rewriting, place: Position) -> Rewriting:
     """What a fold or a scan takes of a zip of what is computed is computed of the elements of a zip: each is read once."""
-    t = term_at(at.term, place)
-    assert isinstance(t, Reduction | ScanSeq), "cannot happen: it is asked for maps and these"
-    assert isinstance(t.xs.type, Array), "cannot happen: it is gone through"
+    xs = term_at(at.term, (*place, "xs"))
+    assert isinstance(xs.type, Array), "cannot happen: it is gone through"
     around = {y.name for y in binders_at(at.term, place)[-1:]}
-    for below, _ in _zipped(t.xs, (), Var("element", t.xs.type.element)):
-        u = term_at(t.xs, below)
+    for below, _ in _zipped(xs, (), Var("element", xs.type.element)):
+        u = term_at(xs, below)
         if around <= free_variables(u) and len(places_of(at.term, u)) == 1:
             at = _mapped_as_zipped(at, place, below)
             return attempt(inside("xs")(repeat(apply("map_fusion"))))(at, place)
