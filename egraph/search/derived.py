@@ -35,7 +35,7 @@ from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, TooLarge, attempt, derive, fuse, then
-from relift.rewrites.tactics.sharing import through_zips
+from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.transpositions import cells_where_read
 from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups

@@ -82,7 +82,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
-from relift.egraph.search.starts.prepared import PREPARED, READ
+from relift.egraph.search.starts.prepared import PREPARED, as_read
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -173,9 +173,7 @@ class Proposals:
             if rows and rows[0].cost.seconds <= NEAREST * least_seconds(self.source, self.device):
                 return replace(NOTHING, stopped=_AT_THE_LIMIT), ranked(found)
         chosen = promising([accepted(form, self.refused) for form in forms])
-        whole = [self] if is_worth_searching(forms, chosen) and not self.apart else []
-        if whole and (read := self._as_read()):
-            whole, chosen = [], [*chosen, read]
+        whole, chosen = _with_the_whole(self, forms, chosen)
         chains = [(f, kernels_of(replace(self.source, body=f.parted.result))) for f in chosen]
         parts = [[self.of_part(kernel.program) for kernel in kernels] for _, kernels in chains]
         tasks = [*whole, *itertools.chain(*parts)]
@@ -201,11 +199,6 @@ class Proposals:
             found += self._together(form.parted, kernels, [next(each) for _ in kernels])
         return grown, ranked(found)
 
-    def _as_read(self) -> Form | None:
-        """The program as it is written but for what is read of zips and what scans combine, where there is any."""
-        read = after(self.source, said := self.said(), READ)
-        return Form(read, (), ()) if len(read.steps) > len(said.steps) else None
-
     def _iterated(self) -> Outcome:
         """The best that is found for the programs of an iteration, each searched for itself, as one program."""
         start = after(self.source, self.prepared(), then(attempt(of_tables()), attempt(of_steps())))
@@ -228,7 +221,7 @@ class Proposals:
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
-        ways = (self._by_tactic(tactic) for tactic in folded_rows(self.source, self.device))
+        ways = map(self._by_tactic, folded_rows(self.source, self.device))
         return best_of([each for _, found in ways for each in found], self.refused)
 
     def of_part(self, program: Program) -> Proposals:
@@ -356,8 +349,7 @@ class Proposals:
 
     def floor(self) -> list[Proposal]:
         """The program as written, and with what it needs more than once computed once."""
-        found = [each for form in self.forms() for each in form.proposals]
-        return ranked(found)
+        return ranked([each for form in self.forms() for each in form.proposals])
 
     def forms(self, without: Sequence[Tactic] = ()) -> list[Form]:
         """The program in the form of each of `FORMS`, with some of its values stored; first as it is written."""
@@ -392,10 +384,9 @@ class Proposals:
         """A form with what it is lowered to as it is, or kernel by kernel; `known` is what is known of kernels of other forms."""
         simple, nests = known
         kernels = kernels_of(replace(self.source, body=parted.result))
-        found: list[Proposal] = []
         apart = is_lowered_apart(kernels, self.device)
-        if self.device.kind != "gpu" or not apart:
-            found += self.extracted(fused, {}, most=2)
+        whole = self.device.kind != "gpu" or not apart
+        found = self.extracted(fused, {}, most=2) if whole else []
         if apart:
             parts: list[list[Proposal]] = []
             for task in (self.of_part(kernel.program) for kernel in kernels):
@@ -420,15 +411,24 @@ class Proposals:
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
-        lowered_in_order = attempt(_lowered_by(("map_to_seq", "reduce_to_seq")))
-        in_order = after(self.source, self.prepared(), lowered_in_order)
-        return replace(self.source, body=in_order.result)
+        in_order = attempt(_lowered_by(("map_to_seq", "reduce_to_seq")))
+        return replace(self.source, body=after(self.source, self.prepared(), in_order).result)
 
     def extracted(
         self, high: Derivation, demanded: Mapping[Position, Lowering], most: int = 4
     ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         return extracted(high, self.source, self.device, demanded, most)
+
+
+def _with_the_whole(
+    task: Proposals, forms: Sequence[Form], chosen: Sequence[Form]
+) -> tuple[list[Proposals], list[Form]]:
+    """The program as it is written, if it is worth a search beside the forms; as a form where its folds compute what they read."""
+    if task.apart or not is_worth_searching(forms, chosen):
+        return [], list(chosen)
+    read = as_read(task.source, task.said())
+    return ([task], list(chosen)) if read is None else ([], [*chosen, Form(read, (), ())])
 
 
 def _in_others(whole: Proposals) -> Outcome | None:

@@ -60,7 +60,7 @@ from relift.rewrites.tactics.groups.stencils import (
 )
 from relift.rewrites.tactics.groups.tables import in_tables
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
-from relift.rewrites.tactics.sharing import through_zips
+from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,

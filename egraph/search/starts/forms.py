@@ -38,6 +38,7 @@ from relift.rewrites.tactics.nests.factors import factors_apart
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
 from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
+from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.sharing import (
     apart,
     copied,
@@ -46,7 +47,6 @@ from relift.rewrites.tactics.sharing import (
     made_of_once,
     named,
     storable,
-    through_zips,
     unrolled,
 )
 from relift.rewrites.tactics.spelled_out import raised
@@ -340,9 +340,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
                 found += [f for f in alike if f.stores_numbers and f not in found][:1]
                 alike = [f for f in alike if f.least <= 1.01 * form.least and f not in found]
                 found += sorted(alike, key=lambda f: (not f.as_written, _cost(f)))[:_AS_LITTLE]
-    if not any(form.stores for form in found):
-        slow = [f for f in forms[1:] if f.stores and _SLOW * f.least < _cost(f) <= FAR * best]
-        found += sorted(slow, key=_cost)[:1]
+    found += _slow_that_stores(forms, found, FAR * best)
     least = min((form.least for form in found if form.stores), default=0.0)
     bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
     found += sorted(bare, key=lambda form: form.least)[:1]
@@ -368,6 +366,14 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     if several and all(form.stores for form in found) and is_worth_searching(forms, found):
         found.append(forms[0])
     return found
+
+
+def _slow_that_stores(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
+    """Where none that stores is found, the best of those that are far slower than what they move, of at most so many seconds."""
+    if any(form.stores for form in found):
+        return []
+    slow = [f for f in forms[1:] if f.stores and _SLOW * f.least < _cost(f) <= most]
+    return sorted(slow, key=_cost)[:1]
 
 
 def _with_blocks(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relift.egraph.search.derived import after
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, attempt, first, then
 from relift.rewrites.tactics.folds.beside import (
     results_that_share,
@@ -12,10 +14,12 @@ from relift.rewrites.tactics.folds.beside import (
 )
 from relift.rewrites.tactics.folds.recurrences import by_operators
 from relift.rewrites.tactics.nests.cells import in_cells
-from relift.rewrites.tactics.sharing import inlined, through_zips
+from relift.rewrites.tactics.nests.where_read import through_zips
+from relift.rewrites.tactics.sharing import inlined
 from relift.rewrites.tactics.steps.iterations import of_elements
 from relift.rewrites.tactics.steps.states import flat_states, numbers_apart
 from relift.rewrites.tactics.unchanging import once_for_all
+from relift.semantics.language.programs import Program
 
 
 def _element_by_element(*, scans: bool) -> Tactic:
@@ -34,7 +38,7 @@ _FIRST: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (attempt(inlined()), _element_by_element(scans=True), attempt(in_cells())),
 }
 
-READ: Tactic = then(attempt(through_zips()), attempt(by_operators()))
+_READ: Tactic = then(attempt(through_zips()), attempt(by_operators()))
 """What folds and maps read is computed where they read it, and scans are those of operators."""
 
 PREPARED: Mapping[str, Tactic] = {
@@ -43,8 +47,14 @@ PREPARED: Mapping[str, Tactic] = {
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
         attempt(first(results_together(), results_that_share())),
-        READ,
+        _READ,
     )
     for kind, tactics in _FIRST.items()
 }
 """By the kind of the device."""
+
+
+def as_read(source: Program, said: Derivation) -> Derivation | None:
+    """The program with what its folds and maps read computed there, None where it is written so."""
+    read = after(source, said, _READ)
+    return read if len(read.steps) > len(said.steps) else None

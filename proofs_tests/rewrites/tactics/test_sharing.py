@@ -18,7 +18,8 @@ from relift.egraph.search.starts.staged import kernels_of
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart, folded_apart
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.sharing import storable, stored, through_zips, unrolled
+from relift.rewrites.tactics.nests.where_read import through_zips
+from relift.rewrites.tactics.sharing import storable, stored, unrolled
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term

@@ -9,5 +9,6 @@ edges         a nest a little larger than whole tiles, in parts; `symmetric`: on
 split_folds   the folds of a nest in parts, which are added; `tupling`: several folds of a cell as one
 factors       what a step makes of one operand alone, which is computed before
 cells         rows that a function writes out, and results that it makes together, as maps of cells
+where_read    what maps, folds and scans read of a zip is computed where they read it
 gathered      operands that lie scattered, which are copied before
 """

@@ -26,7 +26,8 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.sharing import in_parts, through_zips
+from relift.rewrites.tactics.nests.where_read import through_zips
+from relift.rewrites.tactics.sharing import in_parts
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Concat, Let, Map, Repeat, Transpose, Unzip
