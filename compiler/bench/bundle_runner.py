@@ -234,16 +234,33 @@ static inline size_t relift_global_id(const uint d) {
 def for_device(source: str, device: Any) -> str:
     """The source as a device's driver needs it.
 
-    In halves what PoCL's library cannot do on the vectors of 64 bytes that it lacks.  Intel's compiler is told that
-    the first id is not cut off where `int` counts it: else it makes no vectors of work-items that are neighbours.
-    (Told so of the second, it makes vectors of rows.)
+    In halves what PoCL's library cannot do on the vectors of 64 bytes that it lacks.  Intel's compiler is told that the first id is not
+    cut off where `int` counts it: else it makes no vectors of neighbours (told so of the second, of rows).  NVIDIA's looks up in global memory.
     """
     lanes = device.native_vector_width_float
     if "PoCL" in device.platform.version and lanes * 4 < 64:
         return in_halves(source)
     if "Intel" in device.platform.name and device.type == 2:  # a CPU
         return with_short_ids(source)
-    return source
+    return in_global_memory(source) if "NVIDIA" in device.platform.name else source
+
+
+_LOOKED_UP = re.compile(r"^ +constant (\w+ )(lookup(?:_\d+)?)(\[.*;)\n", re.MULTILINE)
+
+
+def in_global_memory(source: str) -> str:
+    r"""The source with tables that neighbours read at different places outside of kernels: constant memory sends one number at a time.
+
+    >>> in_global_memory("kernel void k() {\n  constant int lookup[2] = {3, 4};\n  f(lookup[i]);\n}")
+    'global const int lookup_of_0[2] = {3, 4};\nkernel void k() {\n  f(lookup_of_0[i]);\n}'
+    """
+    first, *kernels = re.split(r"^(?=kernel void )", source, flags=re.MULTILINE)
+    for number, text in enumerate(kernels):
+        for t, name, rest in _LOOKED_UP.findall(text):
+            first = f"global const {t}{name}_of_{number}{rest}\n{first}"
+            text = re.sub(rf"\b{name}\b", rf"\g<0>_of_{number}", _LOOKED_UP.sub("", text, count=1))
+        first += text
+    return first
 
 
 def with_short_ids(source: str) -> str:

