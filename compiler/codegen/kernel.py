@@ -68,6 +68,13 @@ WORK_ITEMS = {
 }
 """The numbers of a work-item, called after the maps that it serves, and how many share the elements of one."""
 
+_NUMBERS = frozenset(
+    name
+    for name, (function, _) in WORK_ITEMS.items()
+    if function in ("get_global_id", "get_local_id")
+)
+"""What differs between the work-items of a group."""
+
 _LONG_ROW = re.compile(r"\(((?:[-+.\w]+, ){3})[-+.\w, ]{60,}\), (\w+)")
 """Constants of which a comment has the first three: the kernel has all of them as a table."""
 
@@ -126,7 +133,7 @@ def _placed(stage: Stage, threads: Threads, settings: Settings) -> _Placed:
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
     )
-    tables, body = tables_of(stage.body, body, emission.body.names.fresh)
+    tables, body = tables_of(stage.body, body, emission.body.names.fresh, _NUMBERS)
     return _Placed(stage, threads, given, lengths, emission, body, local_arrays, tables)
 
 

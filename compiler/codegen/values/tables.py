@@ -21,7 +21,6 @@ from relift.compiler.text.tree import (
     Evaluation,
     Expression,
     Guard,
-    Invocation,
     Loop,
     Name,
     Prefix,
@@ -44,11 +43,10 @@ from relift.semantics.syntax.terms import Literal, Term, distinct
 
 MOST_BYTES = 1 << 16
 """The constant memory that every device of OpenCL has."""
-_OF_ITEMS = frozenset(("get_local_id", "get_global_id"))
 
 
 def tables_of(
-    t: Term, body: Block, fresh: Callable[[str], str]
+    t: Term, body: Block, fresh: Callable[[str], str], items: Collection[str] = ()
 ) -> tuple[tuple[Declaration, ...], Block]:
     """The tables of a term that the statements of its kernel mention, and these statements with names that read well.
 
@@ -76,13 +74,13 @@ def tables_of(
             f"literal_array: a kernel looks up {size:,} bytes of constants, and {MOST_BYTES:,} is the most; give it "
             "the numbers as an input"
         )
-    apart = read_apart(body, used)
+    apart = read_apart(body, used, items)
     names = {name: fresh(LOOKUP if name in apart else "table") for name in used}
     return tuple(_declared(names[name], row) for name, row in used.items()), renamed(body, names)
 
 
-def read_apart(body: Block, tables: Collection[str]) -> set[str]:
-    """The tables whose index may differ between the work-items that run as one: it comes of their numbers, or of what they read.
+def read_apart(body: Block, tables: Collection[str], items: Collection[str] = ()) -> set[str]:
+    """The tables whose index may differ between work-items that run as one: it comes of their numbers, `items`, or of what they read.
 
     None of them is one of which anything takes the place: that is in constant memory.
 
@@ -94,13 +92,13 @@ def read_apart(body: Block, tables: Collection[str]) -> set[str]:
     {'table'}
     """
     statements = list(statements_within(body))
-    differing, before = set[str](), -1
+    differing, before = set(items), -1
     while before < len(differing):
         before = len(differing)
         for s in statements:
-            names, values = _set_by(s)
+            targets, values = _set_by(s)
             if any(_differs(e, differing, tables) for e in values):
-                differing |= names
+                differing |= targets
     apart, names = Counter[str](), Counter[str]()
     found = set[str]()
     for u in (u for s in statements for e in expressions_of(s) for u in within(e)):
@@ -132,8 +130,6 @@ def _differs(e: Expression, differing: Collection[str], tables: Collection[str])
     def own(u: Expression) -> bool:
         if isinstance(u, Name):
             return u.name in differing
-        if isinstance(u, Invocation):
-            return u.function in _OF_ITEMS
         if isinstance(u, Element):
             return not (isinstance(u.array, Name) and u.array.name in tables)
         return isinstance(u, Prefix) and u.operator == "*"
