@@ -136,9 +136,21 @@ def means_and_variances(x: rl.f32[M, N]) -> Any:
     return rl.map(mean, x), rl.map(variance, x)
 
 
+@rl.program
+def residuals(x: rl.f32[256, M], y: rl.f32[256, M]) -> Any:
+    """Rows that are a result, and what is made of each by a fold: a map of the other result."""
+    sums = rl.map(lambda p: rl.map(lambda q: q[0] + q[1], rl.zip(p[0], p[1])), rl.zip(x, y))
+
+    def row(r: Any) -> Any:
+        scale = rl.rsqrt(rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, r)) / float(M))
+        return rl.map(lambda v: v * scale, r)
+
+    return sums, rl.map(row, sums)
+
+
 @pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
 @pytest.mark.parametrize(
-    "program", [pulls, sums_and_differences, means_and_variances], ids=lambda p: p.name
+    "program", [pulls, sums_and_differences, means_and_variances, residuals], ids=lambda p: p.name
 )
 def test_search_computes_what_several_results_share_once(
     program: Program, device: DeviceDescription

@@ -9,7 +9,7 @@ Source: Bird, theory of lists, tupling; Meijer, Fokkinga and Paterson, FPCA'91, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -29,6 +29,7 @@ from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.nests.zips import zipped_together
 from relift.rewrites.tactics.sharing import apart, has_fold, is_read, named_pair
 from relift.semantics.indices.inverses import taken_apart
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduce, Reduction, Zip
 from relift.semantics.syntax.binding import (
     Position,
@@ -264,9 +265,10 @@ def results_that_share() -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = _of_what_is_mapped(at, place)
         maps = _results_of_one_array(term_at(at.term, place))
         first_of_all, *others = map(_folds_in, maps)
-        if not first_of_all.intersection(*others):
+        if not first_of_all.intersection(*others) and not _share_rows(maps):
             raise NoMatch("results that have no fold in common")
         return _zipped_results(len(maps))(at, place)
 
@@ -303,6 +305,35 @@ def _is_folded(t: Term) -> bool:
     return isinstance(t, Map) and has_fold(t.f.body)
 
 
+def _of_what_is_mapped(at: Rewriting, place: Position) -> Rewriting:
+    """Results that are maps of another result, which is a map, are maps of what that one maps."""
+    t = term_at(at.term, place)
+    parts = t.parts if isinstance(t, MakeTuple) else ()
+    others = {canonical(part) for part in parts if isinstance(part, Map)}
+    for i, part in enumerate(parts):
+        if isinstance(part, Map) and isinstance(part.xs, Map) and canonical(part.xs) in others:
+            at = apply("map_fusion")(at, (*place, f"parts.{i}"))
+    return at
+
+
+_ENOUGH_ROWS = 256
+"""So many rows keep all groups of a GPU busy that have one each: of fewer, long ones, each result is better made for itself."""
+
+
+def _share_rows(maps: Sequence[Map]) -> bool:
+    """Whether a row that is computed, as a result or a part of it, is folded for others of the results, and there are many rows."""
+    (n, *_), _ = dimensions(maps[0].xs.type)
+    first_of_all, *others = map(_rows_in, maps)
+    folded = any(has_fold(each.f.body) for each in maps)
+    return folded and (n.constant or 0) >= _ENOUGH_ROWS and bool(first_of_all.intersection(*others))
+
+
+def _rows_in(t: Map) -> frozenset[Term]:
+    """The arrays that the function of a map computes of each element of arrays in its own element, and nothing else."""
+    found = (u for u, _ in subterms(t.f.body) if isinstance(u, Map) and not is_layout(u))
+    return _of_its_element(t, found)
+
+
 def _results_of_one_array(t: Term) -> list[Map]:
     """Several results, all of which are maps of one array; raises `NoMatch` for others."""
     parts = t.parts if isinstance(t, MakeTuple) else ()
@@ -318,8 +349,12 @@ def _zipped_results(count: int) -> Tactic:
 
 def _folds_in(t: Map) -> frozenset[Term]:
     """What the function of a map folds of its element alone."""
+    return _of_its_element(t, (u for u, _ in subterms(t.f.body) if isinstance(u, Reduction)))
+
+
+def _of_its_element(t: Map, found: Iterable[Term]) -> frozenset[Term]:
+    """Of some terms in the function of a map those that need its element alone, with one name for that."""
     (x,) = t.f.parameters
     element = {x.name: Var("element", x.type)}
-    folds = (u for u, _ in subterms(t.f.body) if isinstance(u, Reduction))
-    own = (u for u in folds if free_variables(u) == frozenset((x.name,)))
+    own = (u for u in found if free_variables(u) == frozenset((x.name,)))
     return frozenset(canonical(substitute(u, element)) for u in own)

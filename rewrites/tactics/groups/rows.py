@@ -26,6 +26,7 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     skip,
     then,
+    topdown,
     vectorize_reduction,
 )
 from relift.rewrites.tactics.flat_tables import flat_tables, has_tables
@@ -48,7 +49,7 @@ from relift.rewrites.tactics.groups.row_tiles import apart_by_rows
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Let, Map, Reduce
+from relift.semantics.patterns import Let, Map, Reduce, Reduction, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -57,8 +58,16 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
-from relift.semantics.syntax.terms import Term, free_variables, parts_of
-from relift.semantics.syntax.types import cells, holds_array
+from relift.semantics.syntax.terms import (
+    Lambda,
+    MakeTuple,
+    Term,
+    children,
+    free_variables,
+    parts_of,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, cells, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
 MOST_TURNS = 32
@@ -101,7 +110,7 @@ def rows_by_groups(
         if kept:
             if not any(has_rows_to_keep(x.type, members) for x in given):
                 raise NoMatch(f"{members} members read no row twice that they should keep")
-            at = everywhere(FUSED)(at, row)
+            at = then(repeat(topdown(_out_of_zip)), everywhere(FUSED))(at, row)
         at, names = named(at, row, 0 if kept else local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
@@ -208,6 +217,23 @@ def row_in_maps(at: Rewriting, place: Position, depth: int) -> tuple[Rewriting, 
         if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
             raise NoMatch(f"no {depth} maps stand in one another here")
     return at, (*place, *("f",) * depth)
+
+
+def _out_of_zip(at: Rewriting, place: Position) -> Rewriting:
+    """What is computed of each element of an array is computed of those of a zip, where it is read: what it needs is kept."""
+    t = term_at(at.term, place)
+    sides = (("zip_map_left", t.xs), ("zip_map_right", t.ys)) if isinstance(t, Zip) else ()
+    for rule, u in sides:
+        if isinstance(u, Map) and not is_layout(u) and not _folds_its_elements(u.f):
+            return apply(rule)(at, place)
+    raise NoMatch("no zip of what is computed of elements")
+
+
+def _folds_its_elements(f: Lambda) -> bool:
+    """Whether something is folded for each element; what is folded for the row, once, may be named before."""
+    own = {x.name for x in f.parameters}
+    folds = (u for u, _ in subterms(f.body) if isinstance(u, Reduction))
+    return any(own & free_variables(u) for u in folds)
 
 
 # ---- names
@@ -395,11 +421,20 @@ def shared_out(members: int) -> Tactic:
 
 
 def _written(members: int, width: int) -> Tactic:
-    """A result of which each work-item writes its share; a single value all compute alike."""
+    """A result of which each work-item writes its share; a single value all compute alike, and of several results each."""
+
+    def part(at: Rewriting, place: Position) -> Rewriting:
+        if isinstance((t := term_at(at.term, place)).type, Array) and is_layout(t):
+            at = apply("insert_copy")(at, place)
+        return where_written(tactic)(at, place)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = FUSED(at, place)
         t = term_at(at.term, place)
+        if isinstance(t, MakeTuple) and holds_array(t.type):
+            for field, _ in children(t):
+                at = part(at, (*place, field))
+            return at
         if isinstance(t, Map):
             vectors = then(apply("vectorize_map", w=width), inside("vs")(shared_out(members)))
             return then(first(vectors, shared_out(members)), IN_ORDER)(at, place)

@@ -33,6 +33,7 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import (
     Scalar,
+    Tuple,
     cells,
     dimensions,
     holds_array,
@@ -61,6 +62,8 @@ def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
             if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
                 raise NoMatch(f"no {depth} maps stand in one another here")
         block = (*place, *("f",) * depth)
+        if isinstance(term_at(at.term, block).type, Tuple):
+            raise NoMatch("of several results none is a stage before the others")
         at = _named(at, block)
         stages = list(_stages(term_at(at.term, block)))
         kept = [term_at(at.term, (*block, *stage)) for stage in stages[:-1]]
