@@ -197,6 +197,11 @@ class Kernel:
         return math.ceil(self.group / WARP) * WARP if self.group else 1.0
 
     @property
+    def called_of_all(self) -> float:
+        """The part of its instructions that functions take."""
+        return self.called / self.issued if self.issued else 0.0
+
+    @property
     def filled(self) -> float:
         """The part of the work-items that run as one which a group has."""
         return self.group / self.members if self.group else 1.0
