@@ -309,3 +309,30 @@ def test_a_fold_of_no_array_that_belongs_to_the_inner_element_is_refused() -> No
 
     with pytest.raises(NoMatch):
         derive(best, tile_for_groups(SMALL))
+
+
+def test_what_is_computed_of_the_rows_of_each_of_many_nests_is_stored_for_all_of_them() -> None:
+    """As the powers of an attention with heads are: one table of each head, before the tiles of all."""
+
+    @typed(a=f32[3, 8, 12], top=f32[3, 8], b=f32[3, 12, 8])
+    def heads(a: Any, top: Any, b: Any) -> Any:
+        def row(r: Any, columns: Any) -> Any:
+            powers = rl.map(lambda v: rl.exp(v - r[1]), r[0])
+            products = lambda c: rl.map(lambda p: p[0] * p[1], rl.zip(powers, c))
+            return rl.map(lambda c: rl.reduce(rl.add, 0.0, products(c)), columns)
+
+        def head(p: Any) -> Any:
+            return rl.map(lambda r: row(r, rl.transpose(p[2])), rl.zip(p[0], p[1]))
+
+        return rl.map(head, rl.zip(a, top, b))
+
+    found = derive(heads, tile_for_groups(SMALL))
+    require_standing(found, RULES)
+    low = replace(heads, body=found.result)
+    compiled = compile_program(low)
+    assert next(kernel["global"] for kernel in compiled.launch["kernels"]) == [12, 8, 3]
+    a, top, b = (
+        np.random.default_rng(i).random(s, np.float32)
+        for i, s in enumerate(((3, 8, 12), (3, 8), (3, 12, 8)))
+    )
+    np.testing.assert_allclose(compiled(a, top, b), np.exp(a - top[:, :, None]) @ b, rtol=1e-5)
