@@ -321,7 +321,7 @@ def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> b
     """Whether work-items wait for memory for a shorter time, and the whole takes no longer; or it takes less, as with a kernel of many."""
     sooner = now.cost.seconds <= _SOONER * before.cost.seconds
     return sooner or (
-        now.cost.seconds <= before.cost.seconds
+        now.cost.seconds <= _NO_MORE * before.cost.seconds
         and waiting(now.low, device) < _LESS * waiting(before.low, device)
     )
 
@@ -331,5 +331,7 @@ _GAINED = 8
 _FURTHER = 4
 _AS_LONG = 1.02
 _SOONER = 0.99
+_NO_MORE = 1.0001
+"""What is estimated to take so many times as long takes no longer: instructions that are counted otherwise are a part in a million."""
 _LESS = 0.8
 """Work-items wait for memory so many times as long at most, where this is worth more text."""

@@ -318,7 +318,10 @@ def test_what_is_computed_of_the_rows_of_each_of_many_nests_is_stored_for_all_of
     def heads(a: Any, top: Any, b: Any) -> Any:
         def row(r: Any, columns: Any) -> Any:
             powers = rl.map(lambda v: rl.exp(v - r[1]), r[0])
-            products = lambda c: rl.map(lambda p: p[0] * p[1], rl.zip(powers, c))
+
+            def products(c: Any) -> Any:
+                return rl.map(lambda p: p[0] * p[1], rl.zip(powers, c))
+
             return rl.map(lambda c: rl.reduce(rl.add, 0.0, products(c)), columns)
 
         def head(p: Any) -> Any:
