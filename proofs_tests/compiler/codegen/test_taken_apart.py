@@ -18,6 +18,7 @@ from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.language.programs import Program
 
 N, M = 64, 8
+MANY = 256
 
 
 def steps(p: Any) -> Any:
@@ -137,7 +138,7 @@ def means_and_variances(x: rl.f32[M, N]) -> Any:
 
 
 @rl.program
-def residuals(x: rl.f32[256, M], y: rl.f32[256, M]) -> Any:
+def residuals(x: rl.f32[MANY, M], y: rl.f32[MANY, M]) -> Any:
     """Rows that are a result, and what is made of each by a fold: a map of the other result."""
     sums = rl.map(lambda p: rl.map(lambda q: q[0] + q[1], rl.zip(p[0], p[1])), rl.zip(x, y))
 
@@ -148,9 +149,13 @@ def residuals(x: rl.f32[256, M], y: rl.f32[256, M]) -> Any:
     return sums, rl.map(row, sums)
 
 
-@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+ON_BOTH = (pulls, sums_and_differences, means_and_variances)
+
+
 @pytest.mark.parametrize(
-    "program", [pulls, sums_and_differences, means_and_variances, residuals], ids=lambda p: p.name
+    ("program", "device"),
+    [*((p, device) for p in ON_BOTH for device in (CPU, GPU)), (residuals, GPU)],
+    ids=lambda each: each.name if isinstance(each, Program) else each.kind,
 )
 def test_search_computes_what_several_results_share_once(
     program: Program, device: DeviceDescription

@@ -247,8 +247,10 @@ def results_together() -> Tactic:
     return tactic
 
 
-def results_that_share() -> Tactic:
+def results_that_share(*, rows: bool = False) -> Tactic:
     """Several results that are maps of one array, whose functions have a fold in common, are one array of tuples, taken apart.
+
+    With `rows` also those of which one computes rows that others fold, be they maps of that result.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -265,10 +267,10 @@ def results_that_share() -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = _of_what_is_mapped(at, place)
+        at = _of_what_is_mapped(at, place) if rows else at
         maps = _results_of_one_array(term_at(at.term, place))
         first_of_all, *others = map(_folds_in, maps)
-        if not first_of_all.intersection(*others) and not _share_rows(maps):
+        if not first_of_all.intersection(*others) and not (rows and _share_rows(maps)):
             raise NoMatch("results that have no fold in common")
         return _zipped_results(len(maps))(at, place)
 
