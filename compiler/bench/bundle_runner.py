@@ -164,6 +164,7 @@ def median_of_runs(run: Callable[[], float]) -> tuple[float, list[float]]:
     return statistics.median(times), times
 
 
+_LOOKED_UP = re.compile(r"^ +constant (\w+ )(lookup(?:_\d+)?)(\[.*;)\n", re.MULTILINE)
 _FLOATS = re.compile(r"\bglobal const float\* (?:restrict )?(\w+)")
 _WIDE_LOAD = re.compile(r"\bvload16\(0, (\w+)")
 _LOAD_IN_HALVES = """static inline float16 relift_vload16(global const float* p) {
@@ -245,22 +246,21 @@ def for_device(source: str, device: Any) -> str:
     return in_global_memory(source) if "NVIDIA" in device.platform.name else source
 
 
-_LOOKED_UP = re.compile(r"^ +constant (\w+ )(lookup(?:_\d+)?)(\[.*;)\n", re.MULTILINE)
-
-
 def in_global_memory(source: str) -> str:
     r"""The source with tables that neighbours read at different places outside of kernels: constant memory sends one number at a time.
 
+    >>> from relift.compiler.bench.bundle_runner import in_global_memory
     >>> in_global_memory("kernel void k() {\n  constant int lookup[2] = {3, 4};\n  f(lookup[i]);\n}")
     'global const int lookup_of_0[2] = {3, 4};\nkernel void k() {\n  f(lookup_of_0[i]);\n}'
     """
     first, *kernels = re.split(r"^(?=kernel void )", source, flags=re.MULTILINE)
+    declared = ""
     for number, text in enumerate(kernels):
         for t, name, rest in _LOOKED_UP.findall(text):
-            first = f"global const {t}{name}_of_{number}{rest}\n{first}"
+            declared += f"global const {t}{name}_of_{number}{rest}\n"
             text = re.sub(rf"\b{name}\b", rf"\g<0>_of_{number}", _LOOKED_UP.sub("", text, count=1))
         first += text
-    return first
+    return re.sub(r"\A(?:#pragma.*\n+)*", lambda pragmas: pragmas[0] + declared, first, count=1)
 
 
 def with_short_ids(source: str) -> str:
