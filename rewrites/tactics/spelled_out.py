@@ -112,13 +112,14 @@ def component_of_a_let(at: Rewriting, place: Position) -> Rewriting:
 
 @at_kinds(Get)
 def component_of_a_tuple(at: Rewriting, place: Position) -> Rewriting:
-    """A component of what is made of components is that component; raises `NoMatch` elsewhere."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Get) or not isinstance(t.of, MakeTuple):
+    """A component of what is made of components, or a component of it, is that component; raises `NoMatch` elsewhere."""
+    whole, below = term_at(at.term, place), 0
+    while isinstance(whole, Get):
+        whole, below = whole.of, below + 1
+    if not below or not isinstance(whole, MakeTuple):
         raise NoMatch("no component of what is made of components")
-    return then(apply("let_inline", "backward", parts={"x": ("of",)}), apply("let_inline"))(
-        at, place
-    )
+    named = apply("let_inline", "backward", parts={"x": ("of",) * below})
+    return then(named, apply("let_inline"))(at, place)
 
 
 def _takes_of_a_let(t: Term) -> bool:

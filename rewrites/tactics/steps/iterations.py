@@ -23,6 +23,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    everywhere,
     first,
     inside,
     kinds_of,
@@ -185,7 +186,8 @@ def rolled(restated: Tactic, at: Rewriting, place: Position) -> tuple[Rewriting,
     at = apply("scan_seq_rolled" if scan else "reduce_seq_rolled")(at, place)
     place = (*place, "xs" if scan else "x")
     state, _ = step_of(term_at(at.term, place))
-    return inside("f")(attempt(somewhere(said_alone(state.name))))(at, place), place
+    said = then(everywhere(said_alone(state.name)), everywhere(component_of_a_tuple))
+    return inside("f")(said)(at, place), place
 
 
 def said_alone(name: str) -> Tactic:
@@ -198,7 +200,7 @@ def said_alone(name: str) -> Tactic:
             raise NoMatch("no other name of the variable")
         return apply("let_inline")(at, place)
 
-    return first(then(component_of_a_let, inlined), component_of_a_tuple, inlined)
+    return first(then(component_of_a_let, inlined), inlined)
 
 
 def _turns(t: Term) -> float:
