@@ -82,7 +82,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
-from relift.egraph.search.starts.prepared import PREPARED, as_read
+from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -142,6 +142,8 @@ class Proposals:
     strategies: Sequence[tuple[str, Tactic]] = ()
     apart: bool = False
     """Whether each of several results has a kernel of its own."""
+    rows_apart: bool = False
+    """Whether each of several results computes rows that others fold."""
     share: float = TOGETHER
     """So many times the nodes of an e-graph are for all e-graphs of the search together."""
 
@@ -267,7 +269,8 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = after(self.source, self.said(), PREPARED[self.device.kind])
+        way = (ROWS_APART if self.rows_apart else PREPARED)[self.device.kind]
+        named = after(self.source, self.said(), way)
         return with_copies(named) if is_layout(named.result) else named
 
     def said(self) -> Derivation:
@@ -440,7 +443,11 @@ def _in_others(whole: Proposals) -> Outcome | None:
         return _by_kernels(whole, parted, kernels, named=True)
     if taken_apart(prepared.result) and not whole.strategies:
         together = list(results_of(replace(whole.source, body=prepared.result), {}))
-        return _by_kernels(whole, prepared, together, named=False)
+        grown, found = _by_kernels(whole, prepared, together, named=False)
+        if whole.rows_apart or best_of(found, whole.refused):
+            return grown, found
+        more, others = replace(whole, rows_apart=True).all()
+        return grown.and_then(more), ranked([*found, *others])
     return None
 
 

@@ -41,18 +41,22 @@ _FIRST: Mapping[str, tuple[Tactic, ...]] = {
 _READ: Tactic = then(attempt(through_zips()), attempt(by_operators()))
 """What folds and maps read is computed where they read it, and scans are those of operators."""
 
-PREPARED: Mapping[str, Tactic] = {
-    kind: then(
-        *tactics,
+
+def _prepared(kind: str, *, rows: bool) -> Tactic:
+    return then(
+        *_FIRST[kind],
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
-        # a group of a GPU keeps a row in registers; a CPU's layer norm of 1000 numbers of such a row is estimated a tenth slower
-        attempt(first(results_together(), results_that_share(rows=kind == "gpu"))),
+        attempt(first(results_together(), results_that_share(rows=rows))),
         _READ,
     )
-    for kind, tactics in _FIRST.items()
-}
+
+
+# a group of a GPU keeps a row in registers; a CPU's layer norm of 1000 numbers of such a row is estimated a tenth slower
+PREPARED: Mapping[str, Tactic] = {kind: _prepared(kind, rows=kind == "gpu") for kind in _FIRST}
 """By the kind of the device."""
+ROWS_APART: Mapping[str, Tactic] = {kind: _prepared(kind, rows=False) for kind in _FIRST}
+"""The same, but rows that are a result and are folded for another are computed for each."""
 
 
 def as_read(source: Program, said: Derivation) -> Derivation | None:

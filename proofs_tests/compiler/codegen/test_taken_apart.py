@@ -18,7 +18,7 @@ from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.language.programs import Program
 
 N, M = 64, 8
-MANY = 256
+MANY, SHORT = 256, 20
 
 
 def steps(p: Any) -> Any:
@@ -166,3 +166,23 @@ def test_search_computes_what_several_results_share_once(
     assert len(compiled.launch["kernels"]) == 1
     inputs = random_inputs(program, 0)
     require_same(compiled(*inputs, device="cpu"), program(*inputs), near=1e-6)
+
+
+def test_rows_that_no_group_makes_together_are_computed_for_each_result() -> None:
+    """A layer norm of sums, of rows too short for a group to share: the results have kernels of their own."""
+
+    @rl.program
+    def program(x: rl.f32[MANY, SHORT], y: rl.f32[MANY, SHORT]) -> Any:
+        sums = rl.map(lambda p: rl.map(lambda q: q[0] + q[1], rl.zip(p[0], p[1])), rl.zip(x, y))
+
+        def row(r: Any) -> Any:
+            mean = rl.reduce(rl.add, 0.0, r) / float(SHORT)
+            gaps = rl.map(lambda v: v - mean, r)
+            scale = rl.rsqrt(rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, gaps)) + 1e-5)
+            return rl.map(lambda v: v * scale, gaps)
+
+        return sums, rl.map(row, sums)
+
+    found = rl.optimize(program, {}, "gpu").candidates[0].term
+    inputs = random_inputs(program, 0)
+    require_same(compile_program(found)(*inputs, device="cpu"), program(*inputs), near=1e-6)
