@@ -6,8 +6,9 @@ matches, so that what tactics make of the program, they make of that, too.
 
 from __future__ import annotations
 
+import itertools
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from relift.egraph.checks.admission import Admitted, RefusedRule
 from relift.egraph.process.saturation import Stage, named
@@ -15,9 +16,12 @@ from relift.egraph.search.derived import after
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.library import RULES
+from relift.rewrites.rule import Rule
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, topdown, watched
 from relift.semantics.errors import ReliftError, in_a_line, is_ours
 from relift.semantics.language.programs import Program
+from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.binding import Position, canonical, term_at
 
 MOST_PLACES = 16
@@ -138,3 +142,16 @@ def _by_strategy(reached: Derivation, name: str, admitted: Admitted) -> Derivati
             )
     reached.replay(admitted.rules)  # also what it calls by a name of the library is that rule
     return reached
+
+
+def kept_here(parts: Iterable[tuple[Program, Program]], rules: Mapping[str, Rule]) -> list[object]:
+    """What refers to functions, in whatever the search for parts of one program by these rules comes to: it is sent to no process.
+
+    Of each part as it is given, and as it is searched.
+    """
+    programs = list(itertools.chain(*parts))
+    sides = (side for rule in rules.values() for side in (rule.left, rule.right))
+    bodies = (program.body for program in programs)
+    used = (value for t in (*bodies, *sides) for value in names_used(t).values())
+    references = (program.reference for program in programs)
+    return [*programs, *references, RULES, rules, *rules.values(), *used]

@@ -61,7 +61,7 @@ from relift.egraph.search.outcomes import (
     ranked,
     soonest,
 )
-from relift.egraph.search.own_rules import STAGES, applied, by_strategies, stages_with
+from relift.egraph.search.own_rules import STAGES, applied, by_strategies, kept_here, stages_with
 from relift.egraph.search.pruning import NEAREST, worth_by
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
@@ -95,7 +95,6 @@ from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import (
     MOST_PARTS,
     Tactic,
@@ -114,7 +113,6 @@ from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import MakeTuple, Pattern, Term, subterms
 
@@ -191,7 +189,7 @@ class Proposals:
         numbered = [[next(numbers) for _ in part] for part in ([whole] if whole else []) + parts]
         least = [least_seconds(task.source, self.device) for task in tasks]
         worth = partial(worth_by, numbered, least, soonest(found), forms if whole else ())
-        shared = _shared([self, *tasks])
+        shared = kept_here(((t.program, t.source) for t in (self, *tasks)), self.admitted.rules)
         do = partial(in_order, workers=self.workers, shared=shared, progress=self.progress)
         most = int(self.share * self.budget.nodes)
         grown, outcomes = allotted(jobs, do, grown, most, len(tasks), worth)
@@ -480,16 +478,6 @@ def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
 def _grows(way: _Way) -> bool:
     """Whether a way is an e-graph."""
     return getattr(way, "func", way) is Proposals.saturated
-
-
-def _shared(tasks: Sequence[Proposals]) -> list[object]:
-    """What refers to functions, in whatever the search for parts of one program comes to."""
-    rules = tasks[0].admitted.rules
-    sides = (side for rule in rules.values() for side in (rule.left, rule.right))
-    bodies = (body for task in tasks for body in (task.program.body, task.source.body))
-    used = (value for t in (*bodies, *sides) for value in names_used(t).values())
-    programs = itertools.chain(*((task.program, task.program.reference) for task in tasks))
-    return [*programs, RULES, rules, *rules.values(), *used]
 
 
 def _written(task: Proposals) -> Outcome:
