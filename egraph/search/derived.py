@@ -34,16 +34,26 @@ from relift.egraph.search.starts.staged import (
 from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import Tactic, TooLarge, attempt, derive, fuse, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    TooLarge,
+    apply,
+    attempt,
+    derive,
+    fuse,
+    then,
+)
 from relift.rewrites.tactics.nests.where_read import through_zips
+from relift.rewrites.tactics.steps.states import of_components
 from relift.rewrites.tactics.transpositions import cells_where_read
 from relift.rewrites.tactics.turns import turns_together
 from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical, term_at
-from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.terms import MakeTuple, Term
+from relift.semantics.syntax.types import Array, Tuple
 
 ALTERNATIVES = 4
 """So many proposals of each part of a program are tried."""
@@ -69,15 +79,27 @@ def fused_of(source: Program, reached: Derivation) -> Derivation:
 _FUSED = then(attempt(through_zips()), attempt(cells_where_read()), fuse())
 
 
-def with_copies(layout: Derivation, places: Position = ()) -> Derivation:
-    """What only rearranges at a place, with a copy of every element: there is nothing else to lower."""
-    t, steps = layout.result, list(layout.steps)
-    inner = term_at(t, places).type
+def with_copies(layout: Derivation, place: Position = ()) -> Derivation:
+    """What only rearranges at a place, with a copy of every element, of each component of a tuple: there is nothing else to lower."""
+    at = _copied(Rewriting(layout.result, layout.policy, tuple(layout.steps)), place)
+    return replace(layout, steps=at.steps, result=at.term)
+
+
+def _copied(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if isinstance(t.type, Tuple):
+        if not isinstance(t, MakeTuple):
+            try:
+                at = of_components(len(t.type.parts))(at, place)
+            except NoMatch:
+                return at
+        for i, _ in enumerate(t.type.parts):
+            at = _copied(at, (*place, f"parts.{i}"))
+    inner = t.type
     while isinstance(inner, Array):
-        t, substitution = apply_rule(RULES["insert_copy"], t, places)
-        steps.append(Step("insert_copy", "forward", places, substitution))
-        places, inner = (*places, "f"), inner.element
-    return replace(layout, steps=tuple(steps), result=t)
+        at = apply("insert_copy")(at, place)
+        place, inner = (*place, "f"), inner.element
+    return at
 
 
 def with_copies_by_steps(start: Derivation) -> Derivation:

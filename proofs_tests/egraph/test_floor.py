@@ -13,6 +13,7 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.programs import typed
 from proofs_tests.egraph.written_programs import PROGRAMS, WITHOUT_ELEMENTS
+from proofs_tests.nested_results import require_same
 from proofs_tests.portions import portioned
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
@@ -182,3 +183,20 @@ def test_arrays_without_elements_have_programs(program: Program, device: DeviceD
     given = [np.zeros(shape, np.float32) for shape in shapes]
     assert found.cost.seconds >= 0
     assert compile_program(found.term)(*given).shape == (0,)
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize(
+    "state", [tup(f32[4], f32), tup(f32[4], tup(f32, f32[2, 3]))], ids=["pair", "nested"]
+)
+def test_a_parameter_that_is_a_tuple_may_be_the_result(
+    state: Any, device: DeviceDescription
+) -> None:
+    """Each component is copied; so is what no step changes."""
+    given = Input("given", state)
+    program = Program("unchanged", (given,), given)
+    inputs = random_inputs(program, 0)
+    require_same(
+        compile_program(optimize(program, {}, device).candidates[0].term)(*inputs, device="cpu"),
+        program(*inputs),
+    )

@@ -130,7 +130,7 @@ def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tac
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, whole = _named(at, place)
         body = (*place, "f")
-        at = _of_components(count)(at, body)
+        at = of_components(count)(at, body)
         at = _under_one_name([_component(whole, i) for i in arrays])(at, body)
         at = _under_one_name([_component(whole, i) for i in numbers])(at, (*body, "f"))
         return then(inside("f")(apply("let_let_pair")), apply("let_inline"))(at, place)
@@ -187,7 +187,7 @@ def _spelled(at: Rewriting, place: Position) -> Rewriting:
     """A tuple is made of its components, and they of theirs."""
     t = term_at(at.term, place)
     if isinstance(t.type, Tuple):
-        at = _of_components(len(t.type.parts))(at, place)
+        at = of_components(len(t.type.parts))(at, place)
         for i, _ in enumerate(t.type.parts):
             at = _spelled(at, (*place, f"parts.{i}"))
     return at
@@ -202,7 +202,8 @@ def _leaves(t: Term) -> Iterator[Term]:
         yield t
 
 
-def _of_components(count: int) -> Tactic:
+def of_components(count: int) -> Tactic:
+    """A tuple of so many components is made of them; raises `NoMatch` where they are too many."""
     if not 2 <= count < 2 + len(_TUPLES):
         raise NoMatch(f"{count} components, where 2 to {1 + len(_TUPLES)} may be regrouped")
     return apply(_TUPLES[count - 2] + "_of_components", "backward")
