@@ -112,6 +112,15 @@ def _reflected(name: str) -> Callable[[Any, Any], Term]:
     return lambda right, left: overloading.scalar(name, left, right)
 
 
+def _missing(notation: str, instead: str) -> Callable[..., Any]:
+    """Python's notation that no term has: what to write instead."""
+
+    def refuse(*_: Any) -> Any:
+        raise IllTyped(f"a term has no {notation}; {instead}")
+
+    return refuse
+
+
 class Expression(Displayed, Combined, ByParts):
     """Python's notation on terms: `a + b`, `p[0]`, `x, y = p`; each builds a term at once.
 
@@ -138,8 +147,28 @@ class Expression(Displayed, Combined, ByParts):
     __lt__, __le__ = _operator("lt"), _operator("le")
     __gt__, __ge__ = _operator("gt"), _operator("ge")
 
-    def __pow__(self, exponent: Any) -> Term:
+    __lshift__ = __rlshift__ = _missing("<<", "write v * 2 for v << 1, v * 4 for v << 2")
+    __rshift__ = __rrshift__ = _missing(">>", "write v // 2 for v >> 1, v // 4 for v >> 2")
+    __matmul__ = __rmatmul__ = _missing(
+        "@", "write rl.map over rows and columns, and rl.reduce of their products"
+    )
+    __round__ = _missing("round", "write rl.floor(v + 0.5)")
+    __trunc__ = _missing("trunc", "write rl.select(v < 0.0, rl.ceil(v), rl.floor(v))")
+
+    def __pow__(self, exponent: Any, modulus: None = None) -> Term:
+        if modulus is not None:
+            raise IllTyped("a term has no pow with a modulus; write v**k % m")
         return overloading.raised(self, exponent)
+
+    def __divmod__(self, divisor: Any) -> tuple[Term, Term]:
+        return self // divisor, self % divisor
+
+    def __rdivmod__(self, dividend: Any) -> tuple[Term, Term]:
+        return dividend // self, dividend % self
+
+    def __pos__(self) -> Any:
+        overloading.scalar("neg", self)  # which says what is no number
+        return self
 
     def __neg__(self) -> Term:
         return overloading.scalar("neg", self)
@@ -166,6 +195,17 @@ class Expression(Displayed, Combined, ByParts):
         )
 
     __int__ = __index__ = __float__
+
+    def __floor__(self) -> Term:
+        return overloading.scalar("floor", self)
+
+    def __ceil__(self) -> Term:
+        return overloading.scalar("ceil", self)
+
+    def __format__(self, form: str) -> str:
+        if form:
+            self.__float__()
+        return str(self)
 
     def __len__(self) -> int:
         if isinstance(self.type, Tuple):

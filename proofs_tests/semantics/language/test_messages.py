@@ -115,6 +115,34 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.map(lambda x: math.sqrt(x), xs),
         "a term has no number while it is traced; use the functions of relift, such as rl.sqrt",
     ),
+    "map: shift to the right": (
+        lambda: rl.map(lambda x: x >> 1, xs),
+        "a term has no >>; write v // 2 for v >> 1, v // 4 for v >> 2",
+    ),
+    "map: shift to the left": (
+        lambda: rl.map(lambda x: 1 << x, xs),
+        "a term has no <<; write v * 2 for v << 1, v * 4 for v << 2",
+    ),
+    "map: product of matrices": (
+        lambda: rl.map(lambda x: x @ x, xs),
+        "a term has no @; write rl.map over rows and columns, and rl.reduce of their products",
+    ),
+    "map: round": (
+        lambda: rl.map(round, xs),
+        "a term has no round; write rl.floor(v + 0.5)",
+    ),
+    "map: trunc": (
+        lambda: rl.map(math.trunc, xs),
+        "a term has no trunc; write rl.select(v < 0.0, rl.ceil(v), rl.floor(v))",
+    ),
+    "map: power with a modulus": (
+        lambda: rl.map(lambda x: pow(x, 2, 5), xs),
+        "a term has no pow with a modulus; write v**k % m",
+    ),
+    "map: format": (
+        lambda: rl.map(lambda x: float(f"{x:.3f}"), xs),
+        "a term has no number while it is traced; use the functions of relift, such as rl.sqrt",
+    ),
     "map: int()": (
         lambda: rl.map(lambda x: int(x), xs),
         "a term has no number while it is traced; use the functions of relift, such as rl.sqrt",

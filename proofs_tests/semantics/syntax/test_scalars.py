@@ -261,6 +261,17 @@ def test_printed_functions_read_back(name: str, t: Scalar) -> None:
         assert parse_term(show(term), inputs) == term
 
 
+def test_notation_of_python_is_made_of_scalar_functions() -> None:
+    """What has no function of its own is made of those that have."""
+    x, k = Input("x", f32), Input("k", i32)
+
+    assert math.floor(x) == rl.floor(x)
+    assert math.ceil(x) == rl.ceil(x)
+    assert +x == x
+    assert divmod(k, 3) == (k // 3, k % 3)
+    assert divmod(3, k) == (3 // k, 3 % k)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
