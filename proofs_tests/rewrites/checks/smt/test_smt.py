@@ -366,6 +366,13 @@ BEYOND = {
     "reduce_scan_fusion": "induction with an invariant",
     "reduce_scan_fusion_in_zip": "induction with an invariant",
     "iterate_transposed": "induction with an invariant",
+    "reduce_seq_rolled": "induction with an invariant",
+    "scan_seq_rolled": "induction with an invariant",
+    **{
+        f"{steps}_{which}_alone": "one of two accumulators, by induction"
+        for steps in ("reduce_seq", "scan_seq", "iterate")
+        for which in ("first", "second")
+    },
     "reduce_iterate": "sizes that are powers",
     "iterate_sizes_none": "sizes that are powers",
     "iterate_sizes_once": "sizes that are powers",
