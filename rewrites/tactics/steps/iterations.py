@@ -173,10 +173,14 @@ def _of_one_array(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     state, _ = step_of(t)
     assert isinstance(state.type, Tuple), "cannot happen: nothing else is several arrays"
     zipped = zipped_together(len(state.type.parts))
-    if isinstance(t, Iterate):
+    return rolled(zipped, as_fold(at, place), place)
+
+
+def as_fold(at: Rewriting, place: Position) -> Rewriting:
+    """An iteration is a fold, and the step of a fold, or of a scan, begins with no name."""
+    if isinstance(term_at(at.term, place), Iterate):
         at = apply("iterate_as_fold")(at, place)
-    at = repeat(apply("let_inline"))(at, (*place, "f"))
-    return rolled(zipped, at, place)
+    return repeat(apply("let_inline"))(at, (*place, "f"))
 
 
 def rolled(restated: Tactic, at: Rewriting, place: Position) -> tuple[Rewriting, Position]:

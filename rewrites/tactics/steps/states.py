@@ -9,7 +9,6 @@ Source: Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion; Bird, theory o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -19,13 +18,12 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     inside,
-    repeat,
     skip,
     somewhere,
     then,
 )
 from relift.rewrites.tactics.spelled_out import component_of_a_tuple
-from relift.rewrites.tactics.steps.iterations import of_elements, rolled, step_of
+from relift.rewrites.tactics.steps.iterations import as_fold, of_elements, rolled, step_of
 from relift.semantics.patterns import Iterate, Let, ReduceSeq, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import Get, MakeTuple, Term, Var
@@ -64,11 +62,9 @@ def _apart(at: Rewriting, place: Position) -> Rewriting:
     state, _ = step_of(t)
     if not isinstance(state.type, Tuple) or not holds_array(state.type):
         raise NoMatch("no steps from arrays and numbers to such")
-    if isinstance(t, Iterate):
-        if t.m.constant == 0:
-            return apply("iterate_none")(at, place)
-        at = apply("iterate_as_fold")(at, place)
-    at = repeat(apply("let_inline"))(at, (*place, "f"))
+    if isinstance(t, Iterate) and t.m.constant == 0:
+        return apply("iterate_none")(at, place)
+    at = as_fold(at, place)
     arrays, numbers = _order(*step_of(term_at(at.term, place)))
     regrouped = _regrouped(len(state.type.parts), arrays, numbers)
     at, place = rolled(regrouped, at, place)
@@ -80,11 +76,12 @@ def _apart(at: Rewriting, place: Position) -> Rewriting:
 
 def _read(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
     """Of what is made of components, the one that is read, where one is; and where it stands then."""
-    while place and isinstance(term_at(at.term, place), MakeTuple):
-        with suppress(NoMatch):
-            at, place = component_of_a_tuple(at, place[:-1]), place[:-1]
-            continue
-        break
+    while (
+        place
+        and isinstance(term_at(at.term, place), MakeTuple)
+        and isinstance(term_at(at.term, place[:-1]), Get)
+    ):
+        at, place = component_of_a_tuple(at, place[:-1]), place[:-1]
     return at, place
 
 
@@ -158,10 +155,7 @@ def _flat(at: Rewriting, place: Position) -> Rewriting:
     nested = isinstance(state.type, Tuple) and any(isinstance(p, Tuple) for p in state.type.parts)
     if not nested or not holds_array(state.type):
         raise NoMatch("no steps from arrays in tuples of tuples")
-    if isinstance(term_at(at.term, place), Iterate):
-        at = apply("iterate_as_fold")(at, place)
-    at = repeat(apply("let_inline"))(at, (*place, "f"))
-    at, _ = rolled(_flattened, at, place)
+    at, _ = rolled(_flattened, as_fold(at, place), place)
     if isinstance(term_at(at.term, place), Let):
         at, _ = _read(apply("let_inline")(at, place), place)
     return at
