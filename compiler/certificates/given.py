@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from relift.compiler.codegen.values.expressions import memory_type
+from relift.compiler.codegen.values.scalars import memory_type
 from relift.compiler.running.launch import Buffer
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.tree import Argument, CType, KernelText

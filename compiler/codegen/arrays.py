@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from relift.compiler.codegen.emission import Emission, Terms
 from relift.compiler.codegen.scope import Scope
-from relift.compiler.codegen.values.expressions import memory_type
+from relift.compiler.codegen.values.scalars import memory_type
 from relift.compiler.lowering.distribution import check_size, owners
 from relift.compiler.lowering.threads import fixed, number
 from relift.compiler.text.tree import Assignment, CType, Declaration, Name, Whole

@@ -15,8 +15,8 @@ from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Addressing, assigned, code_of
-from relift.compiler.codegen.values.expressions import CExpression, c_type
 from relift.compiler.codegen.values.functions import Functions
+from relift.compiler.codegen.values.scalars import CExpression, c_type
 from relift.compiler.codegen.values.trees import (
     Tree,
     as_view,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Terms, is_reused
 from relift.compiler.codegen.scope import Scope
-from relift.compiler.codegen.values.expressions import CExpression, literal, spread
 from relift.compiler.codegen.values.functions import scalar_of
+from relift.compiler.codegen.values.scalars import CExpression, literal, spread
 from relift.compiler.codegen.values.trees import Tree, as_view, register_code, widened
 from relift.compiler.lowering.threads import number
 from relift.compiler.text.names import Names

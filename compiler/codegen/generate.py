@@ -20,7 +20,7 @@ from relift.compiler.codegen.emission import Emission
 from relift.compiler.codegen.loops import around_loop, by_the_first, copy, in_parallel, loop
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
-from relift.compiler.codegen.values.expressions import literal
+from relift.compiler.codegen.values.scalars import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index

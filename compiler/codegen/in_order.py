@@ -20,7 +20,7 @@ from relift.compiler.codegen.emission import Terms
 from relift.compiler.codegen.folds import accumulator_hint
 from relift.compiler.codegen.loops import around_loop, copy, loop
 from relift.compiler.codegen.scope import Scope
-from relift.compiler.codegen.values.expressions import CExpression, c_type
+from relift.compiler.codegen.values.scalars import CExpression, c_type
 from relift.compiler.codegen.values.trees import Tree, as_view
 from relift.compiler.lowering.distribution import PRIVATE_LIMIT
 from relift.compiler.text.tree import (

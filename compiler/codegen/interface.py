@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from relift.compiler.codegen.values.expressions import CExpression, c_type, memory_type
+from relift.compiler.codegen.values.scalars import CExpression, c_type, memory_type
 from relift.compiler.codegen.values.trees import as_value
 from relift.compiler.lowering.stages import Stage
 from relift.compiler.running.launch import Buffer, Parameter, Role

@@ -20,8 +20,8 @@ from relift.compiler.codegen.passes.row_pointers import row_pointers
 from relift.compiler.codegen.passes.shared_indices import share_indices
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Addressing
-from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.codegen.values.functions import Functions
+from relift.compiler.codegen.values.scalars import memory_type
 from relift.compiler.codegen.values.tables import tables_of
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.lowering.analyses import Analyses

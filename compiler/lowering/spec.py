@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relift.compiler.codegen.values.expressions import WIDTHS
+from relift.compiler.codegen.values.scalars import WIDTHS
 from relift.compiler.lowering.threads import Used, describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from relift.compiler.codegen.values.expressions import WIDTHS
+from relift.compiler.codegen.values.scalars import WIDTHS
 from relift.compiler.text.opencl_words import is_taken
 from relift.semantics.indices.stored import memories
 from relift.semantics.syntax.types import Type

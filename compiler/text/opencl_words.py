@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from relift.compiler.codegen.values.expressions import WIDTHS
+from relift.compiler.codegen.values.scalars import WIDTHS
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.types import SCALARS
 

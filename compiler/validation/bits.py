@@ -293,14 +293,13 @@ class Bits:
             "quotient_unsigned": z3.UDiv, "rest": z3.SRem, "rest_unsigned": z3.URem, "lt": operator.lt, "le": operator.le,
             "below": z3.ULT, "at_most": z3.ULE, "equal": operator.eq, "not_equal": operator.ne, "select": z3.If,
             "absolute": lambda v: z3.If(v < 0, -v, v), "floor_divide": self._floor, "modulo": self._modulo,
+            "left_shift": operator.lshift, "right_shift": operator.rshift,
         }  # fmt: skip
         return known[op](*values) if op in known else None
 
     def _floor(self, x: Any, y: Any) -> Any:
         """The quotient, rounded down; 0 by 0."""
         z3 = self.z3
-        if z3.is_bv_value(y) and (by := y.as_signed_long()) > 0 and not by & (by - 1):
-            return x >> (by.bit_length() - 1)
         rest = z3.SRem(x, y)
         down = z3.If(z3.And(rest != 0, (rest < 0) != (y < 0)), x / y - 1, x / y)
         return z3.If(y == 0, 0, down)

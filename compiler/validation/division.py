@@ -1,6 +1,6 @@
-"""Division that rounds down: the functions that kernels bring along for it, compared with what it means.
+"""Division that rounds down, and shifts: the functions that kernels bring along for them, compared with what they mean.
 
-Their text divides towards zero and corrects; the interpreter has one operation.  On symbols, no law joins the two,
+Their text divides towards zero and corrects, or has a value for every number of bits; the interpreter has one operation.  On symbols, no law joins the two,
 so each such function is run on numbers, at all pairs of numbers where rounding, signs and overflow meet, and then
 stands for the operation.
 """
@@ -26,9 +26,29 @@ _DTYPES: Mapping[str, Any] = {t.name: np.dtype(t.dtype).type for t in INTEGERS.v
 
 
 def points(kind: str) -> list[int]:
-    """Numbers of a type around which division changes its ways."""
+    """Numbers of a type around which division and shifts change their ways."""
     low, high = int(np.iinfo(_DTYPES[kind]).min), int(np.iinfo(_DTYPES[kind]).max)
-    return [*range(-9, 10), 97, -97, 1000, -4096, low, low + 1, low // 2, high, high - 1, high // 3]
+    return [
+        *range(-9, 10),
+        30,
+        31,
+        32,
+        33,
+        62,
+        63,
+        64,
+        65,
+        97,
+        -97,
+        1000,
+        -4096,
+        low,
+        low + 1,
+        low // 2,
+        high,
+        high - 1,
+        high // 3,
+    ]
 
 
 def checked_division(
@@ -52,11 +72,11 @@ def checked_division(
 
     def divided(x: Any, y: Any) -> Any:
         if isinstance(x, Symbol) or isinstance(y, Symbol):
-            return algebra.made(name, kind, algebra.lift(x, kind), algebra.lift(y, kind))
+            return algebra.divided(name, algebra.lift(x, kind), algebra.lift(y, kind))
         with np.errstate(all="ignore"):
             return int(meaning(_DTYPES[kind](x), _DTYPES[kind](y)))
 
     def called(it: Any, x: Any, y: Any) -> Any:
         return divided(x, y) if width == 1 else tuple(map(divided, x, y))
 
-    return called, f"{f.name} was compared with division at {len(pairs)} pairs of numbers"
+    return called, f"{f.name} was compared with {name} at {len(pairs)} pairs of numbers"

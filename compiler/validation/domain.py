@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,7 @@ class Symbols(Numeric):
         table: dict[str, Callable[..., Symbol]] = {
             "add": a.add, "sub": a.sub, "mul": a.mul, "div": a.div, "neg": a.neg,
             "lt": a.lt, "le": a.le, "gt": lambda x, y: a.lt(y, x), "ge": lambda x, y: a.le(y, x),
+            "floor_divide": partial(a.divided, "floor_divide"), "modulo": partial(a.divided, "modulo"),
             "equal": a.equal, "not_equal": a.not_equal, "invert": a.invert,
             "bitwise_and": lambda x, y: a.bits("and", x, y), "minimum": self._minimum,
             "bitwise_or": lambda x, y: a.bits("or", x, y), "maximum": self._maximum,

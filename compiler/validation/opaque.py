@@ -1,4 +1,4 @@
-"""Functions of a source that are not run as they are written: the program's own in C, and division that rounds down."""
+"""Functions of a source that are not run as they are written: the program's own in C, and quotients and shifts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from relift.compiler.validation.division import checked_division
 from relift.compiler.validation.domain import opaque
 from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation.python import Opaque
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Call, Term, UserFunction, subterms
 
 
@@ -59,8 +60,8 @@ def _of_c(a: Algebra, made: Callable[..., Symbol], function: UserFunction) -> Op
 
 def _fits(f: Function, function: UserFunction) -> bool:
     """Whether a function of the source has the types of a function of the program, and calls its parameters alike."""
-    from relift.compiler.codegen.values.expressions import c_type
     from relift.compiler.codegen.values.functions import scalar_of
+    from relift.compiler.codegen.values.scalars import c_type
 
     wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
     given = [p.type for p in f.parameters] + [f.result]
@@ -69,8 +70,8 @@ def _fits(f: Function, function: UserFunction) -> bool:
 
 
 def _division(name: str) -> tuple[str, str] | None:
-    """The function of the table and the type that a helper function is called after, if it divides."""
-    for function in ("floor_divide", "modulo"):
+    """The function of the table and the type that a helper function is called after, if it divides or shifts."""
+    for function in (f.name for f in SCALAR_FUNCTIONS.values() if f.on == "integers"):
         for kind in ("i32", "i64"):
             if name.startswith(f"{function}_{kind}"):
                 return function, kind

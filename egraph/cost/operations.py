@@ -21,15 +21,13 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import Scalar, Tuple, Vector
 
-_EXPENSIVE = {"sqrt": 6.0, "div": 6.0, "rsqrt": 12.0}
+_EXPENSIVE = {"sqrt": 6.0, "div": 6.0, "rsqrt": 12.0, "left_shift": 4.0, "right_shift": 3.0}
 _DIVIDED, _BY_A_CONSTANT = 20.0, 50.0
 """Instructions of a CPU for the quotient of whole numbers, rounded down, or what is left: of each lane, for vectors have none,
 and of a vector of `i32` where what divides is a constant, by multiplication.
 
 2^18 numbers eight times take two cores 3.2 to 4.3 ms, by a constant 0.5 to 1.0 (`i64` 1.0 to 2.2), and what is left of a power
 of two, one instruction, 0.04."""
-_SHIFTED = {"modulo": 1.0, "floor_divide": 12.0}
-"""Those where a power of two divides: it rounds towards zero, and takes back what that is too much."""
 _OPAQUE = 4.0
 _SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
 _COMPARED = 4.0
@@ -93,8 +91,8 @@ class Operations:
         if function in IN_LIBRARY and not self.meter.on_gpu:
             return self._called(function)
         if not self.meter.on_gpu:
-            if function in _SHIFTED:
-                return self._divided(function, arguments[1])
+            if function in ("floor_divide", "modulo"):
+                return self._divided(arguments[1])
             compared = function in ("maximum", "minimum") and holds_floats(arguments[0].type)
             return _COMPARED if compared else _EXPENSIVE.get(function, 1.0)
         if function == "div" and isinstance(arguments[1], Literal):
@@ -112,14 +110,14 @@ class Operations:
             return 0.0
         return library.vector[function]
 
-    def _divided(self, function: str, by: Term) -> float:
+    def _divided(self, by: Term) -> float:
         """Instructions of a CPU for a quotient of whole numbers, or what it leaves, beside those that are of each lane."""
         if not isinstance(by, Literal):
             self.meter.alone(_DIVIDED)
             return 0.0
         n = abs(int(by.value))
         if n & (n - 1) == 0:
-            return _SHIFTED[function]
+            return 1.0  # a shift, or the lowest bits
         assert isinstance(by.type, Scalar), "cannot happen: it is a number"
         return _BY_A_CONSTANT * max(1.0, by.type.bytes / 4)
 

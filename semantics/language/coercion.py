@@ -271,6 +271,32 @@ def raised(x: Any, exponent: Any) -> Term:
     return square if exponent == 2 else scalar("mul", square, x if exponent == 3 else square)
 
 
+def shifted(name: str, x: Any, bits: Any) -> Term:
+    """`x << bits` or `x >> bits`: by a number that is written, the product with a power of two or the quotient by one.
+
+    Laws and kernels know these; what is shifted by a number that is computed is a function of its own.
+
+    >>> from relift import i32
+    >>> from relift.semantics.notation.printer import show
+    >>> from relift.semantics.syntax.terms import Input
+    >>> x, k = Input("x", i32), Input("k", i32)
+    >>> [show(t) for t in (x << 3, x >> 3, x << k, 1 << k)]
+    ['x * 8', 'x // 8', 'x << k', '1 << k']
+    """
+    found = scalar(name, x, bits)
+    if not isinstance(bits, int) or isinstance(bits, bool):
+        return found
+    of = found.type
+    assert isinstance(of, Scalar), "cannot happen: a shift is of whole numbers"
+    if not 0 <= bits < 8 * of.bytes:
+        raise IllTyped(
+            f"{name}: {of} has {8 * of.bytes} bits, so none is shifted by {bits}; write 0 to {8 * of.bytes - 1}"
+        )
+    if bits == 8 * of.bytes - 1:
+        return found  # the power of two is no number of the type
+    return scalar("mul" if name == "left_shift" else "floor_divide", x, 1 << bits)
+
+
 def _require_defined_on(function: ScalarFunction, common: Scalar) -> None:
     """Raise `IllTyped` for a type that a scalar function is not defined on, with what to write instead."""
     name = function.name

@@ -23,7 +23,7 @@ from relift.semantics.syntax.types import SCALARS, Type, TypeVariable, tup, vec
 _ALLOWED = (
     ast.Expression, ast.Call, ast.Name, ast.Load, ast.Lambda, ast.arguments, ast.arg, ast.Constant,
     ast.Tuple, ast.Subscript, ast.UnaryOp, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div,
-    ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert,
+    ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Invert,
     ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
 )  # fmt: skip
 

@@ -144,11 +144,10 @@ class Expression(Displayed, Combined, ByParts):
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __rlshift__, __rrshift__ = _reflected("left_shift"), _reflected("right_shift")
     __lt__, __le__ = _operator("lt"), _operator("le")
     __gt__, __ge__ = _operator("gt"), _operator("ge")
 
-    __lshift__ = __rlshift__ = _missing("<<", "write v * 2 for v << 1, v * 4 for v << 2")
-    __rshift__ = __rrshift__ = _missing(">>", "write v // 2 for v >> 1, v // 4 for v >> 2")
     __matmul__ = __rmatmul__ = _missing(
         "@", "write rl.map over rows and columns, and rl.reduce of their products"
     )
@@ -159,6 +158,12 @@ class Expression(Displayed, Combined, ByParts):
         if modulus is not None:
             raise IllTyped("a term has no pow with a modulus; write v**k % m")
         return overloading.raised(self, exponent)
+
+    def __lshift__(self, bits: Any) -> Term:
+        return overloading.shifted("left_shift", self, bits)
+
+    def __rshift__(self, bits: Any) -> Term:
+        return overloading.shifted("right_shift", self, bits)
 
     def __divmod__(self, divisor: Any) -> tuple[Term, Term]:
         return self // divisor, self % divisor

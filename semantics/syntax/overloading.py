@@ -22,6 +22,9 @@ scalar: Callable[..., Term]
 raised: Callable[[Any, Any], Term]
 """A number to a power, from the number and the exponent."""
 
+shifted: Callable[[Any, Any, Any], Term]
+"""A whole number shifted, from the name of the function, the number and how many bits."""
+
 component: Callable[[Any, Any], Term]
 """A component of a tuple or of an array, from that and the index."""
 
@@ -41,6 +44,7 @@ _DEFINED = {
     "converted": "relift.semantics.language.coercion:converted",
     "scalar": "relift.semantics.language.coercion:scalar",
     "raised": "relift.semantics.language.coercion:raised",
+    "shifted": "relift.semantics.language.coercion:shifted",
     "component": "relift.semantics.language.tracing:component",
     "combined": "relift.semantics.language.coercion:combine",
     "called": "relift.semantics.language.coercion:call",

@@ -6,7 +6,8 @@ works on NumPy scalars and on exact numbers alike, and gives a value for all arg
 floats     IEEE 754 as NumPy computes it: 1/0 is an infinity, 0/0 and sqrt(-1) are NaN, and NaN is unequal
            to itself.
 integers   overflow wraps around, as NumPy's does; so does -x, and |x|, of the smallest integer.
-           x // 0 and x % 0 are 0.  Exact integers do not wrap, so they stand for both widths as long as
+           x // 0 and x % 0 are 0.  x << k and x >> k are of whole numbers of any size: for k beyond the bits
+           of the type, which numbers below zero count as, 0, or -1 of what is shifted down from below zero.  Exact integers do not wrap, so they stand for both widths as long as
            nothing overflows.
 exact      a division by zero, and a function whose value need not be rational (sqrt, exp, ...), raise
            `Undefined` on exact numbers.
@@ -80,6 +81,16 @@ def _floor_divide(x: Any, y: Any) -> Any:
 
 def _modulo(x: Any, y: Any) -> Any:
     return x % y if y != 0 else type(x)(0)
+
+
+def _left_shift(x: Any, k: Any) -> Any:
+    bits = 64 if _is_exact(x) else 8 * x.itemsize
+    return x << k if 0 <= k < bits else type(x)(0)
+
+
+def _right_shift(x: Any, k: Any) -> Any:
+    bits = 64 if _is_exact(x) else 8 * x.itemsize
+    return x >> (k if 0 <= k < bits else type(k)(bits - 1))
 
 
 def _invert(x: Any) -> Any:
@@ -241,6 +252,14 @@ _TABLE = (
     ScalarFunction(
         "modulo", 2, "x - x // y * y, which has the sign of y; 0 when y is 0.",
         _modulo, None, "{0} % {1}", "integers",
+    ),
+    ScalarFunction(
+        "left_shift", 2, "x times two to the power k, where k is a number of bits of the type; else 0.",
+        _left_shift, None, "{0} << {1}", "integers",
+    ),
+    ScalarFunction(
+        "right_shift", 2, "x // 2**k, where k is a number of bits of the type; else 0 or, of x < 0, -1.",
+        _right_shift, None, "{0} >> {1}", "integers",
     ),
     _binary("bitwise_and", "&", "Both hold; of integers, bit by bit.", lambda x, y: x & y, "bits"),
     _binary("bitwise_or", "|", "One holds; of integers, bit by bit.", lambda x, y: x | y, "bits"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from relift.compiler.codegen.values.expressions import memory_type
+from relift.compiler.codegen.values.scalars import memory_type
 from relift.compiler.lowering.threads import number
 from relift.compiler.text.tree import (
     Assignment,

@@ -11,19 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
-from relift.compiler.codegen.values.expressions import (
-    LARGEST_ARGUMENT,
+from relift.compiler.codegen.values.expressions import LARGEST_ARGUMENT, as_mask, converted
+from relift.compiler.codegen.values.indices import address, index_code
+from relift.compiler.codegen.values.scalars import (
     CExpression,
-    as_mask,
     c_type,
-    converted,
     lane_of,
     lane_value,
     memory_type,
     nonzero,
     spread,
 )
-from relift.compiler.codegen.values.indices import address, index_code
 from relift.compiler.text import tree
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, depends_on, linear_in
@@ -227,7 +225,7 @@ class Addressing:
         >>> from relift import f32
         >>> from relift.compiler.codegen.values.cells import Addressing
         >>> from relift.semantics.indices.lanes import Lane
-        >>> from relift.compiler.codegen.values.expressions import CExpression
+        >>> from relift.compiler.codegen.values.scalars import CExpression
         >>> from relift.semantics.indices.views import Cell
         >>> from relift.semantics.syntax.memory import Space
         >>> from relift.semantics.syntax.sizes import Size
@@ -276,7 +274,7 @@ class Addressing:
         >>> from relift import f32
         >>> from relift.compiler.codegen.values.cells import Addressing
         >>> from relift.semantics.indices.lanes import Lane
-        >>> from relift.compiler.codegen.values.expressions import CExpression
+        >>> from relift.compiler.codegen.values.scalars import CExpression
         >>> from relift.compiler.dialects.printing import Printer
         >>> from relift.compiler.text.tree import Name
         >>> from relift.semantics.indices.expressions import variable

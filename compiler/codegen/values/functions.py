@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relift.compiler.codegen.values.expressions import (
-    CExpression,
-    apply,
-    c_type,
-    definition,
-    lane_of,
-    needs_halves,
-)
+from relift.compiler.codegen.values.expressions import apply, definition, needs_halves
+from relift.compiler.codegen.values.scalars import CExpression, c_type, lane_of
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.names import Names, c_name, on_any_width
 from relift.compiler.text.reader import read_body

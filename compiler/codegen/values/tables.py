@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from relift.compiler.codegen.values.expressions import literal, memory_type
+from relift.compiler.codegen.values.scalars import literal, memory_type
 from relift.compiler.text.memories import LOOKUP
 from relift.compiler.text.tree import (
     Assignment,

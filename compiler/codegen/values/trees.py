@@ -1,7 +1,7 @@
 """Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
 
 >>> from relift import f32, i32, tup, vec
->>> from relift.compiler.codegen.values.expressions import CExpression
+>>> from relift.compiler.codegen.values.scalars import CExpression
 >>> from relift.compiler.codegen.values.trees import as_view
 >>> from relift.semantics.syntax.sizes import Size
 >>> from relift.compiler.text.tree import Name
@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from relift.compiler.codegen.values.expressions import CExpression, as_mask, spread
+from relift.compiler.codegen.values.expressions import as_mask
+from relift.compiler.codegen.values.scalars import CExpression, spread
 from relift.compiler.text.tree import Expression, Name, Whole
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import CodeValue, TupleView, VectorView, View, leaves

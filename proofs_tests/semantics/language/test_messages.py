@@ -117,11 +117,15 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "map: shift to the right": (
         lambda: rl.map(lambda x: x >> 1, xs),
-        "a term has no >>; write v // 2 for v >> 1, v // 4 for v >> 2",
+        "right_shift is defined on i32 and i64, not on f32; write i32(...) around the f32",
     ),
     "map: shift to the left": (
         lambda: rl.map(lambda x: 1 << x, xs),
-        "a term has no <<; write v * 2 for v << 1, v * 4 for v << 2",
+        "left_shift is defined on i32 and i64, not on f32; write i32(...) around the f32",
+    ),
+    "map: shift by more bits than there are": (
+        lambda: rl.map(lambda x: rl.i32(x) << 32, xs),
+        "left_shift: i32 has 32 bits, so none is shifted by 32; write 0 to 31",
     ),
     "map: product of matrices": (
         lambda: rl.map(lambda x: x @ x, xs),

@@ -68,6 +68,8 @@ ORACLES: dict[str, Callable[..., Any]] = {
 ON_INTEGERS: dict[str, Callable[..., Any]] = {
     "floor_divide": lambda x, y: x // y if y else 0,
     "modulo": lambda x, y: x % y if y else 0,
+    "left_shift": lambda x, y: x << y if 0 <= y < 64 else 0,
+    "right_shift": lambda x, y: x >> (y if y >= 0 else 64),
     "bitwise_and": lambda x, y: x & y,
     "bitwise_or": lambda x, y: x | y,
     "bitwise_xor": lambda x, y: x ^ y,
@@ -132,7 +134,9 @@ def test_integers_agree_with_python(name: str, x: int, y: int) -> None:
     values = (x, y)[: f.arity]
 
     assert f.meaning(*values) == ON_INTEGERS[name](*values)
-    assert f.meaning(*map(np.int32, values)) == ON_INTEGERS[name](*values)
+    assert f.meaning(*map(np.int32, values)) == SCALAR_FUNCTIONS["i32"].meaning(
+        np.int64(ON_INTEGERS[name](*values))
+    )
 
 
 @given(st.integers(-50, 50), st.integers(-50, 50))
@@ -198,6 +202,13 @@ def test_integers_wrap_and_divide_by_zero() -> None:
             ("modulo", (most, np.int32(0)), 0),
             ("modulo", (np.int32(-7), np.int32(3)), 2),
             ("modulo", (np.int32(7), np.int32(-3)), -2),
+            ("left_shift", (most, np.int32(1)), -2),
+            ("left_shift", (minus, np.int32(31)), least),
+            ("left_shift", (minus, np.int32(32)), 0),
+            ("left_shift", (minus, minus), 0),
+            ("right_shift", (least, np.int32(31)), -1),
+            ("right_shift", (least, np.int32(32)), -1),
+            ("right_shift", (most, minus), 0),
         ):
             result = SCALAR_FUNCTIONS[name].meaning(*values)
             assert result == expected, name
