@@ -25,7 +25,7 @@ from relift.semantics.errors import ReliftError, Unsupported
 if TYPE_CHECKING:
     import pyopencl as cl
 
-FORMAT = 4
+FORMAT = 5
 ROUNDS = 9
 """Each time is the least of this many."""
 
@@ -36,7 +36,7 @@ class Calibration:
 
     `packs` says which kernels run about as fast with scalars as with vectors, `refetch_cycles` what a read takes longer whose line
     others of its set have crowded out of a core's nearest cache, `unseen_rows` how many times as long memory takes more for rows of a page
-    that are read side by side.
+    that are read side by side, `turned_cycles` what a number takes that a lane reads along a row of its own.
     """
 
     bandwidth_gbs: float
@@ -45,6 +45,7 @@ class Calibration:
     packs: Packing
     refetch_cycles: float
     unseen_rows: float
+    turned_cycles: float
 
 
 def kept(device: Device) -> Calibration | None:
@@ -59,7 +60,9 @@ def kept(device: Device) -> Calibration | None:
         found = Calibration(**data)
         numbers = (found.bandwidth_gbs, found.fma_gflops, found.launch_seconds)
         known = all(isinstance(n, float) and 0 < n < 1e9 for n in numbers)
-        known &= all(0 <= n < 1e3 for n in (found.refetch_cycles, found.unseen_rows))
+        known &= all(
+            0 <= n < 1e3 for n in (found.refetch_cycles, found.unseen_rows, found.turned_cycles)
+        )
         return found if known else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -107,6 +110,7 @@ def calibrate(device: Device) -> Calibration:
     refetched = (
         units * (seconds["crowded rows"] - seconds["rows apart"]) / (_ROWS * _PASSES * _READ)
     )
+    turned = units * (seconds["rows of lanes"] - seconds["lanes side by side"]) / _CELLS
     longer = seconds["rows of a page"] / seconds["rows in turn"] - 1.0
     core_hz = gflops * 1e9 / (units * width * 4)
     return Calibration(
@@ -116,6 +120,7 @@ def calibrate(device: Device) -> Calibration:
         packs=packs,
         refetch_cycles=max(0.0, refetched * core_hz),
         unseen_rows=max(0.0, longer / (1.0 - 1.0 / _PAGED)),
+        turned_cycles=max(0.0, turned * core_hz),
     )
 
 
@@ -127,6 +132,8 @@ _ROWS, _PASSES, _READ = 32, 8, 4096
 """Rows that are read side by side, how often in each place, and at how many places: more rows than a set of a nearest cache has lines."""
 _PAGED = 4
 """Rows of a page."""
+_ROW_OF_LANE, _AT_ONCE = 34, 5
+"""Numbers of a row that a lane goes along, and how many sums it makes of them at a time."""
 _LAUNCHED = 100
 """Launches behind one another, of which one is timed: a host does not wait between kernels of a program.
 
@@ -199,7 +206,7 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
             64,
             max(_ROWS * (_PAGE + _LINE) + _READ * width, _CHAINED),
         )
-    found |= _pages_of_rows(hint)
+    found |= _pages_of_rows(hint) | _rows_of_lanes(hint, v, width)
     for kind, body in bodies.items():
         found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)
         found[f"{kind} vectors"] = _Kernel(
@@ -227,6 +234,34 @@ def _pages_of_rows(hint: str) -> dict[str, _Kernel]:
             _CELLS,
         )
     return found
+
+
+def _rows_of_lanes(hint: str, v: str, width: int) -> dict[str, _Kernel]:
+    """Kernels whose lanes each go along a row of their own, or along rows that lie side by side: several sums of differences.
+
+    Rows come from memory: where a driver gathers lanes, nothing fetches them before, which is most of what it takes.
+    """
+    at, apart = f"{width * _ROW_OF_LANE} * get_global_id(0)", _ROW_OF_LANE
+    rows = ", ".join(f"x[at + {lane * apart}]" for lane in range(width))
+    sums = " ".join(f"{v} s{j} = ({v})(y[{j}]);" for j in range(_AT_ONCE))
+    steps = " ".join(
+        f"s{j} += (r - y[i + {j * apart}]) * (r - y[i + {j * apart}]);" for j in range(_AT_ONCE)
+    )
+    total = " + ".join(f"s{j}" for j in range(_AT_ONCE))
+    return {
+        kind: _Kernel(
+            f"{hint}kernel void run(global const float* restrict x, global const float* restrict y, global float* restrict out) {{ {sums}"
+            f" for (int i = 0; i < {apart}; ++i) {{ const int at = {at} + {place}; const {v} r = {read}; {steps} }}"
+            f" *(global {v}*)(out + {width} * get_global_id(0)) = {total}; }}",
+            _CELLS // (width * apart),
+            1,
+            _CELLS,
+        )
+        for kind, place, read in (
+            ("rows of lanes", "i", f"({v})({rows})"),
+            ("lanes side by side", f"{width} * i", f"*(global const {v}*)(x + at)"),
+        )
+    }
 
 
 class _Bench:

@@ -288,9 +288,9 @@ def describe(device: Device) -> DeviceDescription:
     if is_gpu:
         return found
     known: dict[str, Any] = {**nearest_caches()}
-    for vendor, widest, caches in KNOWN:
-        if vendor in device.name and width <= widest:
-            known |= caches
+    for vendor, widths, driver, facts in KNOWN:
+        if vendor in device.name and width in widths and driver in ("", implementation(device)):
+            known |= facts
     if (calibrated := kept(device)) is not None:
         known |= asdict(calibrated)
     return replace(found, **known)

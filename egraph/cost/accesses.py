@@ -66,10 +66,6 @@ _NEW_PAGE = 1.5  # what an access costs more that is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
 _SEEN_STEP = 256
 """Cells of steps of which a page has so few that no core sees them; those of shorter steps it fetches in part before they are read."""
-_TURNED = 0.35
-"""What each lane takes that goes along a row of its own, where a driver packs loops: it turns squares of rows in registers.
-
-Sums of the squares of rows of 3 to 1000 numbers, sixteen at a time, take Intel's two cores 0.42 to 0.5 cycles for each number, and PoCL's 1.0 to 1.6."""
 _ALONG = 0.35
 """How much dearer it is to gather cells of rows along which work-items go, than what lies apart and is read once.
 
@@ -103,7 +99,7 @@ class Accesses:
     def __init__(self, meter: Meter, environment: Environment) -> None:
         self.meter = meter
         self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
-        self._storing = False
+        self._storing = self._moving = False
         self._rows = Rows(meter)
 
     def stored(self, name: str, t: Type, space: Space = Space.GLOBAL) -> View:
@@ -124,8 +120,10 @@ class Accesses:
                 self.copy(part, at)
         elif isinstance(source, VectorView) and isinstance(target, VectorView):
             self.meter.counted.has_lanes = True
+            before, self._moving = self._moving, True
             with self.meter.lanes(source.width) as i:
                 self.copy(source.lane(i), target.lane(i))
+            self._moving = before
         else:
             self.touch(source)
             kernel = self.meter.counted
@@ -286,8 +284,9 @@ class Accesses:
                     lines = turns_of(scope.loop) * int(scope.width)
                     page = apart is None or abs(apart) >= PAGE_CELLS
                     each = 2.0 if page else 1.0
-                    if not self._storing and not page and self.meter.device.packs == "loops":
-                        each = _TURNED
+                    if not self._storing and not page:
+                        turned = self.meter.device.turned_cycles
+                        each = min(1.0, turned) if self._moving else turned  # one by one, no vector of them
                     if not near:
                         each = _far(lines, apart or PAGE_CELLS, memory, self.meter)
                     return each * scope.width + arithmetic, 0.0

@@ -22,7 +22,8 @@ class DeviceDescription:
     nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
     `second_ways` the same of the one behind it.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
     its set have crowded out of the nearest cache; `unseen_rows` how many times as long memory takes more for rows of one page that are
-    read side by side, all but one of which nothing fetches before.  `library` is the implementation whose functions, such as `exp`, a CPU calls;
+    read side by side, all but one of which nothing fetches before.  `turned_cycles` is what a lane of a vector takes to read a number where each lane
+    goes along a row of its own.  `library` is the implementation whose functions, such as `exp`, a CPU calls;
     where it is not known, what they take is assumed.
     """
 
@@ -45,6 +46,7 @@ class DeviceDescription:
     second_ways: int = 8
     refetch_cycles: float = 7.0
     unseen_rows: float = 0.9
+    turned_cycles: float = 1.0
     library: str = ""
 
     @property
@@ -145,4 +147,10 @@ def _unfit(value: object) -> str | None:
     return None
 
 
-_MAY_BE_NOTHING = ("local_memory_bytes", "launch_seconds", "refetch_cycles", "unseen_rows")
+_MAY_BE_NOTHING = (
+    "local_memory_bytes",
+    "launch_seconds",
+    "refetch_cycles",
+    "unseen_rows",
+    "turned_cycles",
+)
