@@ -90,7 +90,7 @@ def _left_shift(x: Any, k: Any) -> Any:
 
 def _right_shift(x: Any, k: Any) -> Any:
     bits = 64 if _is_exact(x) else 8 * x.itemsize
-    return x >> (k if 0 <= k < bits else type(k)(bits - 1))
+    return x >> k if 0 <= k < bits else type(x)(-1 if x < 0 else 0)
 
 
 def _invert(x: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relift.compiler.codegen.values.expressions import apply, definition, needs_halves
+from relift.compiler.codegen.values.quotients import by_a_power_of_two
 from relift.compiler.codegen.values.scalars import CExpression, c_type, lane_of
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.names import Names, c_name, on_any_width
@@ -44,7 +45,8 @@ class Functions:
     def apply(self, function: str, arguments: Sequence[CExpression]) -> CExpression:
         """A function of the table, applied."""
         result = apply(function, arguments)
-        self._bring(function, arguments[-1].scalar, result.width)
+        if by_a_power_of_two(function, arguments) is None:
+            self._bring(function, arguments[-1].scalar, result.width)
         return result
 
     def _bring(self, function: str, scalar: Scalar, width: int | None) -> None:

@@ -85,6 +85,8 @@ RELIFT_ARITHMETIC(%)
 RELIFT_ARITHMETIC(&)
 RELIFT_ARITHMETIC(|)
 RELIFT_ARITHMETIC(^)
+RELIFT_ARITHMETIC(<<)
+RELIFT_ARITHMETIC(>>)
 
 #define RELIFT_COMPARISON(OP)                                                                        \
   template <class T, int N>                                                                          \

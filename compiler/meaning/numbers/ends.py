@@ -54,7 +54,11 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
             low, high = ends_of(algebra, x.args[1], depth - 1)
             if low is not None and high is not None and algebra.ranges.nonnegative(low - 1):
                 return 0, high - 1
-        case "and":
+        case "shift":
+            (low, high), by = ends_of(algebra, x.args[0], depth - 1), x.args[1]
+            if by.op == "whole" and isinstance(low, int) and isinstance(high, int):
+                return low >> by.args[0], high >> by.args[0]
+        case "and" | "bitwise_and":
             known = [int(v.args[0]) for v in x.args if v.op == "whole"]
             if known and known[0] >= 0:
                 return 0, known[0]
