@@ -118,6 +118,8 @@ class _Staged:
     program: Program
     launched: Sequence[Stage]
     stages: Sequence[Stage]
+    lies: Mapping[str, str]
+    """The memories of results that no kernel of their own stores, by where it would."""
     threads: Sequence[Threads]
     settings: Settings
     file: Names
@@ -144,7 +146,9 @@ class _Staged:
         """How these kernels are launched."""
         order = [kernels[stage] for stage in self.launched]
         settings = self.settings
-        return _launch(self.program, self.launched, order, settings.names, wide=settings.wide)
+        return _launch(
+            self.program, self.launched, order, settings.names, self.lies, wide=settings.wide
+        )
 
 
 def _staged(
@@ -167,7 +171,9 @@ def _staged(
             functions.name_of(function)
     interface = Names(file)
     program = _with_c_sizes(program, interface)
-    launched = stages_of(program)
+    found = stages_of(program)
+    lies = {place: memory for stage in found for place, memory in stage.lies}
+    launched = [stage for stage in found if not stage.lies]
     stages = list(dict.fromkeys(launched))
     names = {p.name: interface.fresh(p.name, stored_as(p.type)) for p in program.parameters}
     in_turns = not analyses.control_flow
@@ -177,7 +183,7 @@ def _staged(
     if program.sizes:
         wide = wide or any(needs_long(stage, turns) for stage in stages)
     settings = Settings(names, functions, analyses, wide, turns)
-    return _Staged(program, launched, stages, threads, settings, file)
+    return _Staged(program, launched, stages, lies, threads, settings, file)
 
 
 def _launch(
@@ -185,23 +191,27 @@ def _launch(
     stages: Sequence[Stage],
     kernels: Sequence[Kernel],
     names: Mapping[str, str],
+    lies: Mapping[str, str],
     *,
     wide: bool,
 ) -> Launch:
     """How the kernels are launched: the buffers of the program, and those between its stages."""
     found = [b for p in program.parameters for b in buffers(names[p.name], p.type, "input")]
-    written = {b.name for b in buffers(OUT, program.body.type, "output")}
+    results = [
+        replace(b, name=lies.get(b.name, b.name)) for b in buffers(OUT, program.body.type, "output")
+    ]
+    written = {b.name for b in results}
     for result, body in {s.result: s.body for s in stages}.items():
         between = buffers(result, body.type, "temporary")
         found += [b for b in between if b.name not in written]
-    found += buffers(OUT, program.body.type, "output")
+    found += results
     sizes = program.least_sizes
     index_type = i64 if wide else i32
     found += [Buffer(name, index_type, Size.of(1), "size") for name in sizes]
     return Launch(
         program.name,
         tuple(parameter(p.name, names[p.name], p.type) for p in program.parameters),
-        parameter(OUT, OUT, program.body.type),
+        replace(parameter(OUT, OUT, program.body.type), buffers=tuple(b.name for b in results)),
         tuple(found),
         tuple(kernels),
         sizes,

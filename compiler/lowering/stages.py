@@ -1,6 +1,7 @@
 """Which kernels a program needs: one for the result, one before it for each `to_global`, and those of iterations.
 
-A result that other kernels read, too, is computed once.  Several results are one kernel, unless work-items by themselves compute some of them, and groups others: then each has one.
+A result that other kernels read, too, is computed once, and so is one whose cells another kernel stores for others, be it as a component of what it
+stores or in other rows: it lies there, and no kernel copies it.  Several results are one kernel, unless work-items by themselves compute some of them, and groups others: then each has one.
 Each has one, too, where work-items compute an array and one of them a number.
 
 A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
@@ -14,16 +15,18 @@ steps the kernels are those of earlier ones: a stage that is the same is the sam
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.copies import copied
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
 from relift.semantics.patterns.repeated import (
     Path,
+    beside_what_is_stored,
     repeats_kernels,
     results_at,
     without_names_of_buffers,
@@ -60,20 +63,24 @@ _STATE = "state of a step"  # what no input of a program is called
 
 @dataclass(frozen=True)
 class Stage:
-    """One kernel: the term it computes and the name of what it computes."""
+    """One kernel: the term it computes and the name of what it computes.
+
+    What `lies` in memory already needs none: that says where, by the memories in which a kernel would have stored it.
+    """
 
     result: str
     body: Term
+    lies: tuple[tuple[str, str], ...] = ()
 
     def tidied(self) -> Stage:
         """The same, with short names of variables, for reading."""
-        return Stage(self.result, tidy(self.body))
+        return replace(self, body=tidy(self.body))
 
     def elsewhere(self, moved: Mapping[str, Input]) -> Stage:
         """The same, where some buffers are others."""
         result = moved[self.result].name if self.result in moved else self.result
         body = replaced(self.body, lambda u: moved.get(u.name) if isinstance(u, Input) else None)
-        return Stage(result, body)
+        return replace(self, result=result, body=body)
 
     def shape(self) -> Term:
         """What it computes, whatever the arrays that it reads are called."""
@@ -105,6 +112,15 @@ def stages_of(program: Program) -> tuple[Stage, ...]:
     tmp_1 = map_glb(0)(lambda v: v + v, tmp_2)
     tmp_2 = map_glb(0)(lambda v: v + v, tmp_1)
     out = map_glb(0)(lambda v: v + v, tmp_2)
+    >>> @program
+    ... def rows(x: f32[8]):
+    ...     doubled = to_global(map_glb(0)(lambda v: v + v, x))
+    ...     return split(2, doubled), reduce_seq(add, 0.0, doubled)
+    >>> for stage in stages_of(rows):
+    ...     print(stage.result, "=", show(stage.body), dict(stage.lies))
+    tmp_1 = map_glb(0)(lambda v: v + v, x) {}
+    out_0 = split(2, tmp_1) {'out_0': 'tmp_1'}
+    out_1 = reduce_seq(add, 0.0, tmp_1) {}
     """
     return tuple(_Stages({p.name for p in program.parameters}).of(program.body))
 
@@ -142,23 +158,36 @@ class _Stages:
     def results(self, found: Sequence[tuple[Path, Term]]) -> None:
         """A kernel for each result; that of a value which other kernels read stores it there, and there they read it."""
         moved: dict[str, Input] = {}
-        for at, t in itertools.chain(*(self._read_too(at, t) for at, t in found)):
+        own: list[Stage] = []
+        apart = [
+            ((*at, *below), part)
+            for at, t in found
+            for below, part in beside_what_is_stored(t, self._is_stored)
+        ]
+        for at, t in apart:
             place, buffer = "_".join((OUT, *map(str, at))), self.found.get(canonical(t))
             kept = {*self.taken, *self.changing, *moved}
             # a parameter may be called as the result is, and is read under that name
             if isinstance(buffer, Input) and kept.isdisjoint((buffer.name, place)):
                 moved[buffer.name] = Input(place, buffer.type)
             else:
-                self.stages.append(Stage(place, t))
+                own.append(Stage(place, t))
+        held: set[str] = set()
+        for stage in own:
+            lies = self._lies(stage.body, stage.result, moved)
+            free = held.isdisjoint(lies.values())  # a memory holds one result
+            held.update(lies.values() if free else ())
+            self.stages.append(replace(stage, lies=tuple(lies.items())) if free else stage)
         self.stages = [stage.elsewhere(moved) for stage in self.stages]
 
-    def _read_too(self, at: Path, t: Term) -> list[tuple[Path, Term]]:
-        """The results of a kernel apart, where all but one of them are stored already, since other kernels read them."""
-        parts = t.parts if isinstance(t, MakeTuple) else ()
-        stored = [canonical(part) in self.found for part in parts]
-        if not any(stored) or stored.count(False) > 1:
-            return [(at, t)]
-        return [((*at, i), part) for i, part in enumerate(parts)]
+    def _is_stored(self, t: Term) -> bool:
+        """Whether another kernel stores a result, or all of its cells."""
+        return canonical(t) in self.found or bool(self._lies(t))
+
+    def _lies(self, t: Term, place: str = OUT, moved: Collection[str] = ()) -> Mapping[str, str]:
+        """Where a result lies that is only copied, of buffers that one kernel writes; nowhere where something is computed."""
+        buffers = {s.result for s in self.stages} - {*self.taken, *self.changing, *moved}
+        return (copied(place, t) or {}) if _inputs(t) <= buffers else {}
 
     def named(self, t: Term) -> Term:
         """What is under names for what other kernels store, with the buffers of these."""

@@ -320,9 +320,10 @@ def _misfit(program: Program, plan: Launch) -> str:
 def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
     """What each kernel of a launch is to compute, and what that is called; raises `ReliftError`."""
     stages = stages_of(program)
-    if len(stages) != len(plan.kernels):
+    launched = [stage for stage in stages if not stage.lies]
+    if len(launched) != len(plan.kernels):
         raise ReliftError(
-            f"the program is computed by {len(stages)} kernels, the launch has {len(plan.kernels)}",
+            f"the program is computed by {len(launched)} kernels, the launch has {len(plan.kernels)}",
             place="",
         )
     parts = Parts()
@@ -334,11 +335,13 @@ def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
     if one != parts.value(program.body):
         raise ReliftError("the parts of the program are not the program", place="")
     temporary = iter([b.name for b in plan.buffers if b.role == "temporary"])
+    results = {m: b for stage in stages for place, m in stage.lies for b in written[place]}
     found: dict[tuple[str, Term, tuple[str, ...]], tuple[Stage, str]] = {}
-    for stage, k in zip(stages, plan.kernels, strict=True):
+    for stage, k in zip(launched, plan.kernels, strict=True):
         if stage.result not in written:
-            wanted = buffers(stage.result, stage.body.type, "temporary")
-            written[stage.result] = tuple(name for _, name in zip(wanted, temporary, strict=False))
+            wanted = [b.name for b in buffers(stage.result, stage.body.type, "temporary")]
+            held = (results[name] if name in results else next(temporary, None) for name in wanted)
+            written[stage.result] = tuple(name for name in held if name is not None)
         names = written[stage.result]
         # one that is launched again computes the same of the same buffers
         found.setdefault((k.name, stage.body, names), (Stage(k, stage.body, names), stage.result))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -12,9 +12,10 @@ from relift.device import DeviceDescription
 from relift.egraph.cost.accesses import Accesses
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Meter
+from relift.semantics.indices.copies import copied
 from relift.semantics.indices.views import Environment, View
 from relift.semantics.patterns import Store, ToGlobal
-from relift.semantics.syntax.binding import canonical, inputs_by_number, replaced
+from relift.semantics.syntax.binding import canonical, inputs_by_number, inputs_in, replaced
 from relift.semantics.syntax.terms import Input, Term, free_variables
 
 
@@ -84,6 +85,44 @@ def apart(t: Term) -> tuple[Term, Sequence[Term]]:
         return stored.setdefault(canonical(u.xs), Input(f"stored {len(stored)}", u.type))
 
     return inputs_by_number(t, read, ToGlobal), list(stored)
+
+
+class Lying:
+    """Which results lie where other kernels store them, each in memories of its own: they have no kernel."""
+
+    def __init__(self, buffers: Iterable[Input] = ()) -> None:
+        self._inputs: dict[Term, Input] = {}
+        self._buffers = {each.name for each in buffers}
+        """Those that are known already."""
+        self._taken: set[str] = set()
+
+    def anywhere(self, t: Term) -> bool:
+        """Whether other kernels store all cells of a result."""
+        return bool(self._memories(t)[0])
+
+    def of(self, t: Term) -> tuple[Term, ...] | None:
+        """What other kernels compute that store all cells of a result, which lies there from now on; None where it cannot."""
+        memories, stored = self._memories(t)
+        if not memories or not self._taken.isdisjoint(memories):
+            return None
+        self._taken.update(memories)
+        return stored
+
+    def _memories(self, t: Term) -> tuple[Collection[str], tuple[Term, ...]]:
+        def read(u: Term) -> Term | None:
+            if not is_stored(u):
+                return None
+            return self._inputs.setdefault(
+                canonical(u.xs), Input(f"stored {len(self._inputs)}", u.type)
+            )
+
+        shown = replaced(t, read, ToGlobal)
+        stored = {i.name: computed for computed, i in self._inputs.items()}
+        names = inputs_in(shown)
+        if not names or not names <= {*stored, *self._buffers}:
+            return (), ()
+        lies = copied("out", shown) or {}
+        return lies.values(), tuple(computed for n, computed in stored.items() if n in names)
 
 
 class Buffers:

@@ -49,7 +49,9 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
 
     def read(u: Term) -> Term | None:
         if names_a_buffer(u):
-            return replaced(without_names_of_buffers(u), read, Let, Iterate)
+            return replaced(without_names_of_buffers(u), read, Let, Iterate, ToGlobal)
+        if isinstance(u, ToGlobal) and repeats_kernels(u.xs):
+            return read(u.xs)  # the last step stored it
         if not repeats_kernels(u):
             return None
         if (key := canonical(u)) not in known:
@@ -57,13 +59,13 @@ def launched(t: Term, environment: Environment, device: DeviceDescription) -> li
             found.extend(_of_iteration(u, known[key], environment, device))
         return known[key]
 
-    rest = replaced(t, read, Let, Iterate)
+    rest = replaced(t, read, Let, Iterate, ToGlobal)
     if rest not in known.values():
         views = {**environment.inputs, **inputs(*known.values()).inputs}
         inner = replace(environment, inputs=views)
         results = results_of(rest)
         without = [_stored(part) for part in results] if len(results) > 1 else results
-        found += Walk(device, inner).kernels(without, inner)
+        found += Walk(device, inner).kernels(without, inner, named.values())
     return found
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from operator import is_
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.accesses import Accesses
-from relift.egraph.cost.buffers import Buffers, is_stored
+from relift.egraph.cost.buffers import Buffers, Lying, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
@@ -62,6 +62,7 @@ from relift.semantics.patterns import (
 )
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory
+from relift.semantics.patterns.repeated import beside_what_is_stored
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import alpha_equal, outside
 from relift.semantics.syntax.sizes import Size
@@ -88,10 +89,22 @@ class Walk:
         self._ahead = False
         """Whether a step of a fold fills local memory for the next one."""
 
-    def kernels(self, results: Sequence[terms.Term], environment: Environment) -> list[Kernel]:
-        """What the kernels of some results come to; one that another one stores has none of its own."""
+    def kernels(
+        self,
+        results: Sequence[terms.Term],
+        environment: Environment,
+        buffers: Iterable[terms.Input] = (),
+    ) -> list[Kernel]:
+        """What the kernels of some results come to, beside those that stored `buffers`.
+
+        One that another one stores, or all of its cells, has none of its own.
+        """
+        lying = Lying(buffers)
         for t in results:
-            self._buffers.of(t, environment, "out")
+            for _, part in beside_what_is_stored(t, lying.anywhere):
+                stored = lying.of(part)
+                for each in (part,) if stored is None else stored:
+                    self._buffers.of(each, environment, "out" if stored is None else "")
         return self._meter.finished
 
     def _followed(self, name: str, t: terms.Term, environment: Environment) -> View:

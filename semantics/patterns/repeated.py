@@ -66,6 +66,17 @@ def results_at(t: Term, at: Path = ()) -> tuple[tuple[Path, Term], ...]:
     return tuple(found for i, part in enumerate(parts) for found in results_at(part, (*at, i)))
 
 
+def beside_what_is_stored(
+    t: Term, is_stored: Callable[[Term], bool]
+) -> tuple[tuple[Path, Term], ...]:
+    """A result, or each component of a tuple of which all but one are stored already, since other kernels read them."""
+    parts = t.parts if isinstance(t, MakeTuple) else ()
+    stored = [is_stored(part) for part in parts]
+    if not any(stored) or stored.count(False) > 1:
+        return (((), t),)
+    return tuple(((i,), part) for i, part in enumerate(parts))
+
+
 def _parts_of(t: Term) -> tuple[Term, ...]:
     """The parts of a tuple, or of arrays that are zipped; of others none."""
     t = _computed(t)

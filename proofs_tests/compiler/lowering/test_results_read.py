@@ -1,8 +1,9 @@
-"""A result that other kernels read, too, is computed once: it is stored where the result is, and read there."""
+"""A result that other kernels read, too, is computed once: it is stored where the result is, and read there, or lies where they read it."""
 
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ import relift as rl
 from proofs_tests.nested_results import require_same
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.lowering.stages import stages_of
+from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
+from relift.device import GPU
+from relift.egraph.cost.model import estimate
 from relift.semantics.language.programs import Program
 
 N, M = 8, 16
@@ -62,7 +66,48 @@ def in_a_tuple(x: rl.f32[N, M], y: rl.f32[N, M]) -> Any:
     return rows, (table, rl.reduce_seq(rl.add, 0.0, rl.to_global(rows)))
 
 
-KERNELS = ((first, 2), (second, 2), (of_one_kernel, 2), (of_tuples, 2), (in_a_tuple, 3))
+def stored_pairs(x: Any, y: Any) -> Any:
+    """Pairs that a kernel stores, component by component."""
+    return rl.to_global(rl.map_glb(0)(lambda p: (p[0] + p[1], p[0] * p[1]), rl.zip(x, y)))
+
+
+def summed(pairs: Any) -> Any:
+    return rl.reduce_seq(lambda a, p: a + p[0] * p[1], 0.0, pairs)
+
+
+@rl.program
+def components(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """The second one first, and a third result that reads both."""
+    pairs = stored_pairs(x, y)
+    first, second = (rl.map_glb(0)(lambda p: p[0], pairs), rl.map_glb(0)(lambda p: p[1], pairs))
+    return second, first, summed(pairs)
+
+
+@rl.program
+def under_a_name(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    first = lambda pairs: rl.map_glb(0)(lambda p: p[0], pairs)
+    return rl.let(lambda pairs: (first(pairs), summed(pairs)), stored_pairs(x, y))
+
+
+@rl.program
+def in_vectors(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """What is copied may go in vectors, and into rows."""
+    pairs = stored_pairs(x, y)
+    copied = rl.map_glb(0)(rl.map_vec(lambda p: (p[1], p[0])), rl.as_vector(4, pairs))
+    return rl.split(4, rl.as_scalar(copied)), summed(pairs)
+
+
+@rl.program
+def in_rows(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """No copy is written, and one kernel would have both."""
+    sums = rl.to_global(rl.map_glb(0)(lambda p: p[0] + p[1], rl.zip(x, y)))
+    return rl.split(2, sums), rl.reduce_seq(rl.add, 0.0, sums)
+
+
+KERNELS = (
+    (components, 2), (under_a_name, 2), (in_rows, 2), (in_vectors, 2),
+    (first, 2), (second, 2), (of_one_kernel, 2), (of_tuples, 2), (in_a_tuple, 3),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("program", "kernels"), KERNELS, ids=lambda p: getattr(p, "name", None))
@@ -74,9 +119,68 @@ def test_it_has_one_kernel_and_no_other_buffer(program: Program, kernels: int) -
     require_same(compiled(*inputs, device="cpu"), program(*inputs))
 
 
-@pytest.mark.parametrize("program", [first, of_one_kernel], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "program", [first, of_one_kernel, components, in_vectors], ids=lambda p: p.name
+)
 def test_its_kernels_are_certified(program: Program) -> None:
     assert all(found.ok for found in compile_program(program).certificates)
+
+
+@rl.program
+def turned(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """The same cells in another order."""
+    pairs = stored_pairs(x, y)
+    return rl.map_glb(0)(lambda p: p[0], rl.gather(rl.reverse, pairs)), summed(pairs)
+
+
+@rl.program
+def in_part(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """Not all of the cells."""
+    pairs = stored_pairs(x, y)
+    return rl.map_glb(0)(lambda p: p[0], rl.take(M // 2, pairs)), summed(pairs)
+
+
+@rl.program
+def twice(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """A memory is one result."""
+    pairs = stored_pairs(x, y)
+    first = rl.map_glb(0)(lambda p: p[0], pairs)
+    return first, rl.split(2, first), summed(pairs)
+
+
+@rl.program
+def of_a_parameter(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """What the caller gave stays the caller's."""
+    return rl.map_glb(0)(lambda v: v, x), summed(stored_pairs(x, y))
+
+
+@rl.program
+def of_steps(x: rl.f32[M], y: rl.f32[M]) -> Any:
+    """Buffers of steps take turns."""
+    step = lambda s: rl.map_glb(0)(lambda p: (p[0] + p[1], p[0] - p[1]), s)
+    pairs = rl.to_global(rl.iterate(3, step, rl.zip(x, y)))
+    return rl.map_glb(0)(lambda p: p[1], pairs), rl.map_glb(0)(lambda p: p[0], pairs), summed(pairs)
+
+
+@pytest.mark.parametrize(
+    "program", [turned, in_part, twice, of_a_parameter, of_steps], ids=lambda p: p.name
+)
+def test_what_lies_otherwise_is_copied(program: Program) -> None:
+    compiled = compile_program(program)
+    inputs = random_inputs(program, 0)
+    require_same(compiled(*inputs, device="cpu"), program(*inputs))
+    lying = [stage.result for stage in stages_of(program) if stage.lies]
+    assert lying == (["out_0"] if program is twice else [])
+
+
+def test_results_that_lie_in_each_other_s_memories_are_refuted() -> None:
+    """As any launch whose results are others."""
+    compiled = compile_program(components)
+    plan = compiled.plan
+    second, first, total = plan.result.buffers
+    swapped = replace(plan, result=replace(plan.result, buffers=(first, second, total)))
+    assert meaning_of(compiled, components).ok
+    assert not meaning_of(replace(compiled, plan=swapped), components).ok
 
 
 def test_two_equal_results_have_a_buffer_each() -> None:
@@ -97,3 +201,12 @@ def test_a_parameter_that_is_called_as_a_result_is_read_as_itself() -> None:
 
     inputs = random_inputs(program, 0)
     require_same(compile_program(program)(*inputs, device="cpu"), program(*inputs))
+
+
+def test_no_copy_is_charged_that_is_not_made() -> None:
+    """The model counts as many launches as there are kernels."""
+    for program, kernels in (
+        (components, 2), (under_a_name, 2), (in_rows, 2), (turned, 3), (twice, 3), (of_steps, 6),
+    ):  # fmt: skip
+        assert len(compile_program(program).plan.kernels) == kernels
+        assert estimate(program, GPU).launch == pytest.approx(kernels * GPU.launch_seconds)

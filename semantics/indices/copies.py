@@ -1,0 +1,82 @@
+"""What is only copied: a value whose every cell lies in memory already, where the value itself would put it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.expressions import variable
+from relift.semantics.indices.stored import inputs, stored
+from relift.semantics.indices.views import (
+    ArrayView,
+    Cell,
+    Environment,
+    TupleView,
+    VectorView,
+    View,
+    array,
+    no_producer,
+    view,
+)
+from relift.semantics.patterns import EachInTurn, EachOf
+from relift.semantics.syntax.sizes import Unknown
+from relift.semantics.syntax.terms import Input, Term, distinct
+
+
+def copied(name: str, t: Term) -> Mapping[str, str] | None:
+    """The memory in which each component of a value lies, by where it would be stored under this name; None where something else is computed.
+
+    >>> from relift import as_scalar, as_vector, f32, map, map_glb, map_vec, split, tup
+    >>> from relift.semantics.indices.copies import copied
+    >>> from relift.semantics.syntax.terms import Input
+    >>> ps = Input("ps", tup(f32, f32)[32])
+    >>> copied("out", map_glb(0)(lambda p: p[1], ps))
+    {'out': 'ps_1'}
+    >>> copied("out", split(8, as_scalar(map_glb(0)(map_vec(lambda p: (p[1], p[0])), as_vector(4, ps)))))
+    {'out_0': 'ps_1', 'out_1': 'ps_0'}
+    >>> copied("out", map(lambda p: p[0] + p[1], ps)) is None
+    True
+    """
+    read = [u for u in distinct(t) if isinstance(u, Input)]
+    found: dict[str, str] = {}
+    try:
+        same = _alike(view(t, inputs(*read), _copying), stored(name, t.type), found, count())
+    except Unsupported:  # something is computed
+        return None
+    return found if same and len(set(found.values())) == len(found) else None
+
+
+def _copying(t: Term, environment: Environment) -> View:
+    """What maps show that some units, or one of them, go through, where they compute nothing."""
+    match t:
+        case EachOf(_, f, xs) | EachInTurn(f, xs):
+            data = array(view(xs, environment, _copying))
+            return ArrayView(
+                data.length, lambda i: view(f.body, environment.bind(f, data.at(i)), _copying)
+            )
+        case _:
+            return no_producer(t, environment)
+
+
+def _alike(shown: View, target: View, found: dict[str, str], indices: count[int]) -> bool:
+    """Whether both show the cells of memories of one shape in one order; which one each is, is added to `found`."""
+    match shown, target:
+        case (ArrayView(n, left), ArrayView(m, right)):
+            i = variable(Unknown(f"copied {next(indices)}"), n)
+            return n == m and _alike(left(i), right(i), found, indices)
+        case (VectorView(), VectorView()):
+            i = variable(Unknown(f"copied {next(indices)}"), target.width)
+            return shown.width == target.width and _alike(
+                shown.lane(i), target.lane(i), found, indices
+            )
+        case (TupleView(), TupleView()):
+            pairs = zip(shown.parts, target.parts, strict=True)
+            return all(_alike(part, place, found, indices) for part, place in pairs)
+        case (Cell(), Cell()):
+            a, b = shown.memory, target.memory
+            whole = (a.scalar, a.cells, a.space) == (b.scalar, b.cells, b.space)
+            found[b.name] = a.name
+            return whole and shown.offset == target.offset
+        case _:
+            return False
