@@ -15,6 +15,7 @@ import numpy as np
 
 from relift.compiler.text.tree import Function, Source
 from relift.compiler.validation.arithmetic import Arithmetic
+from relift.compiler.validation.domain import divided
 from relift.compiler.validation.machine import Fault
 from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation.python import Opaque
@@ -70,13 +71,13 @@ def checked_division(
                 if int(value) != wanted:
                     raise Fault("values", f"{f.name}({x}, {y}) is {int(value)} instead of {wanted}")
 
-    def divided(x: Any, y: Any) -> Any:
+    def one(x: Any, y: Any) -> Any:
         if isinstance(x, Symbol) or isinstance(y, Symbol):
-            return algebra.divided(name, algebra.lift(x, kind), algebra.lift(y, kind))
+            return divided(algebra, name, algebra.lift(x, kind), algebra.lift(y, kind))
         with np.errstate(all="ignore"):
             return int(meaning(_DTYPES[kind](x), _DTYPES[kind](y)))
 
     def called(it: Any, x: Any, y: Any) -> Any:
-        return divided(x, y) if width == 1 else tuple(map(divided, x, y))
+        return one(x, y) if width == 1 else tuple(map(one, x, y))
 
     return called, f"{f.name} was compared with {name} at {len(pairs)} pairs of numbers"

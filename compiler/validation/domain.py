@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
+from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge, value_of
 from relift.semantics.domains import DTYPES, Numeric
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import UserFunction
@@ -84,7 +84,7 @@ class Symbols(Numeric):
         table: dict[str, Callable[..., Symbol]] = {
             "add": a.add, "sub": a.sub, "mul": a.mul, "div": a.div, "neg": a.neg,
             "lt": a.lt, "le": a.le, "gt": lambda x, y: a.lt(y, x), "ge": lambda x, y: a.le(y, x),
-            "floor_divide": partial(a.divided, "floor_divide"), "modulo": partial(a.divided, "modulo"),
+            "floor_divide": partial(divided, a, "floor_divide"), "modulo": partial(divided, a, "modulo"),
             "equal": a.equal, "not_equal": a.not_equal, "invert": a.invert,
             "bitwise_and": lambda x, y: a.bits("and", x, y), "minimum": self._minimum,
             "bitwise_or": lambda x, y: a.bits("or", x, y), "maximum": self._maximum,
@@ -112,6 +112,24 @@ class Symbols(Numeric):
             return a.convert(x, to)
         zero = a.whole(0, to)
         return a.select(a.not_equal(x, x), zero, a.saturated(x, to))
+
+
+def divided(a: Algebra, name: str, x: Symbol, y: Symbol) -> Symbol:
+    """What the language's quotient, rest or shift of whole numbers is; by a power of two, what C's operators are.
+
+    >>> from relift.compiler.validation.domain import divided
+    >>> from relift.compiler.validation.symbols import Algebra
+    >>> a = Algebra()
+    >>> x = a.cell("x", 0, "i32")
+    >>> divided(a, "modulo", x, a.whole(8, "i32")) is a.bits("and", x, a.whole(7, "i32"))
+    True
+    """
+    by = int(value_of(y)) if y.op == "whole" else 0
+    if name == "modulo" and by > 0 and by.bit_count() == 1:
+        return a.bits("and", x, a.whole(by - 1, x.type))
+    if name == "floor_divide" and by > 0 and by.bit_count() == 1:
+        return a.made("shift", x.type, x, a.whole(by.bit_length() - 1, x.type))
+    return a.made(name, x.type, x, y)
 
 
 def opaque(

@@ -154,22 +154,6 @@ class Algebra:
             return self.mul(x, self.real(inverse, y.type))
         return self._quotient(x, y)
 
-    def divided(self, name: str, x: Symbol, y: Symbol) -> Symbol:
-        """What the language's quotient, rest or shift of whole numbers is; by a power of two, what C's operators are.
-
-        >>> from relift.compiler.validation.symbols import Algebra
-        >>> a = Algebra()
-        >>> x = a.cell("x", 0, "i32")
-        >>> a.divided("modulo", x, a.whole(8, "i32")) is a.bits("and", x, a.whole(7, "i32"))
-        True
-        """
-        by = int(value_of(y)) if y.op == "whole" else 0
-        if name == "modulo" and by.bit_count() == 1 and by > 0:
-            return self.bits("and", x, self.whole(by - 1, x.type))
-        if name == "floor_divide" and by.bit_count() == 1 and by > 0:
-            return self.made("shift", x.type, x, self.whole(by.bit_length() - 1, x.type))
-        return self.made(name, x.type, x, y)
-
     def made(self, op: str, type_: str, *args: Symbol) -> Symbol:
         """An operation of which nothing is known but its name."""
         key = (op, type_, *args)

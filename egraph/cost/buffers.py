@@ -15,6 +15,7 @@ from relift.egraph.cost.meter import Meter
 from relift.semantics.indices.copies import copied
 from relift.semantics.indices.views import Environment, View
 from relift.semantics.patterns import Store, ToGlobal
+from relift.semantics.patterns.repeated import beside_what_is_stored
 from relift.semantics.syntax.binding import canonical, inputs_by_number, inputs_in, replaced
 from relift.semantics.syntax.terms import Input, Term, free_variables
 
@@ -139,6 +140,14 @@ class Buffers:
         """By the canonical form of what computes a value."""
         self._asked: dict[Term, None] = {}
         """What the kernel that is followed has asked for, in order."""
+
+    def results(self, found: Sequence[Term], environment: Environment, lying: Lying) -> None:
+        """Where the results of a program are; one that other kernels store, or all of its cells, has no kernel."""
+        for t in found:
+            for _, part in beside_what_is_stored(t, lying.anywhere):
+                stored = lying.of(part)
+                for each in (part,) if stored is None else stored:
+                    self.of(each, environment, "out" if stored is None else "")
 
     def of(self, t: Term, environment: Environment, name: str = "") -> View:
         """What a kernel of its own computes before what asks for it, once, wherever it is read."""

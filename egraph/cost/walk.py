@@ -62,7 +62,6 @@ from relift.semantics.patterns import (
 )
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory
-from relift.semantics.patterns.repeated import beside_what_is_stored
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import alpha_equal, outside
 from relift.semantics.syntax.sizes import Size
@@ -86,25 +85,13 @@ class Walk:
         self._accesses = Accesses(self._meter, environment)
         self._operations = Operations(self._meter)
         self._buffers = Buffers(self._meter, self._accesses, self._followed)
-        self._ahead = False
-        """Whether a step of a fold fills local memory for the next one."""
+        self._ahead = False  # whether a step of a fold fills local memory for the next one
 
     def kernels(
-        self,
-        results: Sequence[terms.Term],
-        environment: Environment,
-        buffers: Iterable[terms.Input] = (),
+        self, results: Sequence[terms.Term], around: Environment, stored: Iterable[terms.Input] = ()
     ) -> list[Kernel]:
-        """What the kernels of some results come to, beside those that stored `buffers`.
-
-        One that another one stores, or all of its cells, has none of its own.
-        """
-        lying = Lying(buffers)
-        for t in results:
-            for _, part in beside_what_is_stored(t, lying.anywhere):
-                stored = lying.of(part)
-                for each in (part,) if stored is None else stored:
-                    self._buffers.of(each, environment, "out" if stored is None else "")
+        """What the kernels of some results come to, beside those that `stored` what they read."""
+        self._buffers.results(results, around, Lying(stored))
         return self._meter.finished
 
     def _followed(self, name: str, t: terms.Term, environment: Environment) -> View:

@@ -11,17 +11,18 @@ from relift.semantics.indices.stored import inputs, stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    CodeValue,
     Environment,
+    Guarded,
     TupleView,
     VectorView,
     View,
-    array,
+    by_its_view,
     no_producer,
     view,
 )
-from relift.semantics.patterns import EachInTurn, EachOf
 from relift.semantics.syntax.sizes import Unknown
-from relift.semantics.syntax.terms import Input, Term, distinct
+from relift.semantics.syntax.terms import Input, Pattern, Term, distinct
 
 
 def copied(name: str, t: Term) -> Mapping[str, str] | None:
@@ -49,14 +50,9 @@ def copied(name: str, t: Term) -> Mapping[str, str] | None:
 
 def _copying(t: Term, environment: Environment) -> View:
     """What maps show that some units, or one of them, go through, where they compute nothing."""
-    match t:
-        case EachOf(_, f, xs) | EachInTurn(f, xs):
-            data = array(view(xs, environment, _copying))
-            return ArrayView(
-                data.length, lambda i: view(f.body, environment.bind(f, data.at(i)), _copying)
-            )
-        case _:
-            return no_producer(t, environment)
+    if isinstance(t, Pattern) and t.loop == "map" and t.has_view():
+        return by_its_view(t, environment, _copying)
+    return no_producer(t, environment)
 
 
 def _alike(shown: View, target: View, found: dict[str, str], indices: count[int]) -> bool:
@@ -78,5 +74,8 @@ def _alike(shown: View, target: View, found: dict[str, str], indices: count[int]
             whole = (a.scalar, a.cells, a.space) == (b.scalar, b.cells, b.space)
             found[b.name] = a.name
             return whole and shown.offset == target.offset
-        case _:
+        case (
+            Cell() | CodeValue() | Guarded() | TupleView() | ArrayView() | VectorView(),
+            _,
+        ):
             return False

@@ -243,9 +243,7 @@ def view(t: terms.Term, environment: Environment, produced: Producer = no_produc
         case terms.Get(index, of):
             return tuple_view(view(of, environment, produced)).parts[index]
         case terms.Pattern() if _is_viewed(t):
-            shown = {name: _shown(t, name, environment, produced) for name in asked_for(t.view)}
-            found: View = t.view(Views(t.name), **shown)
-            return found
+            return by_its_view(t, environment, produced)
         case (
             terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.Metavariable()
             | terms.Pattern()
@@ -253,16 +251,17 @@ def view(t: terms.Term, environment: Environment, produced: Producer = no_produc
             return produced(t, environment)
 
 
+def by_its_view(t: terms.Pattern, environment: Environment, produced: Producer) -> View:
+    """What the view of a pattern makes of what its data show."""
+    shown = {name: _shown(t, name, environment, produced) for name in asked_for(t.view)}
+    return t.view(Views(t.name), **shown)  # type: ignore[no-any-return]
+
+
 def _is_viewed(t: terms.Pattern) -> bool:
     """Whether a pattern moves data only, where it stands; what its data are is another question."""
-    return (
-        t.layout
-        and t.has_view()
-        and (
-            t.in_place
-            or all(is_layout(f.body) for _, f in terms.children(t) if isinstance(f, terms.Lambda))
-        )
-    )
+    functions = (f for _, f in terms.children(t) if isinstance(f, terms.Lambda))
+    moves = t.layout and t.has_view()
+    return moves and (t.in_place or all(is_layout(f.body) for f in functions))
 
 
 def _shown(t: terms.Pattern, name: str, environment: Environment, produced: Producer) -> object:

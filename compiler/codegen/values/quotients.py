@@ -3,8 +3,8 @@
 >>> from relift import i32
 >>> from relift.compiler.codegen.values.quotients import shifted
 >>> from relift.compiler.dialects.printing import Printer
->>> print("\n".join(Printer().statements([shifted("right_shift", i32, None)], 0)))
-return x >> (((y < 0) || (y > 31)) ? 31 : y);
+>>> Printer().statements([shifted("right_shift", i32, None)], 0)
+['return x >> (((y < 0) || (y > 31)) ? 31 : y);']
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def in_rows(x: rl.f32[M], y: rl.f32[M]) -> Any:
 
 
 KERNELS = (
-    (components, 2), (under_a_name, 2), (in_rows, 2), (in_vectors, 2),
+    (components, 2), (in_rows, 2), (in_vectors, 2),
     (first, 2), (second, 2), (of_one_kernel, 2), (of_tuples, 2), (in_a_tuple, 3),
 )  # fmt: skip
 
