@@ -397,7 +397,7 @@ class Proposals:
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = ranked([*found, *self._together(parted, kernels, parts)])
         adds = sum(multiply_adds(each.program, nests) for each in kernels)
-        least = sum(least_of(kernel.program, self.device, simple) for kernel in kernels)
+        least = least_of(kernels, self.device, simple)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
         steps = sum(steps_of(kernel.program.body) for kernel in kernels)
         return Form(parted, values, tuple(found), least, adds, steps)

@@ -27,7 +27,7 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.rewrites.tactics.folds.beside import folds_together, parts_apart
+from relift.rewrites.tactics.folds.beside import folds_together, parts_apart, totals_beside
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.running import folds_of_running_results
@@ -59,9 +59,10 @@ from relift.rewrites.tactics.transpositions import (
     scans_across,
     tables_by_rows,
 )
+from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, Reduce, Reduction
-from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.binding import alpha_equal, inputs_in
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
 from relift.semantics.syntax.types import Array, Tuple, Type, dimensions, holds_array
 
@@ -130,6 +131,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
     (then(folds_together(), attempt(rows_of_columns())), 0),
+    (then(totals_beside(), attempt(through_zips())), 1),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
@@ -210,12 +212,27 @@ class Form:
 
 
 def least_of(
+    kernels: Sequence[StagedKernel],
+    device: DeviceDescription,
+    found: Mapping[Term, Sequence[Proposal]],
+) -> float:
+    """Seconds that kernels take to read and write what they do once; a result that others of them store has none.
+
+    Of an array that one reads in part, it reads less than all: how much that is, what was found for its shape tells.
+    """
+    stored = {kernel.result for kernel in kernels} - {""}
+    return sum(
+        _least_of_one(kernel.program, device, found)
+        for kernel in kernels
+        if kernel.result
+        or not inputs_in(kernel.program.body) <= stored
+        or copied_cells("out", kernel.program.body) is None
+    )
+
+
+def _least_of_one(
     kernel: Program, device: DeviceDescription, found: Mapping[Term, Sequence[Proposal]]
 ) -> float:
-    """Seconds that a kernel takes to read and write what it does once: of an array that it reads in part, less than all of it.
-
-    How much that is, what was found for its shape tells.
-    """
     moved = (each.cost.launch + each.cost.memory for each in found.get(shape_of(kernel), ()))
     return min(least_seconds(kernel, device), *moved, math.inf)
 

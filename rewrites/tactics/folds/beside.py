@@ -9,6 +9,7 @@ Source: Bird, theory of lists, tupling; Meijer, Fokkinga and Paterson, FPCA'91, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
@@ -25,7 +26,8 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.places import places_in_any_order
+from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
+from relift.rewrites.tactics.nests.dimensions import row_by_row
 from relift.rewrites.tactics.nests.zips import zipped_together
 from relift.rewrites.tactics.sharing import apart, has_fold, is_read, named_pair
 from relift.semantics.indices.inverses import taken_apart
@@ -275,6 +277,95 @@ def results_that_share(*, rows: bool = False) -> Tactic:
         return _zipped_results(len(maps))(at, place)
 
     return tactic
+
+
+def totals_beside() -> Tactic:
+    """Several results, some maps of one array and some folds of all of its elements, are made by one kernel, chunk by chunk.
+
+    That is a map to tuples, of which each result that is a map is a component, and others are the folds of the chunks; of rows each is a chunk.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.beside import totals_beside
+    >>> @rl.program
+    ... def stepped(w: rl.f32[4096]):
+    ...     return rl.map(lambda v: v * v, w), rl.reduce(rl.add, 0.0, w)
+    >>> squares, total = derive(stepped, totals_beside()).result.parts
+    >>> rl.show(total.xs.f), rl.show(squares.xss.f), total.xs.xs == squares.xss.xs
+    ('lambda p: p[1]', 'lambda p: p[0]', True)
+    >>> rl.show(total.xs.xs)
+    'map(lambda x: (map(lambda x: x * x, x), reduce(add, 0.0, x)), split(1024, w))'
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, MakeTuple) or {type(part) for part in t.parts} != {Map, Reduce}:
+            raise NoMatch("no results of which some are maps, and others folds")
+        fused = repeat(topdown(_without_folds(apply("map_fusion"))))
+        at = then(fused, attempt(topdown(row_by_row)))(at, place)
+        parts = [term_at(at.term, (*place, f"parts.{i}")) for i in range(len(t.parts))]
+        data = [u for part in parts if (u := _mapped_or_folded(part)) is not None]
+        if len(data) < len(parts) or len({canonical(u) for u in data}) > 1:
+            raise NoMatch("no results that are made of the elements of one array")
+        rows = holds_array(dimensions(data[0].type)[1]) or len(dimensions(data[0].type)[0]) > 1
+        maps: list[Term] = []
+        for i, part in enumerate(parts):
+            within = (*place, f"parts.{i}")
+            if not rows:
+                at = _in_chunks(part, _chunk_of(_length(data[0])))(at, within)
+            found = term_at(at.term, within)
+            maps.append(found if rows and isinstance(part, Map) else _joined_or_folded(found))
+        return side_by_side(maps)(at, place)
+
+    return tactic
+
+
+def _joined_or_folded(t: Term) -> Term:
+    """The map whose rows are joined, or whose elements are folded."""
+    *_, xs = (u for _, u in children(t) if not isinstance(u, Lambda))
+    return xs
+
+
+def _without_folds(tactic: Tactic) -> Tactic:
+    """For a map of what another map computes of each element, without folds."""
+
+    def guarded(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Map) or has_fold(t.xs.f.body):
+            raise NoMatch("no map of a map without folds")
+        return tactic(at, place)
+
+    return guarded
+
+
+def _mapped_or_folded(t: Term) -> Term | None:
+    """The array of which a result is a map or a fold to a number."""
+    if isinstance(t, Map):
+        return None if free_variables(t) or is_layout(t) else t.xs
+    if not isinstance(t, Reduce) or free_variables(t) or holds_array(t.type):
+        return None
+    return t.xs.xs if isinstance(t.xs, Map) else t.xs
+
+
+_CHUNK, _LEAST_CHUNK, _LARGEST_CHUNK = 1024, 128, 8192
+"""Elements of a chunk, if the length has such a divisor: a group of a GPU folds it at once, and a core of a CPU keeps it in its nearest cache."""
+
+
+def _chunk_of(length: Size) -> int:
+    """The divisor of a length that is nearest to a chunk; raises `NoMatch` where none is near."""
+    n = length.constant or 0
+    near = [c for c in range(_LEAST_CHUNK, _LARGEST_CHUNK + 1) if n % c == 0 and n // c > 1]
+    if not near:
+        raise NoMatch(f"{length} elements are no chunks of {_LEAST_CHUNK} to {_LARGEST_CHUNK}")
+    return min(near, key=lambda c: abs(math.log(c / _CHUNK)))
+
+
+def _in_chunks(part: Term, size: int) -> Tactic:
+    """A map, or a fold, chunk by chunk: what is joined, or folded, is a map of chunks."""
+    if isinstance(part, Map):
+        return apply("split_join", m=size)
+    mapped = then(inside("xs")(apply("split_map")), apply("map_fusion"))
+    return then(reduced_in_chunks("partial_reduce_chunks", size), inside("xs")(attempt(mapped)))
 
 
 def zipped_of_one_array() -> Tactic:
