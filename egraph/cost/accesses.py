@@ -280,7 +280,7 @@ class Accesses:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
                     return (issue + self._from_afar(offset)) * vectors + arithmetic, 0.0
                 case apart:
-                    near = stride is not None and abs(stride) < _FAR_STRIDE
+                    near = any(n is not None and abs(n) < _FAR_STRIDE for n in (stride, apart))
                     lines = turns_of(scope.loop) * int(scope.width)
                     page = apart is None or abs(apart) >= PAGE_CELLS
                     each = 2.0 if page else 1.0

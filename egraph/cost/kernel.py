@@ -46,6 +46,8 @@ Sums of 2^25 focal losses, two logarithms, a quotient and an exponential each, t
 4096 groups of 256, of which a unit has up to eight at a time.
 """
 _GROUPS = 32  # of a unit
+_FEWEST_GROUPS = 16
+"""Groups of which a launch has as many at least, for all cores; what is in a group of its own is packed with no neighbour."""
 _LOADED, _FETCHED_BYTES = 4.0, 21.0
 """A unit of a GPU starts a multiply-add for each of 128 lanes in a cycle, and loads 32 numbers; an H200's second cache sends
 each of its units 21 bytes in a cycle.
@@ -208,7 +210,7 @@ class Kernel:
 
     def times(self, device: DeviceDescription) -> Times:
         """The seconds that it takes on a device."""
-        beyond = read_again(self.beyond.values(), device)
+        beyond = read_again(self.beyond.values(), device, packed=self._fills_lanes(device))
         memory = self._seconds_of_memory(device, beyond)
         return Times(self._seconds(device), memory, self._seconds_of_waiting(device, beyond))
 
@@ -290,6 +292,11 @@ class Kernel:
         if beside < width:
             return min(beside, max(1.0, width / 4))
         return beside / math.ceil(beside / width)
+
+    def _fills_lanes(self, device: DeviceDescription) -> bool:
+        """Whether neighbouring work-items are lanes of one vector of a CPU: those of one group at most."""
+        beside = min(self.beside or self.items, self.items // _FEWEST_GROUPS)
+        return self._is_packed(device) and beside > device.vector_width / 2
 
     def _occupied(self, device: DeviceDescription) -> float:
         """As many units of a GPU as would take as long, were they all busy to the end: the last groups leave some idle."""

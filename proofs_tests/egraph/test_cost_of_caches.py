@@ -80,6 +80,20 @@ def test_rows_that_work_items_go_along_are_gathered_for_less_than_what_is_read_o
     assert packed.compute < 0.5 * one_by_one.compute
 
 
+def test_lanes_that_leave_few_cells_out_are_in_few_lines() -> None:
+    """Every second number of rows, sixteen at a time: a turn goes on by 32, which is two lines."""
+
+    def halves(step: int) -> Any:
+        def of_row(row: Any) -> Any:
+            first = rl.map(lambda p: p[0], rl.split(step, row))
+            return rl.map_seq(lambda v: rl.map_vec(lambda a: a + a, v), rl.as_vector(16, first))
+
+        return lambda x: rl.map_glb(0)(lambda r: rl.as_scalar(of_row(r)), x)
+
+    near, afar = (cost(halves(step), x=f32[2000, 512 * step]).compute for step in (2, 64))
+    assert near < 0.4 * afar
+
+
 def test_sums_of_a_scan_wait_for_one_another() -> None:
     """One work-item adds up an array, and stores each sum."""
 

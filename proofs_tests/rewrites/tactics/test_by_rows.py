@@ -14,7 +14,7 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
-from relift.device import CPU
+from relift.device import CPU, Packing
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
@@ -111,6 +111,7 @@ def test_each_table_has_its_columns_by_rows(columns: int) -> None:
     ("program", "tactic", "sizes", "why"),
     [
         (sums, columns_by_rows(2, 4, WIDTH, 32), {"n": 32, "m": 16}, "accumulators"),
+        (sums, columns_by_rows(2, 4, WIDTH, ROOM), {"n": 32, "m": 3}, "accumulators"),
         (sums, columns_by_rows(2, 4, WIDTH, ROOM), {"n": 7, "m": 16}, "blocks of 4 rows"),
         (of_tables, columns_of_each(1, 4, WIDTH, ROOM), {"k": 3, "n": 6, "m": 16}, "divide 6"),
         (norms, columns_by_rows(2, 4, WIDTH, ROOM), {"n": 32, "m": 16}, "one fold"),
@@ -129,6 +130,25 @@ def test_a_product_with_a_transposed_matrix_is_searched_by_rows() -> None:
     for length in (4096, 3001):
         found = optimize(product, {"n": length, "m": length}, CPU)
         assert any(step.rule == "reduce_seq_chunks" for step in found.derivation.steps)
+
+
+@pytest.mark.parametrize("program", [sums, product, largest], ids=lambda p: p.name)
+@pytest.mark.parametrize(("columns", "width"), [(2, 1), (3, 1), (5, 1), (5, WIDTH), (7, WIDTH)])
+def test_few_columns_have_short_vectors_or_a_number_each(
+    program: Program, columns: int, width: int
+) -> None:
+    """Rows that fill no two vectors: one loop with an accumulator for each column, or one for each length of vectors."""
+    text = right(program, columns_by_rows(2, 4, width, ROOM), {"n": 37, "m": columns})
+    assert "own" in text
+    assert ("4 own" in text) == (width > 1)
+
+
+@pytest.mark.parametrize(("columns", "packs"), [(5, "loop-free"), (20, "loops")])
+def test_few_columns_of_many_rows_are_searched_by_rows(columns: int, packs: Packing) -> None:
+    """A work-item for each column would have the lines of all rows sent again: a million of 20 numbers take it 30 ms, and 3 by rows."""
+    device = replace(CPU, packs=packs)
+    found = optimize(product, {"n": 1 << 20, "m": columns}, device)
+    assert any(step.rule == "reduce_seq_chunks" for step in found.derivation.steps)
 
 
 def test_a_kernel_that_reads_a_part_of_an_array_is_charged_for_that() -> None:

@@ -42,7 +42,7 @@ from relift.semantics.syntax.terms import Term, free_variables
 def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> Tactic:
     """A map of folds of columns in `blocks` blocks of rows, `rows` at a time, in vectors of `width` columns.
 
-    In other maps, each of their elements has a work-item instead, see `columns_of_each`.
+    Columns that fill no vector are in shorter ones.  In other maps, each of their elements has a work-item instead, see `columns_of_each`.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -92,6 +92,8 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
             at = inside(*table)(through_what_is_read())(at, place)
         at = inside(*table)(_stored_by_rows(rows, width, private_bytes))(at, place)
         combined = then(IN_ORDER, topdown(apply("map_to_glb", d=0)))
+        if width == 1:
+            return combined(at, place)
         return first(blocks_across_results(1, width), combined)(at, place)
 
     return tactic
@@ -170,11 +172,15 @@ def _all_columns(rows: int, width: int, private_bytes: int) -> Tactic:
         if not isinstance(t, Map):
             raise NoMatch("columns are folded by a map")
         columns = length_of(t)
-        if 4 * columns > private_bytes or columns < 2 * width:
+        if 4 * columns > private_bytes or columns < min(width, _FEWEST_IN_LANES):
             raise NoMatch(f"a work-item has no accumulators for {columns} columns")
         return then(in_steps(("f",)), _in_lanes(columns, rows, width))(at, place)
 
     return tactic
+
+
+_FEWEST_IN_LANES = 4
+"""Columns of which vectors are worth a loop of their own beside that of those which fill none: fewer are in one loop, each alone."""
 
 
 def _in_lanes(columns: int, rows: int, width: int) -> Tactic:

@@ -56,6 +56,21 @@ def rows_of_items(depth: int, width: int, private_bytes: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+        at = row_in_vectors(width, private_bytes)(at, row)
+        for level, d in enumerate(OUTER[depth - 1]):
+            at = apply("map_to_glb", d=d)(at, (*place, *("f",) * level))
+        return at
+
+    return tactic
+
+
+def row_in_vectors(width: int, private_bytes: int) -> Tactic:
+    """What a function makes of a row that it folds, by one work-item: names for its folds, each by vectors, then its result.
+
+    Raises `NoMatch` where it folds nothing, or no fold fills two vectors.
+    """
+
+    def tactic(at: Rewriting, row: Position) -> Rewriting:
         at, names = named(at, row, private_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
@@ -69,11 +84,9 @@ def rows_of_items(depth: int, width: int, private_bytes: int) -> Tactic:
             raise NoMatch(f"no fold of a row has two vectors of {width}")
         result = (*row, *("f",) * names)
         if isinstance(term_at(at.term, result), Map):
-            at = then(FUSED, lanes(width), IN_ORDER)(at, result)
-        elif isinstance(term_at(at.term, result).type, Array):
+            return then(FUSED, lanes(width), IN_ORDER)(at, result)
+        if isinstance(term_at(at.term, result).type, Array):
             raise NoMatch("the result of a row is neither a map nor a value")
-        for level, d in enumerate(OUTER[depth - 1]):
-            at = apply("map_to_glb", d=d)(at, (*place, *("f",) * level))
         return at
 
     return tactic
