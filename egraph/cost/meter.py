@@ -20,10 +20,7 @@ from relift.semantics.syntax.types import Type, Vector
 ISSUE = 0.5  # two operations start in a cycle, and two loads
 NEAR = 1.0  # of an access at most whose cells are near
 _LOOP_STEP = 0.5
-_LATENCY = 4.0  # until a sum can be added to
-_LATENCY_OF_WHOLE = (
-    1.0  # of whole numbers: running sums of 4 million take a core 2.3 ms, of floats 3.5
-)
+LATENCY = 4.0  # until a sum can be added to
 WAIT_MEMORY = 150.0
 """Cycles that a work-item of a GPU waits for a load: in four turns of a loop, which are loaded together, four times as long."""
 _BARRIER = 30.0  # cycles that a work-item waits
@@ -284,8 +281,8 @@ class Meter:
             self.together(*waits)
 
     @contextmanager
-    def chain(self, length: Index, *, whole: bool = False) -> Generator[None]:
-        """A loop whose steps each need the result of the one before, to add a `whole` number to it, perhaps."""
+    def chain(self, length: Index, latency: float = LATENCY) -> Generator[None]:
+        """A loop whose steps each need the result of the one before, so many cycles later."""
         before = self.counted.longest
         yield
         steps = float(length.constant or 0)
@@ -293,7 +290,6 @@ class Meter:
             return  # nothing waits in what is never run
         own = (self.counted.longest - before) / self.scope.trips
         alone = max(0.0, 1.0 - _WINDOW / max(own, 1.0))
-        latency = _LATENCY_OF_WHOLE if whole else _LATENCY
         self.charge(max(0.0, latency * steps - own) * alone)
 
     @contextmanager

@@ -12,7 +12,7 @@ from relift.egraph.cost.buffers import Buffers, Lying, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
-from relift.egraph.cost.operations import Operations
+from relift.egraph.cost.operations import Operations, latency_of
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.components import component_view
 from relift.semantics.indices.inverses import invert_layout, invertible_data
@@ -221,7 +221,7 @@ class Walk:
                 touch(init)
                 data = array(self._view(xs, environment))
                 with (
-                    self._meter.chain(data.length, whole=_adds_whole(f)),
+                    self._meter.chain(data.length, latency_of(f)),
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
                     element = self._read(t.xs, data.at(i), f.parameters[1].type)
@@ -294,7 +294,7 @@ class Walk:
         accumulator = start if arrays else _registers(t.init.type)
         if not arrays:
             self._accesses.touch(start)
-        chain = self._meter.chain(data.length, whole=_adds_whole(t.f))
+        chain = self._meter.chain(data.length, latency_of(t.f))
         with chain, self._meter.loop(data.length) as i:
             inner = environment.bind(t.f, accumulator, data.at(i))
             if arrays:
@@ -405,17 +405,6 @@ def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
 
 def _of_group(t: EachOf) -> bool:
     return isinstance(t, MapLcl)
-
-
-def _adds_whole(f: terms.Lambda) -> bool:
-    """Whether a step does one thing to the whole number that it carries, and does not multiply it."""
-    acc, step = f.parameters[0], f.body
-    if not isinstance(acc.type, Scalar) or acc.type.is_float or not isinstance(step, terms.Combine):
-        return False
-    operator = step.operator
-    if not isinstance(operator, terms.BinaryOperator) or step.left != acc:
-        return False
-    return not operator.laws.distributes_over
 
 
 def _held(t: terms.Term) -> float:

@@ -94,6 +94,19 @@ def test_lanes_that_leave_few_cells_out_are_in_few_lines() -> None:
     assert near < 0.4 * afar
 
 
+def test_extremes_of_floats_wait_longer_than_sums() -> None:
+    """Each step of a sum takes 4 cycles until the next has its result, and of an extreme 7."""
+
+    def folded(op: Any, zero: float) -> Any:
+        return lambda x: rl.map_glb(0)(lambda row: rl.reduce_seq(op, zero, row), x)
+
+    added, chosen = (
+        cost(folded(op, zero), x=f32[64, 4096]).compute
+        for op, zero in ((rl.add, 0.0), (rl.maximum, float("-inf")))
+    )
+    assert chosen > 1.5 * added
+
+
 def test_sums_of_a_scan_wait_for_one_another() -> None:
     """One work-item adds up an array, and stores each sum."""
 

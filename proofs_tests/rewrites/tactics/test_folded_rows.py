@@ -169,6 +169,27 @@ def test_accumulators_of_tuples_are_vectors(length: int, vectors: int) -> None:
     np.testing.assert_array_equal(compiled(given), given.argmax(1))
 
 
+@rl.program
+def extremes(a: rl.f32[n, m]):
+    """Folds whose steps take longer than the next one can wait, from no neutral element of one of them."""
+    top = lambda row: rl.reduce(rl.maximum, 0.5, row)
+    return rl.map(lambda row: top(row) - rl.reduce(rl.minimum, float("inf"), row), a)
+
+
+@pytest.mark.parametrize(
+    ("length", "vectors"), [(4 * WIDTH * 3, 4), (4 * WIDTH * 2 + 5, 4), (WIDTH * 3 + 1, 1)]
+)
+def test_extremes_have_several_accumulators(length: int, vectors: int) -> None:
+    """Sums have one, whose next step waits no longer than for memory; NaN comes through all of them."""
+    compiled = by_rows(extremes, length)
+    starts = re.findall(rf"^  float{WIDTH} \w+ = .*INFINITY", compiled.source, re.MULTILINE)
+    assert len(starts) >= 2 * vectors if vectors > 1 else starts
+    given = np.random.default_rng(0).random((4, length), dtype=np.float32)
+    given[1], given[2, 7], given[3, -1] = -np.inf, np.nan, np.nan
+    wanted = np.maximum(given.max(1), np.float32(0.5)) - given.min(1)
+    np.testing.assert_array_equal(compiled(given), wanted)
+
+
 @pytest.mark.parametrize("length", [4 * WIDTH * 2, 4 * WIDTH * 2 + 5])
 def test_lanes_of_tuples_compute_what_is_folded(length: int) -> None:
     """Nothing is computed one by one but what follows the vectors."""
