@@ -71,6 +71,16 @@ def below(x: rl.f32[n, k, m], y: rl.f32[n, k, m]):
     return rl.map(lambda p: rl.concat(p[0], p[1]), rl.zip(x, y))
 
 
+@rl.program
+def doubled(x: rl.f32[n, m]):
+    return rl.map(lambda r: rl.map(lambda v: v + v, r), x)
+
+
+@rl.program
+def one_row(x: rl.f32[n], y: rl.f32[m]):
+    return rl.concat(x, y)
+
+
 @pytest.mark.parametrize(
     "program", [beside, three, wavelets, pools, tables, below], ids=lambda p: p.name
 )
@@ -84,7 +94,8 @@ def test_each_part_of_a_row_is_made_for_itself(
     found.replay(RULES)
     require_proved((step.rule for step in found.steps), RULES)
     compiled = compile_program(replace(at, body=found.result))
-    assert "?" not in compiled.source.replace("(y != y) ?", "").replace("(x != x) ?", "")
+    kernel = compiled.source[compiled.source.index("kernel void") :]
+    assert "?" not in kernel  # nothing is asked where it is
     inputs = random_inputs(at, 0)
     np.testing.assert_allclose(compiled(*inputs), at(*inputs), rtol=1e-4, atol=1e-5)
 
@@ -92,23 +103,12 @@ def test_each_part_of_a_row_is_made_for_itself(
 def test_rows_that_are_no_parts_are_refused() -> None:
     """A map of rows, and parts that stand in no map."""
 
-    @rl.program
-    def rows(x: rl.f32[8, 8]):
-        return rl.map(lambda r: rl.map(lambda v: v + v, r), x)
-
-    @rl.program
-    def whole(x: rl.f32[8], y: rl.f32[8]):
-        return rl.concat(x, y)
-
-    for program in (rows, whole):
+    for program in (doubled, one_row):
         with pytest.raises(NoMatch, match="no rows are put together"):
-            derive(program, rows_of_parts(WIDTH, 1024))
+            derive(program.at(dict.fromkeys(program.sizes, 8)), rows_of_parts(WIDTH, 1024))
 
 
-@pytest.mark.parametrize(
-    "sizes", [{"n": 2000, "m": 1777, "k": 1777}, {"n": 300, "m": 999, "k": 64}]
-)
-def test_the_search_finds_parts_in_vectors(sizes: dict[str, int]) -> None:
+def test_the_search_finds_parts_in_vectors() -> None:
     """2000 rows of twice 1777 numbers take two cores 0.7 ms so, and 2.6 to 3.8 by a work-item for each number, which asks where it is."""
     found = optimize(beside, {"n": 2000, "m": 1777, "k": 1777}, CPU).term
     assert any(isinstance(u, Vector) for t, _ in subterms(found.body) for u in types_within(t.type))
