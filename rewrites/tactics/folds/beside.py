@@ -299,23 +299,26 @@ def totals_beside() -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if not isinstance(t, MakeTuple) or {type(part) for part in t.parts} != {Map, Reduce}:
+        given = t.parts if isinstance(t, MakeTuple) else ()
+        maps = sum(isinstance(part, Map) for part in given)
+        folds = sum(isinstance(part, Reduce) for part in given)
+        if not maps or not folds or maps + folds < len(given):
             raise NoMatch("no results of which some are maps, and others folds")
         fused = repeat(topdown(_without_folds(apply("map_fusion"))))
         at = then(fused, attempt(topdown(row_by_row)))(at, place)
-        parts = [term_at(at.term, (*place, f"parts.{i}")) for i in range(len(t.parts))]
+        parts = [term_at(at.term, (*place, f"parts.{i}")) for i in range(len(given))]
         data = [u for part in parts if (u := _mapped_or_folded(part)) is not None]
         if len(data) < len(parts) or len({canonical(u) for u in data}) > 1:
             raise NoMatch("no results that are made of the elements of one array")
         rows = holds_array(dimensions(data[0].type)[1]) or len(dimensions(data[0].type)[0]) > 1
-        maps: list[Term] = []
+        beside: list[Term] = []
         for i, part in enumerate(parts):
             within = (*place, f"parts.{i}")
             if not rows:
                 at = _in_chunks(part, _chunk_of(_length(data[0])))(at, within)
             found = term_at(at.term, within)
-            maps.append(found if rows and isinstance(part, Map) else _joined_or_folded(found))
-        return side_by_side(maps)(at, place)
+            beside.append(found if rows and isinstance(part, Map) else _joined_or_folded(found))
+        return side_by_side(beside)(at, place)
 
     return tactic
 
