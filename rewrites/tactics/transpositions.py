@@ -108,6 +108,33 @@ def zips_on_the_right(at: Rewriting, place: Position) -> Rewriting:
 # ---- results that are computed by columns
 
 
+_INTERCHANGED = then(inside("xss")(apply("map_interchange")), apply("transpose_transpose"))
+"""The transpose of what maps over two arrays compute, neither of which needs an element of the other: the other goes outside."""
+
+
+def interchanged() -> Tactic:
+    """Tables of pairs of what is in two arrays, computed column by column and transposed, are computed row by row.
+
+    Raises `NoMatch` where there are none.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.transpositions import interchanged
+    >>> @rl.program
+    ... def products(x: rl.f32[4], y: rl.f32[8]):
+    ...     return rl.transpose(rl.map(lambda v: rl.map(lambda u: u * v, x), y))
+    >>> print(rl.show(derive(products, interchanged()).result))
+    map(lambda x: map(lambda x2: x * x2, y), x)
+    """
+    return then(topdown(_interchanged), repeat(topdown(_interchanged)))
+
+
+@context_free
+@at_kinds(Transpose)
+def _interchanged(at: Rewriting, place: Position) -> Rewriting:
+    return _INTERCHANGED(at, place)
+
+
 def rows_of_columns(*, of_rows: bool = False) -> Tactic:
     """A transposed result, whose columns are computed from columns, row by row; `of_rows`: what is below it of rows, too.
 
@@ -190,6 +217,7 @@ def _by_rows(at: Rewriting, place: Position) -> Rewriting:
     at = repeat(_fold_apart)(at, columns_of)
     at = repeat(zips_on_the_right)(at, columns_of)
     return first(
+        _INTERCHANGED,
         apply("map_interchange_zip_inside", "backward"),
         apply("map_map_transpose", "backward"),
         then(apply("transpose_map_zip"), repeat(topdown(READ_BY_ROWS))),

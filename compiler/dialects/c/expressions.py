@@ -118,7 +118,8 @@ class CExpressions(Printer):
             return super().conditional(e)
         yes, no = self.as_type(e.yes, t), self.as_type(e.no, t)
         if self.types.of(e.condition).width == 1:
-            return f"{self.inside(e.condition, 1)} ? {yes} : {no}"
+            own = spelled(t)  # gcc's result of an operator of such vectors is of another type
+            return f"{self.inside(e.condition, 1)} ? ({own})({yes}) : ({own})({no})"
         return self._choice(self.expression(e.condition), yes, no, t)
 
     def _choice(self, condition: str, yes: str, no: str, t: CType) -> str:

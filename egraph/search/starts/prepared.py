@@ -18,6 +18,7 @@ from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.sharing import inlined
 from relift.rewrites.tactics.steps.iterations import of_elements
 from relift.rewrites.tactics.steps.states import flat_states, numbers_apart
+from relift.rewrites.tactics.transpositions import interchanged
 from relift.rewrites.tactics.unchanging import once_for_all
 from relift.semantics.language.programs import Program
 
@@ -45,6 +46,7 @@ _READ: Tactic = then(attempt(through_zips()), attempt(by_operators()))
 def _prepared(kind: str, *, rows: bool) -> Tactic:
     return then(
         *_FIRST[kind],
+        attempt(interchanged()),
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
         attempt(first(results_together(), results_that_share(rows=rows))),

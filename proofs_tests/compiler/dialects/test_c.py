@@ -48,7 +48,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import f64, i32
+from relift.semantics.syntax.types import Scalar, f64, i32
 
 AT_A_TIME = 12
 """Programs that are compiled together."""
@@ -176,6 +176,20 @@ def test_functions_of_scalars_are_computed(by: Compiler, share: int) -> None:
     programs = [replace(p, name=f"each_{i}") for i, p in enumerate(drawn(programs, share))]
     for program, found, wanted in results(programs, by):
         assert np.allclose(found, wanted, rtol=4e-6, equal_nan=True), f"{program}"
+
+
+@pytest.mark.parametrize("width", [3, 4])
+@pytest.mark.parametrize("of", [rl.f32, rl.f64, rl.i32], ids=str)
+def test_one_condition_chooses_a_vector(by: Compiler, of: Scalar, width: int) -> None:
+    """What is computed of vectors, or all lanes of a number: gcc took them for two types."""
+
+    def chosen(x: Any, c: Any) -> Any:
+        either = rl.map_vec(lambda v: rl.select(c > 0, (v + v) * v, of(1)))
+        return rl.as_scalar(rl.map_glb(0)(either, rl.as_vector(width, x)))
+
+    chosen.__annotations__ = {"x": of[24], "c": rl.i32}
+    for program, found, wanted in results([rl.program(chosen)], by):
+        assert np.array_equal(found, wanted), f"{program}"
 
 
 # ---- barriers
