@@ -16,6 +16,7 @@ from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.conditions import associative, commutative
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.domains import Exact
@@ -212,3 +213,20 @@ def test_open_cells_are_not_copied() -> None:
     """zip(xs, xs) of a border would leave each cell open twice, with two contents."""
     with pytest.raises(NoMatch, match="xs has cells that pad_empty leaves open, and is copied"):
         apply_rule(shared_pairs, map(lambda x: (x, x), pad_empty(1, 1, xs)))
+
+
+def test_open_cells_elsewhere_do_not_reach_what_needs_no_variable() -> None:
+    """It is the same wherever it stands: steps of the kernel that stores it are done beside one with open cells."""
+
+    def doubled(of: Any) -> Any:
+        return map(lambda x: rl.select(x < 0.0, 1.0, x) * 2.0, of)
+
+    fusion, parts = RULES["map_fusion"], {"g": ("f", "arguments.0")}
+    open_cells = pad_empty(1, 1, xs)
+    beside = rl.concat(rl.to_global(doubled(xs)), open_cells)
+    apply_rule(fusion, beside, ("xs", "xs"), direction="backward", parts=parts)
+    within = rl.concat(rl.to_global(doubled(open_cells)), xs)
+    of_each = map(lambda y: rl.reduce(rl.add, y, doubled(rl.repeat(2, y))), open_cells)
+    for t, place in ((within, ("xs", "xs")), (of_each, ("f", "xs"))):
+        with pytest.raises(NoMatch, match="select is not"):
+            apply_rule(fusion, t, place, direction="backward", parts=parts)

@@ -14,6 +14,7 @@ from relift.rewrites.application.abstraction import beside, component_of, named,
 from relift.rewrites.application.beginnings import unlike
 from relift.rewrites.application.substitutions import require_fits, with_neutral_elements
 from relift.rewrites.application.totality import (
+    closed_around,
     computes_surely,
     first_partial,
     first_partial_operator,
@@ -138,7 +139,7 @@ def apply_filled(
                 raise NoMatch(f"{rule.name}: {bound.size} must be at least {bound.least}")
         _require_uncopied(rule, before, after, substitution)
         new = substitution.term(after)
-        _require_defined(rule, direction, substitution, t, (here, new))
+        _require_defined(rule, direction, substitution, (t, position), (here, new))
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
@@ -394,7 +395,7 @@ def _require_defined(
     rule: Rule,
     direction: Direction,
     substitution: Substitution,
-    whole: terms.Term,
+    where: tuple[terms.Term, Position],
     sides: tuple[terms.Term, terms.Term],
 ) -> None:
     """Raise `NoMatch` when the new term might be undefined where the one in its place was not.
@@ -404,8 +405,8 @@ def _require_defined(
     """
     here, new = sides
     if first_partial(new, open_cells=True) is None:
-        return  # whether cells are open somewhere in the whole, which takes long to see, or not
-    open_cells = has_open_cells(whole) or has_open_cells(new)
+        return  # whether cells are open somewhere around it, which takes long to see, or not
+    open_cells = has_open_cells(closed_around(*where)) or has_open_cells(new)
     if first_partial(new, open_cells=open_cells) is None:
         return
     for name, operator in substitution.operators.items():

@@ -16,7 +16,7 @@ from relift.semantics.indices.ranges import surely_within
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.patterns import Gather, Let, Scatter
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Type, Vector, least_values
@@ -28,6 +28,8 @@ LARGEST_TABLE = 1 << 20
 def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
     """What may be undefined in a term, by name; None where it is total.  Each term keeps the answer.
 
+    No open cell reaches a part that needs no variable and leaves none open itself: that is the same wherever it stands.
+
     >>> from relift import i32
     >>> from relift.rewrites.application.totality import first_partial
     >>> from relift.semantics.notation.parser import parse_term
@@ -37,6 +39,7 @@ def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
     'at_runtime_unsafe'
     >>> first_partial(parse_term("gather(lambda i: 7 - i, xs)", xs=xs))
     """
+    open_cells = open_cells and (bool(terms.free_variables(t)) or has_open_cells(t))
     kept, place = vars(t), "_partial_at_open" if open_cells else "_partial"
     if place not in kept:
         kept[place] = next(_partial(t, open_cells), None)
@@ -68,6 +71,22 @@ def _first_partial_operator(
 def has_open_cells(t: terms.Term) -> bool:
     """Whether some cells of a term are left open, which the kinds of its parts say."""
     return _leave_open(terms.kinds_in(t))
+
+
+def closed_around(t: terms.Term, place: Position) -> terms.Term:
+    """The innermost part of a term around a place that needs no variable: cells that are open outside of it do not reach the place.
+
+    >>> from relift import f32, show
+    >>> from relift.rewrites.application.totality import closed_around
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> known = {"xs": Input("xs", f32[8])}
+    >>> t = parse_term("map(lambda x: x + at(0, map(lambda y: y * 2.0, xs)), pad_empty(0, 1, xs))", known)
+    >>> show(closed_around(t, ("f", "arguments.1", "xs", "f"))), closed_around(t, ("f", "arguments.0")) == t
+    ('map(lambda y: y * 2.0, xs)', True)
+    """
+    parts = (term_at(t, place[:end]) for end in range(len(place), 0, -1))
+    return next((u for u in parts if not terms.free_variables(u)), t)
 
 
 def sees_open_cells(f: terms.Lambda) -> bool:
