@@ -339,3 +339,24 @@ def test_what_is_computed_of_the_rows_of_each_of_many_nests_is_stored_for_all_of
         for i, s in enumerate(((3, 8, 12), (3, 8), (3, 12, 8)))
     )
     np.testing.assert_allclose(compiled(a, top, b), np.exp(a - top[:, :, None]) @ b, rtol=1e-5)
+
+
+def test_of_three_maps_around_a_fold_of_elements_of_all_the_inner_two_are_a_nest() -> None:
+    """What the outermost is of goes with the rows: a product for each of its elements."""
+
+    @typed(a=f32[2, 4], b=f32[8, 4], c=f32[16, 4])
+    def of_three(a: Any, b: Any, c: Any) -> Any:
+        def cell(x: Any, y: Any, z: Any) -> Any:
+            return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1] * p[2], rl.zip(x, y, z)))
+
+        return rl.map(lambda x: rl.map(lambda y: rl.map(lambda z: cell(x, y, z), c), b), a)
+
+    extent = extent_of(of_three)
+    assert extent is not None
+    assert (extent.rows, extent.columns, extent.steps, extent.batches) == (8, 16, 4, 2)
+    derivation = derive(of_three, tile_for_groups(SMALL))
+    require_standing(derivation, RULES)
+    tiled = Program(of_three.name, of_three.parameters, derivation.result)
+    assert refusal(tiled) is None
+    inputs = whole_inputs(of_three, 0)
+    np.testing.assert_array_equal(compile_program(tiled)(*inputs), of_three(*inputs))

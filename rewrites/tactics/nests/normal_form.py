@@ -86,6 +86,8 @@ def nest_in(t: Term, *, beside: bool = False) -> Nest | None:
         if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
             continue
         cell, bound = inner.f.body, {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
+        if _is_deeper(cell, bound):
+            continue
         folds = [each for each in _folds(cell) if not beside or _needs(cell, each, bound)]
         if len({canonical(term_at(cell, each)) for each in folds}) != 1:
             continue
@@ -94,6 +96,16 @@ def nest_in(t: Term, *, beside: bool = False) -> Nest | None:
             around = tuple(each for each in above if isinstance(term_at(t, each), Map))
             return Nest(place, around, outer, folds[0])
     return None
+
+
+def _is_deeper(cell: Term, bound: set[str]) -> bool:
+    """Whether a map, of whose elements the folds read too, is the whole cell: with the map around it, that is the nest."""
+    if not isinstance(cell, Map) or set(free_variables(cell.xs)) & bound:
+        return False
+    inner = cell.f.body
+    own = {x.name for x in cell.f.parameters}
+    folds = list(_folds(inner))
+    return bool(folds) and all(_needs(inner, each, bound | own) for each in folds)
 
 
 def _needs(cell: Term, place: Position, bound: set[str]) -> bool:
