@@ -428,7 +428,7 @@ def _with_the_whole(
     """The program as it is written, if it is worth a search beside the forms; as a form where its folds compute what they read."""
     if task.apart or not is_worth_searching(forms, chosen):
         return [], list(chosen)
-    read = as_read(task.source, task.said())
+    read = as_read(task.source, task.said(), task.device.kind)
     return ([task], list(chosen)) if read is None else ([], [*chosen, Form(read, (), ())])
 
 

@@ -124,7 +124,7 @@ def interchanged() -> Tactic:
     ... def products(x: rl.f32[4], y: rl.f32[8]):
     ...     return rl.transpose(rl.map(lambda v: rl.map(lambda u: u * v, x), y))
     >>> print(rl.show(derive(products, interchanged()).result))
-    map(lambda x: map(lambda x2: x * x2, y), x)
+    map(lambda y_: map(lambda x_: y_ * x_, y), x)
     """
     return then(topdown(_interchanged), repeat(topdown(_interchanged)))
 

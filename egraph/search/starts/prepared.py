@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from relift.egraph.search.derived import after
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import Tactic, attempt, first, then
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    first,
+    repeat,
+    then,
+)
 from relift.rewrites.tactics.folds.beside import (
     results_that_share,
     results_together,
@@ -14,7 +22,8 @@ from relift.rewrites.tactics.folds.beside import (
 )
 from relift.rewrites.tactics.folds.recurrences import by_operators
 from relift.rewrites.tactics.nests.cells import in_cells
-from relift.rewrites.tactics.nests.where_read import through_zips
+from relift.rewrites.tactics.nests.normal_form import through_what_is_read
+from relift.rewrites.tactics.nests.where_read import repeated, through_zips
 from relift.rewrites.tactics.sharing import inlined
 from relift.rewrites.tactics.steps.iterations import of_elements
 from relift.rewrites.tactics.steps.states import flat_states, numbers_apart
@@ -33,20 +42,31 @@ def _element_by_element(*, scans: bool) -> Tactic:
     )
 
 
-_FIRST: Mapping[str, tuple[Tactic, ...]] = {
-    # a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
-    "cpu": (attempt(inlined()), _element_by_element(scans=False)),
-    "gpu": (attempt(inlined()), _element_by_element(scans=True), attempt(in_cells())),
+# a CPU's core scans, and writes, rows in vectors; a scan of each column, and cells that are written together, are forms beside that
+_ELEMENTS: Mapping[str, Tactic] = {
+    "cpu": _element_by_element(scans=False),
+    "gpu": _element_by_element(scans=True),
 }
 
-_READ: Tactic = then(attempt(through_zips()), attempt(by_operators()))
-"""What folds and maps read is computed where they read it, and scans are those of operators."""
+_FIRST: Mapping[str, tuple[Tactic, ...]] = {
+    "cpu": (attempt(inlined()), _ELEMENTS["cpu"]),
+    "gpu": (attempt(inlined()), _ELEMENTS["gpu"], attempt(in_cells())),
+}
+
+_READ_ALONE: Tactic = then(through_what_is_read(), repeat(apply("map_identity")))
+"""What a map goes through beside what it reads is no longer gone through."""
+_READ: Tactic = then(
+    attempt(interchanged()),
+    attempt(repeated()),
+    attempt(through_zips()),
+    attempt(then(by_operators(), everywhere(_READ_ALONE))),
+)
+"""Tables are computed row by row, what folds and maps read is computed where they read it, and scans are those of operators."""
 
 
 def _prepared(kind: str, *, rows: bool) -> Tactic:
     return then(
         *_FIRST[kind],
-        attempt(interchanged()),
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
         attempt(first(results_together(), results_that_share(rows=rows))),
@@ -61,7 +81,7 @@ ROWS_APART: Mapping[str, Tactic] = {kind: _prepared(kind, rows=False) for kind i
 """The same, but rows that are a result and are folded for another are computed for each."""
 
 
-def as_read(source: Program, said: Derivation) -> Derivation | None:
-    """The program with what its folds and maps read computed there, None where it is written so."""
-    read = after(source, said, _READ)
+def as_read(source: Program, said: Derivation, kind: str) -> Derivation | None:
+    """The program with what its folds and maps read computed there, and with steps of elements; None where it is written so."""
+    read = after(source, said, then(_ELEMENTS[kind], _READ))
     return read if len(read.steps) > len(said.steps) else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import relift as rl
 from proofs_tests.nested_results import require_same
-from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.agreement.inputs import random_inputs, whole_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU, GPU, DeviceDescription
 from relift.rewrites.application.matching import NoMatch
@@ -23,6 +24,7 @@ from relift.semantics.syntax.terms import subterms
 from relift.semantics.syntax.types import holds_array
 
 N, M, K, THREE = 40, 33, 5, 3
+ROWS, DEPTH, COLUMNS = 256, 128, 192
 
 
 @rl.program
@@ -249,3 +251,29 @@ def test_no_step_is_a_launch(program: Program, device: DeviceDescription) -> Non
     assert len(compiled.launch["kernels"]) <= 3
     inputs = random_inputs(program, 0)
     require_same(compiled(*inputs, device="cpu"), program(*inputs))
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_a_sum_of_outer_products_is_a_product_of_matrices(device: DeviceDescription) -> None:
+    """No element of the state reads a table of products: on a CPU that was 31 times slower, on a GPU four times."""
+
+    @rl.program
+    def outer(A: rl.f32[ROWS, DEPTH], B: rl.f32[DEPTH, COLUMNS]):
+        def step(C, p):
+            added = lambda z: rl.map(lambda q: q[0] + z[1] * q[1], rl.zip(z[0], p[1]))
+            return rl.map(added, rl.zip(C, p[0]))
+
+        zero = rl.repeat(ROWS, rl.repeat(COLUMNS, 0.0))
+        return rl.reduce_seq(step, zero, rl.zip(rl.transpose(A), B))
+
+    @rl.program
+    def product(A: rl.f32[ROWS, DEPTH], B: rl.f32[DEPTH, COLUMNS]):
+        columns = rl.transpose(B)
+        cell = lambda p, q: rl.reduce(rl.add, 0.0, rl.map(lambda z: z[0] * z[1], rl.zip(p, q)))
+        return rl.map(lambda row: rl.map(lambda column: cell(row, column), columns), A)
+
+    found, plain = (rl.optimize(p, target=device) for p in (outer, product))
+    assert found.cost.seconds <= 1.05 * plain.cost.seconds
+    inputs = whole_inputs(outer, 0)
+    result = rl.compile(found.term)(*inputs, device="cpu")
+    np.testing.assert_array_equal(result, inputs[0] @ inputs[1])

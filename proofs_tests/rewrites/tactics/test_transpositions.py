@@ -13,7 +13,7 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
-from relift.device import CPU
+from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
@@ -24,6 +24,7 @@ from relift.rewrites.tactics.sharing import storable
 from relift.rewrites.tactics.transpositions import (
     few_columns,
     few_outside,
+    interchanged,
     rows_of_columns,
     scans_across,
 )
@@ -118,6 +119,33 @@ def test_a_result_of_columns_is_computed_by_rows(program: Program) -> None:
     )
 
 
+@rl.program
+def product_by_columns(A: rl.f32[n, k], B: rl.f32[k, m]):
+    def cell(column, row):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(column, row)))
+
+    return rl.transpose(rl.map(lambda c: rl.map(lambda r: cell(c, r), A), rl.transpose(B)))
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_a_product_may_be_written_by_columns(device: DeviceDescription) -> None:
+    """It is no slower than by rows: it was 2.9 times on a GPU, without tiles."""
+
+    @rl.program
+    def by_rows(A: rl.f32[n, k], B: rl.f32[k, m]):
+        columns = rl.transpose(B)
+        cell = lambda p, q: rl.reduce(rl.add, 0.0, rl.map(lambda z: z[0] * z[1], rl.zip(p, q)))
+        return rl.map(lambda row: rl.map(lambda column: cell(row, column), columns), A)
+
+    sizes = {"n": 256, "k": 128, "m": 192}
+    found, plain = (optimize(p, sizes, target=device) for p in (product_by_columns, by_rows))
+    assert found.cost.seconds <= 1.05 * plain.cost.seconds
+    interchange = derive(product_by_columns, interchanged(), {"n": 5, "k": 3, "m": 4})
+    interchange.replay(RULES)
+    require_proved((step.rule for step in interchange.steps), RULES)
+    assert not isinstance(interchange.result, Transpose)
+
+
 def test_what_is_not_computed_by_columns_is_left_alone() -> None:
     """Rows that are computed and transposed, and a transposition of what is given."""
 
@@ -130,8 +158,9 @@ def test_what_is_not_computed_by_columns_is_left_alone() -> None:
         return rl.transpose(A)
 
     for program in (rows, given):
-        with pytest.raises(NoMatch):
-            derive(program, rows_of_columns(), {"n": 5, "m": 4})
+        for tactic in (rows_of_columns(), interchanged()):
+            with pytest.raises(NoMatch):
+                derive(program, tactic, {"n": 5, "m": 4})
 
 
 def test_softmax_of_columns_is_searched_row_by_row() -> None:

@@ -1,6 +1,7 @@
 """What maps, folds and scans read of a zip of what is computed is computed where they read it.
 
     map h (zip (map f xs) ys)     =  map (\\p. h (f (fst p), snd p)) (zip xs ys)
+    map h (zip (repeat n y) xs)    =  map (\\x. h (y, x)) xs
     fold op z (zip (map f xs) ys)  =  fold op z (map (\\p. (f (fst p), snd p)) (zip xs ys))
 
 A map does so with what it reads once; what it reads again is computed once, before.
@@ -21,10 +22,11 @@ from relift.rewrites.tactics.combinators import (
     inside,
     repeat,
     somewhere,
+    then,
 )
 from relift.rewrites.tactics.sharing import has_fold, only_named
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduction, ScanSeq, Zip
+from relift.semantics.patterns import Map, Reduction, Repeat, ScanSeq, Zip
 from relift.semantics.syntax.binding import Position, binders_at, places_of, term_at
 from relift.semantics.syntax.terms import Get, Term, Var, free_variables
 from relift.semantics.syntax.types import Array, Tuple
@@ -46,6 +48,42 @@ def through_zips(*, again: bool = False) -> Tactic:
     'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
     """
     return somewhere(at_kinds(Map, Reduction, ScanSeq)(partial(_through_zip, again=again)))
+
+
+def repeated() -> Tactic:
+    """A map that goes through a zip with an array of one value, which is no fold's, reads that value; raises `NoMatch` where none does.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.where_read import repeated
+    >>> @rl.program
+    ... def scaled(a: rl.f32, x: rl.f32[8]):
+    ...     return rl.map(lambda p: p[0] * p[1], rl.zip(rl.repeat(8, a), x))
+    >>> rl.show(derive(scaled, repeated()).result)
+    'map(lambda x_: a * x_, x)'
+    """
+    return repeat(somewhere(at_kinds(Map)(_repeated)))
+
+
+def _repeated(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it is only for such"
+    for below, u in _zips(t.xs, ()):
+        sides = [isinstance(side, Repeat) and not has_fold(side) for side in (u.xs, u.ys)]
+        if any(sides):
+            paired = apply("zip_repeat")
+            turned = paired if sides[1] else then(apply("zip_swap"), inside("xs")(paired))
+            at = turned(at, (*place, "xs", *below))
+            return repeat(apply("map_fusion"))(_mapped_as_zipped(at, place, below), place)
+    raise NoMatch("no map over a zip with an array of one value")
+
+
+def _zips(t: Term, below: Position) -> Iterator[tuple[Position, Zip]]:
+    """The zips of which what is gone through is made, and where they stand in it."""
+    if isinstance(t, Zip):
+        yield below, t
+        yield from _zips(t.xs, (*below, "xs"))
+        yield from _zips(t.ys, (*below, "ys"))
 
 
 def _through_zip(at: Rewriting, place: Position, *, again: bool) -> Rewriting:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -35,6 +36,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.nests.zips import by_owner, each_once, zipped_together
 from relift.rewrites.tactics.sharing import has_fold, named_pair
 from relift.rewrites.tactics.spelled_out import component_of_a_let, component_of_a_tuple
+from relift.rewrites.tactics.transpositions import columns
 from relift.semantics.patterns import (
     Accumulating,
     Iterate,
@@ -48,7 +50,7 @@ from relift.semantics.patterns import (
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, Var, free_variables
-from relift.semantics.syntax.types import Array, Tuple, Type, holds_array
+from relift.semantics.syntax.types import Array, Tuple, Type, cells, holds_array
 
 
 def of_tables() -> Tactic:
@@ -121,9 +123,10 @@ def of_elements(*, scans: bool = True) -> Tactic:
     'map(lambda p: reduce_seq(lambda y, x_: (y * x_) + p[1], p[0], x), zip(z, w))'
     """
 
-    def once(at: Rewriting, place: Position) -> Rewriting:
+    def once(at: Rewriting, place: Position, many: bool = False) -> Rewriting:
         t = term_at(at.term, place)
         state, _ = step_of(t)
+        many = many or (cells(state.type).constant or _MANY) >= _MANY
         if isinstance(t, ScanSeq) and not scans:
             raise NoMatch("a scan of rows, each in vectors")
         if not holds_array(state.type):
@@ -132,14 +135,14 @@ def of_elements(*, scans: bool = True) -> Tactic:
         if alone and _elements(state.type) < _HELD:
             raise NoMatch("a work-item holds so few elements, and computes what they share once")
         if not isinstance(state.type, Tuple):
-            return each(at, place)
+            return each(at, place, many)
         at, one = _of_one_array(at, place)
-        at = each(at, one)
+        at = each(at, one, many)
         at = attempt(inside("f")(apply("iterate_as_fold", "backward")))(at, one)
         read = then(component_of_a_let, apply("let_inline"))
         return attempt(read)(at, place[:-1])
 
-    def each(at: Rewriting, place: Position) -> Rewriting:
+    def each(at: Rewriting, place: Position, many: bool) -> Rewriting:
         state, _ = step_of(term_at(at.term, place))
         together = then(
             repeat(apply("let_inline")), repeat(_innermost(_maps_of(state.name))), _of_one_map
@@ -151,11 +154,25 @@ def of_elements(*, scans: bool = True) -> Tactic:
         at = apply(_rule(t))(at, place)
         if isinstance(t, ScanSeq):
             place = (*place, "xss")
+        if many:
+            at = attempt(_COLUMNS_WHERE_READ)(at, place)
         element, _ = step_of(term_at(at.term, (*place, "f")))
-        return inside("f")(once)(at, place) if holds_array(element.type) else at
+        deeper = inside("f")(partial(once, many=many))
+        return deeper(at, place) if holds_array(element.type) else at
 
     return somewhere(at_kinds(Iterate, ReduceSeq, ScanSeq)(once))
 
+
+_MANY = 1 << 14
+"""With so many cells of a state work-items are busy: what their steps compute of a row need not be computed before."""
+
+_STRAIGHT: Tactic = everywhere(attempt(apply("transpose_transpose")))
+_COLUMNS_WHERE_READ: Tactic = then(
+    inside("xs", "ys")(then(columns(), _STRAIGHT)),
+    inside("xs")(apply("zip_map_right")),
+    apply("map_fusion"),
+)
+"""The columns of the rows that steps compute, each of which one element of the state reads, are computed where it does."""
 
 _HELD = 32
 """Elements of which a work-item may hold fewer, those of an iteration in a function."""
