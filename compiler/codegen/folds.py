@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TypeAlias
+
 from relift.compiler.codegen.arrays import exchanged, into_group, into_private, new_in_group
 from relift.compiler.codegen.emission import Emission, Terms, fits_registers
 from relift.compiler.codegen.loops import around_loop, copy, loop
@@ -23,7 +27,7 @@ from relift.semantics.indices.views import (
 )
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import Accumulating, Fold, InTurn, Iterate, ScanSeq, Stepping, Store
-from relift.semantics.patterns.opencl import in_group_memory
+from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -36,6 +40,9 @@ from relift.semantics.syntax.terms import (
     subterms,
 )
 from relift.semantics.syntax.types import Tuple, holds_array
+
+Result: TypeAlias = Callable[[Index, Scope, View], None]
+"""Emits what is made of the running result of a step, whose number is given."""
 
 # ---- in registers
 
@@ -88,11 +95,16 @@ def _read_before(e: Emission, data: ArrayView, f: Lambda, scope: Scope) -> Array
     return ArrayView(data.length, lambda k: read[k.constant or 0])
 
 
-def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
-    """Emit a loop that folds into registers, or into an array, and writes each result."""
+def scanned(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
+    """Emit a scan that writes each running result."""
+    scan(g, t, scope, lambda i, inner, running: copy(g.emission, running, places.at(i), inner))
+
+
+def scan(g: Terms, t: ScanSeq, scope: Scope, result: Result) -> None:
+    """Emit a loop that folds into registers, or into an array, and what is made of each running result."""
     e, f = g.emission, t.f
     if holds_array(t.init.type):
-        in_place(g, t, None, scope, places)
+        in_place(g, t, None, scope, result)
         return
     data = array(g.view(t.xs, scope))
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
@@ -101,7 +113,7 @@ def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
     def step(i: Index, inner: Scope) -> None:
         value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
         e.assign(accumulator, _for_all_lanes(value, scope))
-        copy(e, accumulator, places.at(i), inner)
+        result(i, inner, accumulator)
 
     with around_loop(e, f.body):
         loop(e, data, scope, step)
@@ -135,13 +147,13 @@ def in_place(
     t: Stepping,
     target: View | None,
     scope: Scope,
-    places: ArrayView | None = None,
+    result: Result | None = None,
 ) -> View:
     """Emit a loop that folds into an array in private memory, or into a tuple that holds one, in place.
 
     The array is the one that `to_private` of the first value makes, that of the fold that gives the first value, at the
     end of the step of another fold the array of that one, or, where a `map_seq` computes the first value, the target.  With a target, the result is copied there unless it lies there
-    already; with places, that of each step to the next of them.
+    already; what else is made of the result of each step may be given.
     """
     e, f = g.emission, t.f
     accumulator = _accumulator(g, t, target, scope)
@@ -166,10 +178,11 @@ def in_place(
                 raise _not_in_place(
                     t, f"reads element {read.offset} of it where others are written"
                 )
-            if places is not None:
-                copy(e, accumulator, places.at(i), inner)
+            if result is not None:
+                result(i, inner, accumulator)
 
-        with around_loop(e, f.body):
+        shared = any(m.space.of_group for m in memories_of(accumulator))
+        with nullcontext() if shared else around_loop(e, f.body):
             loop(e, data, scope, step, unroll=unrolling(t))
     _fetch_ahead(e, t)
     if target is not None and target is not accumulator:
@@ -196,6 +209,8 @@ def _accumulator(g: Terms, t: Stepping, target: View | None, scope: Scope) -> Vi
     first = t.first
     if isinstance(first, Store) and first.space.of_item:
         return into_private(g, first.xs, scope, first.space)
+    if shown_of_group(first) is not None:
+        return g.view(first, scope)
     if isinstance(first, Stepping) and not first.fills:
         return in_place(g, first, None, scope)  # nobody else reads what it comes to
     if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):

@@ -42,6 +42,7 @@ from relift.semantics.indices.views import (
 from relift.semantics.patterns import (
     AtRuntime,
     Concat,
+    EachInTurn,
     EachOf,
     Fold,
     InOrder,
@@ -102,7 +103,7 @@ class Generator:
             case InTurn():
                 self._in_turn(t, target, scope)
             case ScanSeq():
-                folds.scan(self, t, array(target), scope)
+                folds.scanned(self, t, array(target), scope)
             case InOrder():
                 in_order.write(self, t, target, scope)
             case Stepping() if holds_array(t.type):
@@ -169,8 +170,15 @@ class Generator:
 
     def _in_turn(self, t: InTurn, target: View, scope: Scope) -> None:
         """Emit a loop over what a sequential map works on."""
-        e, f = self._emission, t.f
-        data, places = array(self.view(t.xs, scope)), array(target)
+        e, f, places = self._emission, t.f, array(target)
+        if isinstance(t, EachInTurn) and isinstance(t.xs, ScanSeq):
+
+            def result(i: Index, inner: Scope, running: View) -> None:
+                self.write(f.body, places.at(i), e.applied(f, inner, running))
+
+            folds.scan(self, t.xs, scope, result)
+            return
+        data = array(self.view(t.xs, scope))
         if isinstance(t, MapSeqSlide):
             data = array(windows_viewed(Views(t.name), t.solved["k"], t.size, t.step, data))
 

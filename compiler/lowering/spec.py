@@ -49,7 +49,7 @@ from relift.semantics.patterns import (
     ToGlobal,
     Zip,
 )
-from relift.semantics.patterns.opencl import in_group_memory
+from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Power, Size, Unknown
@@ -148,13 +148,10 @@ def _write(t: terms.Term, place: Place) -> None:
                 "pad_empty leaves cells of a global buffer open; write pad(left, right, clamp, xs), which fixes them"
             )
         case InTurn():
-            _read(t.xs, place)
-            _write(t.f.body, replace(place, sequential=True))
-        case ScanSeq(f, init, xs):
+            _in_turn(t, place)
+        case ScanSeq():
             _check_owner(t, place)
-            _read(init, place)
-            _read(xs, place)
-            _step(f.body, init.type, place)
+            _scan(t, place)
         case InOrder() if not isinstance(t, ReduceWhile):
             _check_owner(t, place)
             _go_through(t, place)
@@ -292,7 +289,7 @@ def _read(t: terms.Term, place: Place) -> None:
         case Fold(f, init, xs):
             _read(init, place)
             _read(xs, place)
-            _step(f.body, init.type, place)
+            _step(f.body, init, place)
         case ToGlobal():
             raise Unsupported(
                 "to_global inside a kernel; it stands outside all parallel maps and loops, "
@@ -317,10 +314,28 @@ def _read(t: terms.Term, place: Place) -> None:
                 _read(child.body if isinstance(child, terms.Lambda) else child, place)
 
 
-def _step(body: terms.Term, state: Type, place: Place) -> None:
-    """Check what a fold does with each element: it goes over an array, or into registers."""
-    if holds_array(state):
-        _write(body, replace(place, target=Space.PRIVATE, sequential=True))
+def _in_turn(t: InTurn, place: Place) -> None:
+    """Check a loop; one over the results of a scan goes along with it."""
+    if isinstance(t, EachInTurn) and isinstance(t.xs, ScanSeq):
+        _scan(t.xs, place)
+    else:
+        _read(t.xs, place)
+    _write(t.f.body, replace(place, sequential=True))
+
+
+def _scan(t: ScanSeq, place: Place) -> None:
+    """Check a scan, whose running results go where they are written."""
+    _read(t.init, place)
+    _read(t.xs, place)
+    _step(t.f.body, t.init, place)
+
+
+def _step(body: terms.Term, first: terms.Term, place: Place) -> None:
+    """Check what a fold does with each element: it goes over an array, that of the first value, or into registers."""
+    if holds_array(first.type):
+        shared = shown_of_group(first)
+        target = Space.PRIVATE if shared is None else shared.space
+        _write(body, replace(place, target=target, sequential=True))
     else:
         _read(body, replace(place, sequential=True))
 

@@ -61,7 +61,7 @@ from relift.semantics.patterns import (
     Zip,
 )
 from relift.semantics.patterns.layout import windows_viewed
-from relift.semantics.patterns.opencl import in_group_memory
+from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import alpha_equal, outside
 from relift.semantics.syntax.sizes import Size
@@ -127,9 +127,10 @@ class Walk:
         match t:
             case EachOf(_, f, xs):
                 data = array(self._view(xs, environment))
-                members = self._members(f.body)
-                with self._meter.work_items(t, data.length, members) as i:
+                with self._meter.work_items(t, data.length, self._members(f.body)) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+            case EachInTurn(_, ScanSeq()):
+                self._scan(t, array(target), environment)
             case EachInTurn(f, xs):
                 data = array(self._view(xs, environment))
                 with self._meter.loop(data.length, unrolled=t.unrolled) as i:
@@ -287,21 +288,32 @@ class Walk:
             return _registers(t)
         return v
 
-    def _scan(self, t: ScanSeq, target: ArrayView, environment: Environment) -> None:
-        """A loop that writes what it has accumulated."""
+    def _scan(self, whole: terms.Pattern, target: ArrayView, environment: Environment) -> None:
+        """A loop that writes what it has accumulated, or what a map that goes along with it makes of that."""
+        t = whole.xs if isinstance(whole, EachInTurn) else whole
+        assert isinstance(t, ScanSeq), "cannot happen: it is one, or what such a map goes through"
         start, data = self._view(t.init, environment), array(self._view(t.xs, environment))
         arrays = holds_array(t.init.type)
         accumulator = start if arrays else _registers(t.init.type)
         if not arrays:
             self._accesses.touch(start)
         chain = self._meter.chain(data.length, latency_of(t.f))
+        waits = self._meter.counted.waits, self._meter.counted.waited
         with chain, self._meter.loop(data.length) as i:
             inner = environment.bind(t.f, accumulator, data.at(i))
             if arrays:
                 self._write(t.f.body, accumulator, inner)
             else:
                 self._accesses.touch(self._view(t.f.body, inner))
-            self._accesses.copy(accumulator, target.at(i))
+            if shown_of_group(t.init) is not None:  # before and after it is read by others
+                self._meter.barrier()
+                self._meter.barrier()
+            if isinstance(whole, EachInTurn):
+                self._write(whole.f.body, target.at(i), environment.bind(whole.f, accumulator))
+            else:
+                self._accesses.copy(accumulator, target.at(i))
+        if arrays and shown_of_group(t.init) is None:
+            self._meter.read_ahead(*waits)
 
     def _in_order(self, t: InOrder, environment: Environment) -> None:
         """What is asked of one element after the other; of a sort, beside each of those before."""
@@ -357,24 +369,23 @@ class Walk:
 
     def _write_each(self, t: terms.Term, target: View, environment: Environment) -> None:
         """Write what may be a loop of which a driver makes vectors."""
-        with self._meter.packed() if self._packs(t, target) else nullcontext():
+        with self._meter.packed() if _packs(self._meter, t, target) else nullcontext():
             self._write(t, target, environment)
 
-    def _packs(self, t: terms.Term, target: View) -> bool:
-        """Whether a driver makes vectors of a loop: of one over a work-item's own numbers, each of which has a turn for itself.
 
-        The forces between 12,288 atoms and 128 neighbours of each take PoCL 1.5 ms where each atom's are stored and then summed up, and 2.2 where
-        they are summed up in turn.
-        """
-        if self._meter.on_gpu or not isinstance(t, MapSeq) or _has_loop(t.f.body):
-            return False
-        if self._meter.device.packs != "loops" and calls_library(t.f.body):
-            return False
-        private = all(m.space.of_item for m in memories_of(target))
-        numbers = isinstance(t.f.body.type, Scalar | Tuple) and not holds_array(t.f.body.type)
-        return (
-            private and numbers and (cells(t.type).constant or 0) >= self._meter.device.vector_width
-        )
+def _packs(meter: Meter, t: terms.Term, target: View) -> bool:
+    """Whether a driver makes vectors of a loop: of one over a work-item's own numbers, each of which has a turn for itself.
+
+    The forces between 12,288 atoms and 128 neighbours of each take PoCL 1.5 ms where each atom's are stored and then summed up, and 2.2 where
+    they are summed up in turn.
+    """
+    if meter.on_gpu or not isinstance(t, MapSeq) or _has_loop(t.f.body):
+        return False
+    if meter.device.packs != "loops" and calls_library(t.f.body):
+        return False
+    private = all(m.space.of_item for m in memories_of(target))
+    numbers = isinstance(t.f.body.type, Scalar | Tuple) and not holds_array(t.f.body.type)
+    return private and numbers and (cells(t.type).constant or 0) >= meter.device.vector_width
 
 
 def _in_register(v: View) -> bool:

@@ -47,10 +47,10 @@ from relift.egraph.search.derived import (
     with_copies_by_steps,
 )
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
-from relift.egraph.search.guidance.by_shape import folded_whole, planned
+from relift.egraph.search.guidance.by_shape import folded_whole, planned, whole_rows
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
-from relift.egraph.search.guidance.plans import TiledSketch, folded_rows
+from relift.egraph.search.guidance.plans import TiledSketch
 from relift.egraph.search.outcomes import (
     NOTHING,
     Outcome,
@@ -221,7 +221,7 @@ class Proposals:
 
     def _of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
-        ways = map(self._by_tactic, folded_rows(self.source, self.device))
+        ways = map(self._by_tactic, whole_rows(self.source, self.device))
         return best_of([each for _, found in ways for each in found], self.refused)
 
     def of_part(self, program: Program) -> Proposals:

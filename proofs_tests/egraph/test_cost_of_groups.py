@@ -50,8 +50,8 @@ def second(a: rl.f32[n, n]):
 @pytest.mark.parametrize("chunk", [(128, 16), (64, 32)])
 def test_groups_that_occupy_few_units_take_longer(chunk: tuple[int, int]) -> None:
     """Rows that are folded in order: 92 us in groups of 32, which are 128, and 206 and 172 in larger ones."""
-    assert cost(second.at({"n": 4096}), rows_in_chunks(*chunk)).seconds > 1.005 * (
-        cost(second.at({"n": 4096}), rows_in_chunks(32, 128)).seconds
+    assert cost(second.at({"n": 4096}), rows_in_chunks(*chunk, 48 * 1024)).seconds > 1.005 * (
+        cost(second.at({"n": 4096}), rows_in_chunks(32, 128, 48 * 1024)).seconds
     )
 
 
@@ -89,7 +89,7 @@ def test_groups_that_leave_no_local_memory_hide_little() -> None:
     """Whole rows of 128 in local memory leave a unit six groups of 64: chunks of 32 columns take 101 us instead of 120."""
     md = load_program(str(EXAMPLES / "md.py")).at({"n": 73728, "k": 128})
     whole = then(rows_in_groups(64, GPU.local_memory_bytes), tuples_side_by_side())
-    in_chunks = then(rows_in_chunks(64, 32), tuples_side_by_side())
+    in_chunks = then(rows_in_chunks(64, 32, 48 * 1024), tuples_side_by_side())
     assert cost(md, whole).seconds > cost(md, in_chunks).seconds
 
 

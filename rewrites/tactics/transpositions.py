@@ -355,7 +355,7 @@ def scans_across() -> Tactic:
 
     def once(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if not isinstance(t, Map) or free_variables(t) or not _scans_in_order(at, (*place, "f")):
+        if not isinstance(t, Map) or free_variables(t) or not scans_in_order(at, (*place, "f")):
             raise NoMatch("no rows are scanned in an order that no law changes")
         if not (tables := _tables(t.xs)) or not _is_table(t.type):
             raise NoMatch("what is scanned, or what comes of it, is no table of numbers")
@@ -459,7 +459,7 @@ _CELLS_COPIED = then(apply("insert_copy"), inside("f")(apply("insert_copy")))
 _CELLS_STORED = then(_CELLS_COPIED, apply("store_global"))
 
 
-def _scans_in_order(at: Rewriting, place: Position) -> bool:
+def scans_in_order(at: Rewriting, place: Position) -> bool:
     """Whether there are scans here, none of them with an operator, which may have laws, or with steps that go in chunks."""
     scans = [
         (*place, *below)

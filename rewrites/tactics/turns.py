@@ -8,17 +8,19 @@ Source: Volkov, Better performance at lower occupancy, GTC'10.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TypeGuard
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Fold
+from relift.semantics.patterns import EachInTurn, Fold, ScanSeq
 from relift.semantics.patterns.opencl import Store, in_group_memory
+from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, outside, positions, term_at
 from relift.semantics.syntax.terms import Pattern, Term
+from relift.semantics.syntax.types import cells, holds_array
 
 TOGETHER = (8, 7, 9, 6, 10, 5, 11, 12)
 """How many turns are written out together, the best number first: those that divide a loop are tried, or else leave the fewest."""
@@ -67,15 +69,27 @@ def turns_together() -> Tactic:
         for below, length, turns in reversed(
             found
         ):  # what a loop goes through stands in it, and moves with it
-            at = inside(*below)(_at_a_time(length, turns))(at, place)
+            scans = isinstance(term_at(at.term, (*place, *below)), ScanSeq)
+            at = inside(*below)(_at_a_time(length, turns, scans=scans))(at, place)
         return at
 
     return tactic
 
 
-def _at_a_time(length: int, turns: int | None) -> Tactic:
-    """A fold goes so many turns at a time, and then those that are left, or is written out."""
+_OF_SCANS = (32, 16, 28, 24, 20)
+"""Turns of a scan that are written out together, the best number first; a driver writes out eight by itself."""
+_FIRST = then(apply("insert_copy"), apply("map_to_seq"), apply("store_private"))
+_SCANNED: Mapping[int | None, Tactic] = {
+    n: then(apply("scan_seq_chunks", m=n - 1), inside("xss", "init")(_FIRST)) for n in _OF_SCANS
+}
+"""A scan by so many turns at a time, whose results are written after them."""
+
+
+def _at_a_time(length: int, turns: int | None, *, scans: bool) -> Tactic:
+    """A fold goes so many turns at a time, and then those that are left, or is written out; a scan so many at a time."""
     written_out = apply("reduce_seq_to_unroll")
+    if scans:
+        return _SCANNED[turns]
     if turns is None:
         return written_out
     together = then(apply("reduce_seq_chunks", m=turns), inside("f")(written_out))
@@ -88,7 +102,12 @@ def _at_a_time(length: int, turns: int | None) -> Tactic:
 
 def _loops(at: Rewriting, place: Position) -> Iterator[tuple[Position, int, int | None]]:
     """The innermost loops that fold in order, how long each is, and how many turns are written out together, if not all."""
-    for below, t in positions(term_at(at.term, place)):
+    whole = term_at(at.term, place)
+    for below, t in positions(whole):
+        if isinstance(t, ScanSeq):
+            if (turns := _scanned_together(whole, below, t)) is not None:
+                yield below, 0, turns
+            continue
         if not isinstance(t, Fold) or t.unrolled or t.ahead or _has_a_loop(t.f.body):
             continue
         length = t.solved["n"].constant
@@ -104,6 +123,21 @@ def _loops(at: Rewriting, place: Position) -> Iterator[tuple[Position, int, int 
             continue
         if turns := _leaving_fewest(length, copies):
             yield below, length, turns
+
+
+def _scanned_together(whole: Term, below: Position, t: ScanSeq) -> int | None:
+    """How many turns of a scan by one work-item are written out together: of its own, from memory, with no loop inside."""
+    length = t.solved["n"].constant
+    if length is None or length <= _LONGEST or holds_array(t.init.type) or _has_a_loop(t.f.body):
+        return None  # of an array it is a chunk for each work-item of a group
+    above = [term_at(whole, below[:i]) for i in range(len(below))]
+    if any(isinstance(u, Accumulating) for u in above) or any(
+        isinstance(u, EachInTurn) for u in above[-1:]
+    ):
+        return None
+    numbers = max(cells(u).constant or 1 for u in (t.init.type, t.f.parameters[1].type))
+    fitting = (n for n in _OF_SCANS if length % n == 0 and n * numbers <= _WRITTEN_OUT)
+    return next(fitting, None)
 
 
 def _leaving_fewest(length: int, copies: int) -> int | None:

@@ -18,7 +18,8 @@ from relift.semantics.patterns.variants import variant
 from relift.semantics.syntax.memory import Space, shared_by
 from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Lambda, Pattern, Term
+from relift.semantics.syntax.terms import Lambda, Pattern, Term, children
+from relift.semantics.syntax.types import holds_array
 
 
 def _same(xs: Any) -> Any:
@@ -290,6 +291,16 @@ class Store(Pattern):
 def in_group_memory(t: Term | Lambda) -> TypeGuard[Store]:
     """Whether a term is stored where all of its work-group see it."""
     return isinstance(t, Store) and t.space.of_group
+
+
+def shown_of_group(t: Term) -> Store | None:
+    """What a term shows rearranged, where that is stored so that all of a work-group see it."""
+    while isinstance(t, Pattern) and t.layout and not isinstance(t, Store):
+        arrays = [u for _, u in children(t) if not isinstance(u, Lambda) and holds_array(u.type)]
+        if len(arrays) != 1:
+            return None
+        (t,) = arrays
+    return t if in_group_memory(t) else None
 
 
 def _into(space: Space) -> type[Store]:

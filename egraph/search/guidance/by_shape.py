@@ -23,6 +23,7 @@ from relift.egraph.search.guidance.plans import (
     folded_rows,
     lanes,
     looked_up,
+    rows_in_order,
     several_dimensions,
     shared_folds,
     shared_rows,
@@ -32,7 +33,17 @@ from relift.egraph.search.guidance.plans import (
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import rows_of_batches, where_written
-from relift.rewrites.tactics.combinators import Tactic, apply, derive, inside, repeat, then, topdown
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    apply,
+    attempt,
+    derive,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Split
@@ -57,15 +68,38 @@ _PLANS_OF_ROWS = (
 _PLANS_OF_CHUNKS = (lanes, shared_folds, register_blocks)
 
 
+_REARRANGED_AFTER: Tactic = then(layout_outside, attempt(inside("xs")(rows_of_batches())))
+"""What an outer map rearranges of what an inner one gives is rearranged after both, so that these are maps in one another."""
+
+
 def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """What the shape of a program proposes, and that of what it only rearranges."""
     yield from itertools.chain(*(plan(program, device) for plan in _PLANS))
     yield from _planned_within(program, device)
     yield from _planned_by_chunks(program, device)
+    yield from _planned_together(program, device, rows_of_batches())
+    if device.kind == "gpu":
+        yield from _planned_together(program, device, _REARRANGED_AFTER)
+
+
+def _planned_together(
+    program: Program,
+    device: DeviceDescription,
+    way: Tactic,
+    plans: Sequence[_Plan] = _PLANS_OF_ROWS,
+) -> Iterator[Tactic]:
+    """What the shape of a program that something was done to proposes, where that did something."""
     with suppress(NoMatch):
-        rows = rows_of_batches()
-        together = replace(program, body=derive(program, rows).result)
-        yield from (then(rows, tactic) for tactic in _planned_within(together, device))
+        together = replace(program, body=derive(program, way).result)
+        found = _planned_within(together, device, plans)
+        yield from (then(way, tactic) for tactic in found)
+
+
+def whole_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """What rows that are folded propose, those of batches whose results are rearranged too."""
+    yield from folded_rows(program, device)
+    if device.kind == "gpu":
+        yield from _planned_together(program, device, _REARRANGED_AFTER, (folded_rows,))
 
 
 def _planned_by_chunks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
@@ -96,8 +130,9 @@ def folded_whole(program: Program, device: DeviceDescription) -> Iterator[Tactic
     if device.kind == "cpu":
         yield from folded_rows(program, device)
         return
-    yield from chunked_scans(program, device)
-    yield from _planned_within(program, device, (chunked_scans,))
+    for plan in (chunked_scans, rows_in_order):
+        yield from plan(program, device)
+        yield from _planned_within(program, device, (plan,))
     for tactic in folded_by_groups(program, device):
         yield tactic
         yield then(rows_of_batches(), where_written(tactic))

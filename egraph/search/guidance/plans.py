@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
@@ -48,7 +48,13 @@ from relift.rewrites.tactics.groups.dimensions import (
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
-from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
+from relift.rewrites.tactics.groups.scan_chunks import scans_in_chunks
+from relift.rewrites.tactics.groups.scans import (
+    columns_scanned,
+    rows_folded_and_scanned,
+    rows_scanned,
+    scans_in_groups,
+)
 from relift.rewrites.tactics.groups.stages import stages_by_groups, tiles_both_ways
 from relift.rewrites.tactics.groups.stencils import (
     lines_in_groups,
@@ -74,7 +80,7 @@ from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
+from relift.semantics.patterns import Accumulating, AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import dimensions
 
@@ -193,6 +199,8 @@ _FOR_SEVERAL = 8
 
 _CHUNKS = ((32, 64), (64, 32), (32, 128), (128, 16))
 """Work-items of a group that go through their rows together, and the columns of which it copies each time."""
+_SMALL = (32, 32)
+"""The same where what a step reads and carries are many numbers."""
 
 _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
@@ -265,8 +273,9 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     if device.kind != "gpu":
         return
     if isinstance(program.body, Map):
-        for items, columns in _CHUNKS:
-            yield rows_in_chunks(items, columns)
+        in_order = list(rows_in_order(program, device, (*_CHUNKS, _SMALL)))
+        room = device.local_memory_bytes
+        yield from in_order or (rows_in_chunks(*chunk, room) for chunk in _CHUNKS)
         for items in _ITEMS:
             rows = rows_in_groups(items, device.local_memory_bytes)
             yield rows
@@ -277,6 +286,22 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     for side in _SIDES:
         yield in_tables(tiles_across(side))
         yield in_tables(zipped_across(side))
+
+
+def rows_in_order(
+    program: Program,
+    device: DeviceDescription,
+    chunks: Sequence[tuple[int, int]] = (_CHUNKS[0], _SMALL),
+) -> Iterator[Tactic]:
+    """Tactics that give rows which are folded or scanned in order to the groups of a GPU, chunk by chunk.
+
+    None where nothing is; they raise `NoMatch` where it is not rows.
+    """
+    in_order = any(isinstance(t, Accumulating) for t, _ in subterms(program.body))
+    if device.kind == "gpu" and isinstance(program.body, Map) and in_order:
+        for items, columns in chunks:
+            yield rows_in_chunks(items, columns, device.local_memory_bytes)
+            yield scans_in_chunks(items, columns, device.local_memory_bytes)
 
 
 def staged_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
@@ -347,7 +372,7 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     if device.kind == "gpu" and found:
         each = then(fuse(), apply("map_to_glb", d=0))
         rows = (rows_in_groups(items, device.local_memory_bytes) for items in _ITEMS)
-        chunks = (rows_in_chunks(*chunk) for chunk in _CHUNKS)
+        chunks = (rows_in_chunks(*chunk, device.local_memory_bytes) for chunk in _CHUNKS)
         teams = (rows_together(1, *team) for team in _ROWS_TOGETHER)
         for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks, *teams):
             yield then(tactic, tuples_side_by_side())
@@ -395,6 +420,8 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
         ways = (scans_in_groups, rows_scanned) if longest else ()
         yield from (way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways)
         yield from (columns_scanned(rows) for rows in _ROWS_SCANNED if longest > rows)
+        for members in _MEMBERS_OF_ROWS if longest else ():
+            yield rows_folded_and_scanned(members, WIDTH, device.local_memory_bytes)
     else:
         found += [scans_in_lanes(device.vector_width)] if longest else []
         cores = max(1, device.compute_units)
@@ -405,6 +432,8 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
 
 _SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16), (256, 32))
 """Work-items of a group that scans in local memory, and how many elements each of them has."""
+_MEMBERS_OF_ROWS = (256, 128, 64)
+"""Work-items of a group that folds a row, and then scans what it makes of it."""
 _ROWS_SCANNED = (32, 64, 128)
 """Rows of a chunk of columns that are scanned: the fewer, the more work-items, and what the chunks come to."""
 

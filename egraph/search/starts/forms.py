@@ -30,7 +30,9 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.beside import folds_together, parts_apart, totals_beside
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
+from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
 from relift.rewrites.tactics.folds.running import folds_of_running_results
+from relift.rewrites.tactics.groups.scan_chunks import scans_apart
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.dimensions import row_by_row
 from relift.rewrites.tactics.nests.edges import edges_apart
@@ -61,7 +63,7 @@ from relift.rewrites.tactics.transpositions import (
 )
 from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Iterate, Reduce, Reduction
+from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq
 from relift.semantics.syntax.binding import alpha_equal, inputs_in
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
 from relift.semantics.syntax.types import Array, Tuple, Type, dimensions, holds_array
@@ -72,6 +74,7 @@ UNROLLED: Tactic = unrolled()
 _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
+_SCANS_APART: Tactic = scans_apart()
 _SCANS_OF_ELEMENTS: Tactic = of_elements()
 _ROW_BY_ROW: Tactic = somewhere(row_by_row)
 FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
@@ -92,7 +95,7 @@ _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, _SCANS_OF_ELEMENTS),
-    "cpu": (_SCANS_ACROSS, _MIRRORED, *_BOTH_AXES),
+    "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
 
@@ -113,6 +116,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_TABLES_APART, 0),
     (_PARTS_APART, 0),
     (_SCANS_ACROSS, 0),
+    (_SCANS_APART, 0),
+    *((affine_folds_in_chunks(m), 0) for m in (256, 64)),
     (_SCANS_OF_ELEMENTS, 0),
     (FEW_COLUMNS, 0),
     (_ROW_BY_ROW, 0),
@@ -305,15 +310,20 @@ def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
 
 
 def is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription) -> bool:
-    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores or folds to numbers.
+    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores, scans or folds to numbers.
 
     So are folds of tuples on a CPU: one element after the other they are far from what vectors of accumulators take.
     """
     if device.kind == "gpu":
-        return len(kernels) > 1 or any(not holds_array(k.program.body.type) for k in kernels)
+        return len(kernels) > 1 or any(_scans_or_folds(k.program.body) for k in kernels)
     terms = (t for kernel in kernels for t, _ in subterms(kernel.program.body))
     tuples = any(isinstance(t, Reduce) and isinstance(t.type, Tuple) for t in terms)
     return len(kernels) > 1 and tuples
+
+
+def _scans_or_folds(t: Term) -> bool:
+    """Whether a kernel gives numbers, or scans: as it is written that is one work-item's, or one's for each row."""
+    return not holds_array(t.type) or any(isinstance(u, ScanSeq) for u, _ in subterms(t))
 
 
 def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:

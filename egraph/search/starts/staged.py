@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.application.totality import has_open_cells
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
 from relift.semantics.indices.inverses import taken_apart
@@ -126,20 +128,50 @@ def together(
     A kernel is before those whose values it reads: what it does with them, it may do to any of their forms but those
     with cells that are open, which no rule copies.
     """
+    terms = [derivation.replay(RULES) for derivation in found]
+    try:
+        return _together(whole, kernels, found, terms, [0 for _ in found])
+    except NoMatch:  # what branches is not defined beside open cells, wherever these are
+        closed = [len(list(takewhile(_is_closed, each[1:]))) for each in terms]
+        return _together(whole, kernels, found, terms, closed)
+
+
+def _is_closed(t: Term) -> bool:
+    return not has_open_cells(t)
+
+
+def _together(
+    whole: Derivation,
+    kernels: Sequence[StagedKernel],
+    found: Sequence[Derivation],
+    through: Sequence[Sequence[Term]],
+    first: Sequence[int],
+) -> Derivation:
+    """The same, with the first steps of all kernels, so many of each, before the others."""
     values: dict[str, Term] = {}
-    for kernel in kernels:
-        if kernel.result:
-            values[kernel.result] = to_global(filled(kernel.program.body, values))
     t, steps = whole.result, list(whole.steps)
-    for kernel, derivation in reversed(list(zip(kernels, found, strict=True))):
-        terms = derivation.replay(RULES)
-        places = [kernel.place]
+    each = list(zip(kernels, found, through, first, strict=True))
+    for kernel, derivation, terms, n in each:
+        before = replace(derivation, steps=derivation.steps[:n])
+        value = to_global(filled(kernel.program.body, values))
+        for place in _places(kernel, t, value):
+            again, t = done_again(before, terms, t, place, values)
+            steps += again
         if kernel.result:
-            places = [(*place, "xs") for place in places_of(t, values[kernel.result])]
-        for place in places:
-            again, t = done_again(derivation, terms, t, place, values)
+            values[kernel.result] = to_global(filled(terms[n], values))
+    for kernel, derivation, terms, n in reversed(each):
+        after = replace(derivation, steps=derivation.steps[n:])
+        for place in _places(kernel, t, values.get(kernel.result)):
+            again, t = done_again(after, terms[n:], t, place, values)
             steps += again
     return replace(whole, steps=tuple(steps), result=t)
+
+
+def _places(kernel: StagedKernel, t: Term, value: Term | None) -> list[Position]:
+    """Where a kernel stands: what gives a result once, and what gives a value wherever that is read."""
+    if not kernel.result or value is None:
+        return [kernel.place]
+    return [(*place, "xs") for place in places_of(t, value)]
 
 
 def lowered(

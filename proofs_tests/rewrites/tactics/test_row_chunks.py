@@ -89,7 +89,7 @@ def test_the_rows_of_a_group_are_folded_together(
     program: Program, arguments: Any, wanted: Any, items: int, columns: int
 ) -> None:
     sizes = program.solve_sizes(arguments)
-    derivation = derive(program, rows_in_chunks(items, columns), sizes)
+    derivation = derive(program, rows_in_chunks(items, columns, 48 * 1024), sizes)
     require_standing(derivation, RULES)
     low = Program(program.name, program.at(sizes).parameters, derivation.result)
     compiled = rl.compile(low)
@@ -97,12 +97,52 @@ def test_the_rows_of_a_group_are_folded_together(
     np.testing.assert_allclose(compiled(*arguments), wanted(*arguments), rtol=1e-5)
 
 
-def test_what_no_chunks_divide_or_lies_across_is_left_to_others() -> None:
-    for program, sizes in ((largest, {"n": 25, "m": 40}), (largest, {"n": 24, "m": 41})):
-        with pytest.raises(NoMatch, match="no tiles of 8 by 10"):
-            derive(program, rows_in_chunks(8, 10), sizes)
+@pytest.mark.parametrize(("rows", "length"), [(25, 40), (24, 41), (29, 47), (8, 10)])
+def test_rows_and_columns_that_no_chunks_divide_are_folded_too(rows: int, length: int) -> None:
+    a = np.random.default_rng(rows).random((rows, length), np.float32)
+    derivation = derive(largest, rows_in_chunks(8, 10, 48 * 1024), {"n": rows, "m": length})
+    require_standing(derivation, RULES)
+    low = Program("low", largest.at({"n": rows, "m": length}).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    first, second = compiled(a)
+    np.testing.assert_array_equal(first, ordered(a)[:, 0])
+    np.testing.assert_array_equal(second, ordered(a)[:, 1])
+
+
+@rl.program
+def places(a: rl.f32[n, m], by: rl.f32[n, m]):
+    """A fold of rows of two tables, and of where their elements stand: whichever is the largest product."""
+
+    def step(best, p):
+        better = p[0] * p[1] > best[0]
+        return rl.select(better, p[0] * p[1], best[0]), rl.select(better, p[2], best[1])
+
+    counted = rl.generate(m, lambda i: i)
+    start = BELOW, rl.i32(-1)
+    return rl.map(lambda p: rl.reduce_seq(step, start, rl.zip(p[0], p[1], counted)), rl.zip(a, by))
+
+
+def test_rows_of_several_tables_are_folded_together() -> None:
+    a, by = np.random.default_rng(8).random((2, 24, 40), np.float32)
+    derivation = derive(places, rows_in_chunks(8, 10, 48 * 1024), {"n": 24, "m": 40})
+    require_standing(derivation, RULES)
+    low = Program("low", places.at({"n": 24, "m": 40}).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    found, where = compiled(a, by)
+    np.testing.assert_array_equal(where, (a * by).argmax(1))
+    np.testing.assert_array_equal(found, (a * by).max(1))
+
+
+def test_what_is_too_small_too_large_or_lies_across_is_left_to_others() -> None:
+    for sizes in ({"n": 7, "m": 40}, {"n": 24, "m": 9}):
+        with pytest.raises(NoMatch, match="no tile of 8 by 10"):
+            derive(largest, rows_in_chunks(8, 10, 48 * 1024), sizes)
+    with pytest.raises(NoMatch, match="do not fit"):
+        derive(largest, rows_in_chunks(8, 10, 8 * 10 * 4), {"n": 24, "m": 40})
     with pytest.raises(NoMatch, match="lie along memory"):
-        derive(of_columns, rows_in_chunks(8, 10), {"n": 40, "m": 24})
+        derive(of_columns, rows_in_chunks(8, 10, 48 * 1024), {"n": 40, "m": 24})
 
 
 def test_a_function_that_may_be_undefined_is_folded_in_chunks() -> None:
@@ -114,7 +154,7 @@ def test_a_function_that_may_be_undefined_is_folded_in_chunks() -> None:
             lambda row: rl.reduce_seq(lambda acc, i: acc + rl.at_runtime_unsafe(i, x), 0.0, row), a
         )
 
-    derivation = derive(looked_up, rows_in_chunks(8, 10), {"n": 24, "m": 40})
+    derivation = derive(looked_up, rows_in_chunks(8, 10, 48 * 1024), {"n": 24, "m": 40})
     require_standing(derivation, RULES)
     assert "reduce_seq_chunks" in [step.rule for step in derivation.steps]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
 from relift.rewrites.proof_scripts import (
     REDUCE_SCAN_FUSION,
@@ -134,6 +135,75 @@ def scan_split(f: Fun[B, A, B], z: B, xs: A[k * m]):
     )
 
 
+_SCANS = "intros A RA B RB k m f f' z z' xs xs' "
+
+_LAST_OF_THOSE_BEFORE = """(fold (fun (ys : arr B) (c : arr A) p => fold f' (ys m) (S p) c) (fun _ => z') i
+  (fun a b => xs' (a * (m + 1) + b)) m)"""
+
+_FROM_THE_LAST = f"""
+assert (within : forall i j, i < k -> j < m + 1 -> i * (m + 1) + j < k * m + k).
+{{ intros i j I J. assert (S i * (m + 1) <= k * (m + 1)) by (apply Nat.mul_le_mono_r; lia). lia. }}
+assert (next : forall i j, i < k -> j <= m + 1 -> RB (fold f z (i * (m + 1)) xs) {_LAST_OF_THOSE_BEFORE} ->
+  RB (fold f z (i * (m + 1) + j) xs) (fold f' {_LAST_OF_THOSE_BEFORE} j (fun b => xs' (i * (m + 1) + b)))).
+{{ intros i j I J E. rewrite fold_append. apply fold_related; [exact E |].
+  intros p b c L G. apply F; [exact G |]. apply X. apply within; lia. }}
+assert (before : forall i, i <= k -> RB (fold f z (i * (m + 1)) xs) {_LAST_OF_THOSE_BEFORE}).
+{{ induction i as [| i IH]; intros I; [exact Z |].
+  replace (S i * (m + 1)) with (i * (m + 1) + S m) by lia.
+  exact (next i (S m) I ltac:(lia) (IH ltac:(lia))). }}
+"""
+"""Where an element of a chunk is folded both sides have the same accumulator: the last of the chunk before, and those since."""
+
+_IN_CHUNKS_OF_SOME = """
+assert (Q : i / (m + 1) < k) by (apply Nat.div_lt_upper_bound; [lia | rewrite Nat.mul_comm; lia]).
+assert (L : i mod (m + 1) < m + 1) by (apply Nat.mod_upper_bound; lia).
+"""
+
+_SEQ_CHUNKS = (
+    f"{_SCANS} PA PB F Z X.\n{_FROM_THE_LAST}opened.\nreduced.\nintros i I.{_IN_CHUNKS_OF_SOME}"
+    + """
+assert (V : S i = i / (m + 1) * (m + 1) + S (i mod (m + 1))) by (rewrite Nat.add_succ_r, divided; reflexivity).
+rewrite V at 1.
+exact (next _ _ Q L (before _ (Nat.lt_le_incl _ _ Q))).
+"""
+)
+
+_SEQ_CHUNKS_DEFINED: dict[Direction, str] = {
+    "forward": f"{_SCANS} Dz Dz' Dx Dx' Df Df' PA PB F Z X Ez Ex Ef [K Kf].\n{_FROM_THE_LAST}"
+    + """
+split; [tauto |].
+intros i I j J.
+apply (Ef _ _ (next i j I (Nat.lt_le_incl _ _ J) (before i (Nat.lt_le_incl _ _ I))) _ _ (X _ (within i j I J))).
+apply Kf. exact (within i j I J).
+""",
+    "backward": f"{_SCANS} Dz Dz' Dx Dx' Df Df' PA PB F Z X Ez Ex Ef [K Kf].\n{_FROM_THE_LAST}"
+    + f"split; [tauto |].\nintros i I.{_IN_CHUNKS_OF_SOME}"
+    + """
+assert (V : i = i / (m + 1) * (m + 1) + i mod (m + 1)) by (rewrite divided; reflexivity).
+rewrite V.
+apply (Ef _ _ (next _ _ Q (Nat.lt_le_incl _ _ L) (before _ (Nat.lt_le_incl _ _ Q))) _ _ (X _ (within _ _ Q L))).
+exact (Kf _ Q _ L).
+""",
+}
+
+
+@rule(
+    source="RISE scanSeq over chunks; LIFT splitJoin for a loop that carries a value",
+    proof=_SEQ_CHUNKS,
+    defined=_SEQ_CHUNKS_DEFINED,
+)
+def scan_seq_chunks(f: Fun[B, A, B], z: B, xs: A[k * (m + 1)]):
+    """A scan goes chunk by chunk, each from the last running result of the one before."""
+    return (
+        scan_seq(f, z, xs),
+        join(
+            scan_seq(
+                lambda ys, c: scan_seq(f, ys[m], c), repeat(m + 1, z), split(m + 1, xs)
+            )
+        ),
+    )  # fmt: skip
+
+
 @rule(source="Meijer, Fokkinga and Paterson, FPCA'91, tupling; LIFT reduceFusionInZip, for scans")
 def scan_zip(f: Fun[C, A, C], g: Fun[D, B, D], y: C, z: D, xs: A[n], ys: B[n]):
     """Two scans over arrays of one length are one scan of pairs."""
@@ -154,6 +224,23 @@ def map_scan_interchange(f: Fun[B, A, B], z: B, xss: A[n, m]):
             transpose(xss),
         ),
     )
+
+
+@rule(source="RISE liftReduce in general, for scans; LIFT mapReduceInterchange")
+def map_scan_interchange_rows(h: Fun[A, C, B, C], z: Fun[A, C], g: Fun[A, B[m]], xs: A[n]):
+    """Function, start and array of a scan may all depend on the element of the map."""
+    return (
+        map(lambda x: scan_seq(lambda acc, y: h(x, acc, y), z(x), g(x)), xs),
+        transpose(
+            scan_seq(
+                lambda accs, col: map(
+                    lambda p: h(p[0], p[1][0], p[1][1]), zip(xs, zip(accs, col))
+                ),
+                map(z, xs),
+                transpose(map(g, xs)),
+            )
+        ),
+    )  # fmt: skip
 
 
 @rule(

@@ -3,6 +3,7 @@
     by_operators     steps such as `s + v * v` as those of an operator, on what is computed of each element before
     affine_steps     steps as `plus (times (a x) acc) (b x)`, by the laws of both operators
     chunks_scanned   a scan in chunks: what the steps of a chunk come to is a pair, which takes its start to that of the next
+    affine_folds_in_chunks  folds likewise: what the chunks of a row come to is an array of pairs, which may be stored
 
 What a chunk comes to is found without what it starts from, as for a monoid; a pair takes twice the operations.
 Source: Blelloch, prefix sums and their applications (1990), first-order recurrences.
@@ -22,7 +23,8 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.semantics.patterns import ReduceSeq, ScanSeq
+from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
+from relift.semantics.patterns import Map, ReduceSeq, ScanSeq, Zip
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Combine, Term, Var, free_variables
@@ -179,6 +181,63 @@ def chunks_scanned(m: int, each: int = 0) -> Tactic:
         return then(affine_steps, apply("scan_split", m=m), inside(*STARTS)(starts))(at, place)
 
     return tactic
+
+
+_LEAST_CHUNKS = 16
+"""Of a fold that is shared out; fewer are folded sooner than they are written and read."""
+
+
+def affine_folds_in_chunks(m: int) -> Tactic:
+    """Long folds of affine steps, in chunks of `m`, whose pairs are an array that does not depend on any other fold.
+
+    Raises `NoMatch` where there are none.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
+    >>> @rl.program
+    ... def last(x: rl.f32[4, 1024]):
+    ...     return rl.map(lambda r: rl.reduce_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, r), x)
+    >>> found = derive(last, affine_folds_in_chunks(32)).result
+    >>> print(rl.show(found.f.body.f.body), found.xs.type)
+    add(mul(y[0], acc), y[1]) (f32, f32)[4, 32]
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        length = length_of(term_at(at.term, (*place, "xs")))
+        if length < _LEAST_CHUNKS * m:
+            raise NoMatch(f"{length} elements are few chunks of {m}")
+        at = affine_steps(at, place)
+        if left := length % m:
+            at = rest_in_order(left)(at, place)
+            place = (*place, "init")
+        at = then(apply("reduce_seq_chunks", m=m), *_PAIRS)(at, place)
+        return _outside(at, (*place, "xs"))
+
+    return somewhere(at_kinds(ReduceSeq)(tactic))
+
+
+_PAIRS = (
+    inside("f")(apply("recurrence_as_one_step")),
+    apply("reduce_map_fusion", "backward", parts={"g": ("f", "x")}),
+    inside("f")(apply("let_inline")),
+)
+"""What the chunks come to, and the fold of that."""
+
+
+def _outside(at: Rewriting, place: Position) -> Rewriting:
+    """What is computed in the functions of maps as an array of these, outside all of them."""
+    for i in reversed(range(len(place))):
+        above, below = place[:i], place[i:]
+        if below[0] == "f" and isinstance(term_at(at.term, above), Map):
+            lifted = first(
+                apply("map_fusion", "backward", parts={"g": below}),
+                apply("map_fission_with_zip", parts={"g": below}),
+            )
+            at = lifted(at, above)
+            xs = term_at(at.term, (*above, "xs"))
+            place = (*above, "xs", "ys") if isinstance(xs, Zip) else (*above, "xs")
+    return at
 
 
 def has_affine_steps(at: Rewriting, place: Position) -> bool:

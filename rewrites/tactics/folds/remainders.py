@@ -93,6 +93,17 @@ def fold_followed_by_rest(block: int, tactic: Tactic) -> Tactic:
     return with_rest
 
 
+def rest_in_order(left: int) -> Tactic:
+    """A fold in order as that of its last elements, so many, from what the others come to."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        main = length_of(term_at(at.term, (*place, "xs"))) - left
+        parts = inside("xs")(apply("concat_take_drop", "backward", m=main))
+        return then(parts, apply("reduce_seq_concat"))(at, place)
+
+    return tactic
+
+
 def map_here_with_rest(main: int) -> Tactic:
     """A map as its first `main` elements and the others."""
     return then(inside("xs")(apply("concat_take_drop", "backward", m=main)), apply("map_concat"))

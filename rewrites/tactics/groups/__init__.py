@@ -2,7 +2,7 @@
 
 tiles           a nest, tile by tile
 row_tiles       maps over rows or tiles, which a group copies to local memory
-row_chunks      rows that are folded in order, copied to local memory chunk by chunk
+row_chunks      rows that are folded in order, copied to local memory chunk by chunk; `scan_chunks`: and scanned
 tables          arrays of more dimensions as tables: any permutation of axes by tiles
 stencils        overlapping tiles of stencils: a work-item has a window, or several below one another
 cooperative     reductions that the work-items of a group share; `rows`: all loops over a row, `scans`: running ones

@@ -12,20 +12,22 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fuse, inside, then
-from relift.rewrites.tactics.folds.remainders import length_of
-from relift.rewrites.tactics.groups.row_tiles import row_tables, rows_staged
+from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
+from relift.rewrites.tactics.groups.row_tiles import bytes_of, row_tables, rows_staged
+from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.sharing import named
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, ReduceSeq
+from relift.semantics.patterns import Map, ReduceSeq, Reduction
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.types import Array, Scalar
+from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import Array, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
 _STEP: Position = ("f", "xs", "ys", "ys")
 """From the fold of a group to the columns that a turn of it goes through."""
 
 
-def rows_in_chunks(items: int, columns: int) -> Tactic:
+def rows_in_chunks(items: int, columns: int, local_bytes: int) -> Tactic:
     """A map of folds of rows by groups of so many work-items, which copy so many columns of their rows at a time.
 
     Raises `NoMatch` where the function of a row does not fold one row of numbers, or the sizes do not divide it.
@@ -38,14 +40,23 @@ def rows_in_chunks(items: int, columns: int) -> Tactic:
     ... def second(a: f32[n, m]):
     ...     step = lambda best, x: (maximum(best[0], x), maximum(best[1], minimum(best[0], x)))
     ...     return map(lambda row: reduce_seq(step, (0.0, 0.0), row)[1], a)
-    >>> found = derive(second, rows_in_chunks(32, 16), {"n": 64, "m": 128})
+    >>> found = derive(second, rows_in_chunks(32, 16, 48 * 1024), {"n": 64, "m": 128})
     >>> [step.rule for step in found.steps if "reduce" in step.rule]
     ['reduce_seq_chunks', 'map_reduce_interchange_rows']
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if not any(isinstance(u, Reduction) for u, _ in subterms(term_at(at.term, place))):
+            raise NoMatch("nothing is folded")
         at = then(named(), fuse())(at, place)
-        fold = _fold_of_a_row(at, place, items, columns)
+        fold = _fold_of_a_row(at, place, items, columns, local_bytes)
+        length = length_of(term_at(at.term, (*place, "f", *fold, "xs")))
+        if left := length % columns:
+            at = rest_in_order(left)(at, (*place, "f", *fold))
+            fold = (*fold, "init")
+        if more := -length_of(term_at(at.term, (*place, "xs"))) % items:
+            at = padded(more, 0)(at, place)
+            place = (*place, "xs")
         group: Position = ("xss", "f")
         at = apply("split_join", m=items)(at, place)
         if fold:
@@ -53,7 +64,7 @@ def rows_in_chunks(items: int, columns: int) -> Tactic:
             at = inside(*group)(apply("map_fission_with_zip", parts=parts))(at, place)
             at = inside(*group)(_WORK_ITEMS)(at, place)
             group = (*group, "xs", "ys")
-        at = inside(*group)(_in_chunks(items, columns))(at, place)
+        at = inside(*group)(_in_chunks(items, columns, length))(at, place)
         if not fold:
             at = inside(*group)(then(apply("insert_copy"), _WORK_ITEMS))(at, place)
         return inside("xss")(apply("map_to_wrg", d=0))(at, place)
@@ -61,7 +72,9 @@ def rows_in_chunks(items: int, columns: int) -> Tactic:
     return tactic
 
 
-def _fold_of_a_row(at: Rewriting, place: Position, items: int, columns: int) -> Position:
+def _fold_of_a_row(
+    at: Rewriting, place: Position, items: int, columns: int, local_bytes: int
+) -> Position:
     """Where in the function of a map the only fold is, of a row that lies along memory."""
     t = term_at(at.term, place)
     if not isinstance(t, Map) or isinstance(t.f.body.type, Array) or not is_layout(t.xs):
@@ -71,19 +84,21 @@ def _fold_of_a_row(at: Rewriting, place: Position, items: int, columns: int) -> 
         raise NoMatch(f"the function of the map has {len(folds)} folds, not one")
     ((fold, found),) = folds
     row = found.xs
-    if not (isinstance(row.type, Array) and isinstance(row.type.element, Scalar)):
+    if not isinstance(row.type, Array) or holds_array(row.type.element):
         raise NoMatch("what is folded is no row of numbers")
     if not is_layout(row) or not row_tables(at, (*place, "xs")):
         raise NoMatch("what is folded does not lie along memory")
-    if length_of(t.xs) % items or length_of(row) % columns:
-        raise NoMatch(f"no tiles of {items} by {columns} divide the rows")
+    if items * (columns + 1) * bytes_of(row.type.element) > local_bytes:
+        raise NoMatch("the chunks of a group do not fit into local memory")
+    if length_of(t.xs) < items or length_of(row) < columns:
+        raise NoMatch(f"there is no tile of {items} by {columns}")
     return fold
 
 
-def _in_chunks(items: int, columns: int) -> Tactic:
-    """The folds of a group as one, over chunks of columns in local memory."""
+def _in_chunks(items: int, columns: int, length: int) -> Tactic:
+    """The folds of a group as one, over chunks of columns of rows of a length, in local memory."""
     step = then(
-        inside("f", *_STEP[1:])(rows_staged(items, columns)),
+        inside("f", *_STEP[1:])(rows_staged(items, columns, of=length)),
         inside("f")(_WORK_ITEMS),
     )
     return then(

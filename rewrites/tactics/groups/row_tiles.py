@@ -15,6 +15,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    first,
     fuse,
     inside,
     repeat,
@@ -45,6 +46,8 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
     dimensions,
+    holds_array,
+    types_within,
 )
 
 _PAIR = 2
@@ -234,7 +237,7 @@ def row_tables(at: Rewriting, place: Position) -> list[tuple[Position, int, int]
             for field in ("xs", "ys")
             for below, length, size in row_tables(at, (*place, field))
         ]
-    row = _row(t.type)
+    row = _row_of_tuples(t.type)
     if row is None or row[0] < LEAST_ROW or lies_across(at.term, place):
         return []
     return [((), *row)]
@@ -249,6 +252,20 @@ def _row(t: Type) -> tuple[int, int] | None:
             return None
 
 
+def _row_of_tuples(t: Type) -> tuple[int, int] | None:
+    """The same of a table of scalars, or of tuples of them."""
+    lengths, each = dimensions(t)
+    if len(lengths) != 2 or not isinstance(each, Tuple) or holds_array(each):
+        return _row(t)
+    length = lengths[1].constant
+    return None if length is None else (length, bytes_of(each))
+
+
+def bytes_of(t: Type) -> int:
+    """Of a scalar, or of a tuple of them."""
+    return sum(p.bytes for p in types_within(t) if isinstance(p, Scalar))
+
+
 def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
     """A map over chunks of zips as one over zips of chunks."""
     t = term_at(at.term, (*place, "xs", "xs"))
@@ -258,10 +275,15 @@ def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def rows_staged(items: int, length: int) -> Tactic:
-    """A table of rows in local memory, copied by all work-items in pairs of cells, if no pair is apart; see `apart_by_rows`."""
+def rows_staged(items: int, length: int, *, of: int = 0) -> Tactic:
+    """A table of rows in local memory, copied by all work-items in pairs of cells, if no pair is apart; see `apart_by_rows`.
+
+    They may be chunks `of` longer rows: where these are odd, each second pair begins in the middle of what memory sends together.
+    The components of tuples are arrays of their own there.
+    """
     in_pairs = as_vectors(_PAIR, _turns(items))
-    copied = in_pairs if length % _PAIR == 0 else _cell_by_cell(items)
+    odd = length % _PAIR or of % _PAIR
+    copied = _cell_by_cell(items) if odd else first(in_pairs, _cell_by_cell(items))
     return then(copied, apart_by_rows(length))
 
 

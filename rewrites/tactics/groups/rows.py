@@ -83,11 +83,17 @@ IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce
 
 
 def rows_by_groups(
-    depth: int, members: int, width: int, local_bytes: int, kept: bool = False
+    depth: int,
+    members: int,
+    width: int,
+    local_bytes: int,
+    kept: bool = False,
+    written: Tactic | None = None,
 ) -> Tactic:
     """A map over rows, in `depth` - 1 maps more, by groups of `members` work-items that read vectors of `width`.
 
-    With a `depth` of 0 there is one row, and one group.  What they read again they keep in registers, if `kept`.
+    With a `depth` of 0 there is one row, and one group.  What they read again they keep in registers, if `kept`.  How they
+    compute a result that is no map may be given, `written`.
 
     Raises `NoMatch` where the function of a row does not fold it, or the group cannot share that evenly.
 
@@ -120,7 +126,8 @@ def rows_by_groups(
             raise NoMatch(f"{members} work-items share no fold of a row")
         for i in range(names):
             at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
-        at = where_written(_written(members, width))(at, (*row, *("f",) * names))
+        result = _written(members, width) if written is None else written
+        at = where_written(result)(at, (*row, *("f",) * names))
         if kept:
             at = kept_in_registers(members, width)(at, row)
         above = (row[:i] for i in range(len(place), len(row)))

@@ -34,12 +34,12 @@ from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.groups.cooperative import by_groups
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
-from relift.rewrites.tactics.groups.rows import IN_ORDER, shared_out
+from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, rows_by_groups, shared_out
 from relift.rewrites.tactics.nests.padding import lengthened
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq, Transpose
 from relift.semantics.syntax.binding import Position, places_of, term_at
-from relift.semantics.syntax.terms import Combine, free_variables
+from relift.semantics.syntax.terms import Combine, free_variables, subterms
 from relift.semantics.syntax.types import cells
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
@@ -217,6 +217,32 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
         return apply("map_to_wrg", d=1)(at, place)
 
     return topdown(one)
+
+
+def rows_folded_and_scanned(members: int, width: int, local_bytes: int) -> Tactic:
+    """A map of scans of what is made of a row with what its folds give, by groups of so many work-items that read vectors of `width`.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.scans import rows_folded_and_scanned
+    >>> @rl.program
+    ... def shares(a: rl.f32[64, 512]):
+    ...     def row(r):
+    ...         whole = rl.reduce(rl.add, 0.0, r)
+    ...         return rl.scan_seq(rl.add, 0.0, rl.map(lambda v: v / whole, r))
+    ...     return rl.map(row, a)
+    >>> found = derive(shares, rows_folded_and_scanned(32, 4, 48 * 1024))
+    >>> [step.rule for step in found.steps if "scan" in step.rule or "strided" in step.rule]
+    ['partial_reduce_strided', 'scan_blocked']
+    """
+    scanned = then(inside("xs")(FUSED), _row_scanned(members, local_bytes))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if not any(isinstance(u, ScanSeq) for u, _ in subterms(term_at(at.term, place))):
+            raise NoMatch("nothing is scanned")
+        return rows_by_groups(1, members, width, 0, written=scanned)(at, place)
+
+    return tactic
 
 
 def columns_scanned(rows: int) -> Tactic:
