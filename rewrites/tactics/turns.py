@@ -16,7 +16,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import EachInTurn, Fold, ScanSeq
-from relift.semantics.patterns.opencl import Store, in_group_memory
+from relift.semantics.patterns.opencl import EachOf, Store, in_group_memory
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, outside, positions, term_at
 from relift.semantics.syntax.terms import Pattern, Term
@@ -126,11 +126,16 @@ def _loops(at: Rewriting, place: Position) -> Iterator[tuple[Position, int, int 
 
 
 def _scanned_together(whole: Term, below: Position, t: ScanSeq) -> int | None:
-    """How many turns of a scan by one work-item are written out together: of its own, from memory, with no loop inside."""
+    """How many turns of a scan by one work-item are written out together: of its own, from memory, with no loop inside.
+
+    A group's work-items scan what lies in local memory, which answers at once.
+    """
     length = t.solved["n"].constant
     if length is None or length <= _LONGEST or holds_array(t.init.type) or _has_a_loop(t.f.body):
         return None  # of an array it is a chunk for each work-item of a group
     above = [term_at(whole, below[:i]) for i in range(len(below))]
+    if any(isinstance(u, EachOf) and u.level == "lcl" for u in above):
+        return None
     if any(isinstance(u, Accumulating) for u in above) or any(
         isinstance(u, EachInTurn) for u in above[-1:]
     ):

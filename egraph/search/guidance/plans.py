@@ -165,7 +165,8 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
         blocks, half = _BLOCKS_OF_ROWS * max(1, device.compute_units), device.nearest_bytes // 2
         folded = dimensions(_innermost(program.body).type)[0]
         few = bool(folded) and (folded[-1].constant or 0) < 2 * device.vector_width
-        for lanes_ in (device.vector_width, 1) if few else (device.vector_width,):
+        apart = few and device.packs != "loops"
+        for lanes_ in (device.vector_width, 1) if apart else (device.vector_width,):
             yield from (columns_by_rows(blocks, r, lanes_, half) for r in _AT_A_TIME)
 
 

@@ -75,6 +75,8 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
         zipped = repeat(then(repeat(inside("xs")(_zipped)), apply("map_fusion")))
         at = then(repeat(topdown(apply("map_fusion"))), zipped)(at, place)
         if around := depth_of(term_at(at.term, place)) - 1:
+            if width == 1:
+                raise NoMatch("accumulators that are no vectors are for blocks of rows")
             return columns_of_each(min(around, 3), rows, width, private_bytes)(at, place)
         fold = _fold_of(term_at(at.term, place))
         at = inside(*fold)(from_neutral(in_chunks))(at, place)
