@@ -40,6 +40,8 @@ def copied(name: str, t: Term) -> Mapping[str, str] | None:
     True
     """
     read = [u for u in distinct(t) if isinstance(u, Input)]
+    if not read:
+        return None
     found: dict[str, str] = {}
     try:
         same = _alike(view(t, inputs(*read), _copying), stored(name, t.type), found, count())

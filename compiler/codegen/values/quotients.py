@@ -1,10 +1,12 @@
 """Quotients and shifts of whole numbers: the functions that kernels bring along where C has no value for all numbers.
 
 >>> from relift import i32
->>> from relift.compiler.codegen.values.quotients import shifted
+>>> from relift.compiler.codegen.values.expressions import definition
 >>> from relift.compiler.dialects.printing import Printer
->>> Printer().statements([shifted("right_shift", i32, None)], 0)
-['return x >> (((y < 0) || (y > 31)) ? 31 : y);']
+>>> print(Printer().function(definition("right_shift", i32, None)))
+int right_shift_i32(int x, int y) {
+  return x >> (((y < 0) || (y > 31)) ? 31 : y);
+}
 """
 
 from __future__ import annotations
