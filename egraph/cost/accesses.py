@@ -285,10 +285,9 @@ class Accesses:
                     page = apart is None or abs(apart) >= PAGE_CELLS
                     each = 2.0 if page else 1.0
                     if not self._storing and not page:
-                        turned = self.meter.device.turned_cycles
-                        each = (
-                            min(1.0, turned) if self._moving else turned
-                        )  # one by one, no vector of them
+                        each = self.meter.device.turned_cycles
+                        if self._moving:  # one by one: no vector is made of them
+                            each = min(1.0, each)
                     if not near:
                         each = _far(lines, apart or PAGE_CELLS, memory, self.meter)
                     return each * scope.width + arithmetic, 0.0

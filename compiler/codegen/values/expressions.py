@@ -267,7 +267,7 @@ def _is_wide_call(function: str, scalar: Scalar, width: int) -> bool:
 
 
 _X, _Y = tree.Name("x"), tree.Name("y")
-_ZERO, _MINUS_ONE = tree.Whole(0), tree.Prefix("-", tree.Whole(1))
+_ZERO = tree.Whole(0)
 
 
 def _halves(function: str, scalar: Scalar, width: int) -> tree.Return:
