@@ -74,18 +74,28 @@ def distributes(times: Operator, plus: Operator) -> bool:
 
 
 def neutral_of(laws: Laws, element: Type) -> Number | None:
-    """The neutral element of a type, if laws declare one: of whole numbers one of the ends for an infinity, where laws say so.
+    """The neutral element of a type, if laws declare one that is a value of it.
 
-    >>> from relift import boolean, f32, i32, maximum
+    Of whole numbers and truth values it is the declared number where that is whole and in their range; for an infinity one of
+    the ends of whole numbers, where laws say so.
+
+    >>> from relift import boolean, f32, i32, maximum, operator
     >>> from relift.rewrites.declared_laws import neutral_of
     >>> [neutral_of(maximum.operator.laws, t) for t in (f32, i32, boolean)]
     [-inf, -2147483648, None]
+    >>> half = operator(lambda x, y: 2 * x * y, neutral=0.5, name="half")
+    >>> [neutral_of(half.laws, t) for t in (f32, i32)]
+    [0.5, None]
     """
-    if laws.neutral is None or not isinstance(element, Scalar) or element.is_float:
-        return laws.neutral
-    if math.isfinite(laws.neutral):
-        return laws.neutral
-    return element.range[laws.neutral > 0] if laws.ends and element != boolean else None
+    neutral = laws.neutral
+    if neutral is None or not isinstance(element, Scalar) or element.is_float:
+        return neutral
+    if not math.isfinite(neutral):
+        return element.range[neutral > 0] if laws.ends and element != boolean else None
+    if element == boolean:
+        return bool(neutral) if neutral in (0, 1) else None
+    least, greatest = element.range
+    return int(neutral) if neutral == int(neutral) and least <= neutral <= greatest else None
 
 
 def is_neutral(operator: Operator, t: Term) -> bool:

@@ -25,7 +25,7 @@ from relift.semantics.domains import DTYPES, Exact, Numeric
 from relift.semantics.errors import IllTyped, ReliftError, Undefined
 from relift.semantics.interpreter import World, denote_operator, operator_lambda
 from relift.semantics.syntax.scalars import IRRATIONAL
-from relift.semantics.syntax.terms import Apply, BinaryOperator, Literal, Term, subterms
+from relift.semantics.syntax.terms import Apply, BinaryOperator, Laws, Literal, Term, subterms
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -36,6 +36,7 @@ from relift.semantics.syntax.types import (
     boolean,
     f32,
     i32,
+    i64,
     least_values,
 )
 
@@ -86,16 +87,29 @@ def check_laws(
     """
     if element is None or isinstance(element, TypeVariable):
         element = _element_of(operator)
-    if operator.laws.neutral is not None and isinstance(element, Array | Tuple):
+    neutral = operator.laws.neutral
+    if neutral is not None and not _may_be(neutral, operator.laws, element):
+        how = (
+            "say one that is, or"
+            if isinstance(element, Scalar)
+            else "neutral elements are numbers:"
+        )
         raise ReliftError(
-            f"{operator.name} is declared to have the neutral element {operator.laws.neutral}, which is no {element}; "
-            "neutral elements are numbers: leave neutral= out",
+            f"{operator.name} is declared to have the neutral element {neutral}, which is no {element}; "
+            f"{how} leave neutral= out",
             place="",
         )
     for sizes in _sizes_of(element):
         if (found := _broken(operator, element, sizes, examples)) is not None:
             return found
     return None
+
+
+def _may_be(neutral: float, laws: Laws, element: Type) -> bool:
+    """Whether a declared number is of a type; an infinity may be declared of what works on whole numbers, too."""
+    if isinstance(element, Array | Tuple):
+        return False
+    return not math.isfinite(neutral) or neutral_of(laws, element) is not None
 
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
@@ -127,7 +141,10 @@ def _broken(
 
 
 def _element_of(operator: BinaryOperator) -> Type:
-    return f32 if isinstance(operator.laws.neutral, float) else i32
+    neutral = operator.laws.neutral
+    if isinstance(neutral, float):
+        return f32
+    return i32 if neutral is None or i32.held([neutral]) else i64
 
 
 def _numbers(operator: BinaryOperator, body: Term) -> tuple[Any, ...]:

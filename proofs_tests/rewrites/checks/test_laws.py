@@ -222,6 +222,25 @@ def test_a_neutral_element_is_a_number() -> None:
     assert made(lambda x, y: x + y, neutral=np.float32(0)).laws.neutral == 0.0
 
 
+@pytest.mark.parametrize(
+    ("neutral", "element"), [(0.5, i32), (2**31, i32), (-1, boolean), (2**63, i64)]
+)
+def test_a_neutral_element_is_a_value_of_the_type(neutral: float, element: Type) -> None:
+    """Another number is said to be none, and no rule puts it there."""
+    product = made(lambda x, y: x * y, neutral=neutral)
+    assert neutral_of(product.laws, element) is None
+    with pytest.raises(ReliftError, match=f"neutral element {neutral}, which is no {element}; say"):
+        check_laws(product, element)
+
+
+@pytest.mark.parametrize("neutral", [-1, -1.0])
+def test_a_whole_float_is_neutral_among_whole_numbers(neutral: float) -> None:
+    """-1.0 is declared for -1: of bits, too, which fractions have not."""
+    both = made(lambda x, y: x & y, associative=True, neutral=neutral)
+    assert check_laws(both, i32) is None
+    assert repr(neutral_of(both.laws, i32)) == "-1"
+
+
 def test_rows_and_vectors_are_combined_too() -> None:
     """Operators on arrays, element by element."""
     rows = made(lambda x, y: rl.map(lambda p: p[0] - p[1], rl.zip(x, y)), associative=True)
