@@ -18,7 +18,7 @@ from relift.compiler.lowering.threads import Counts, Threads, counts_of, threads
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import Buffer, Kernel, Launch
 from relift.compiler.text.names import Names, stored_as
-from relift.compiler.text.tree import KernelText, Source
+from relift.compiler.text.tree import KernelText, Source, mentioned, renamed
 from relift.device import DeviceDescription
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.expressions import simplifying
@@ -108,7 +108,43 @@ def kernels_of(
         extensions=_extensions(staged.program, functions),
         contract=contract,
     )
-    return source, staged.launch(kernels)
+    return _named_after_results(source, staged.launch(kernels), staged.lies)
+
+
+def _named_after_results(
+    source: Source, launch: Launch, lies: Mapping[str, str]
+) -> tuple[Source, Launch]:
+    """Kernels in which a memory where a result lies is called as the result is, unless something else is called so.
+
+    `lies` says where each of these results lies.
+    """
+    taken = {f.name for f in source.functions} | {b.name for b in launch.buffers}
+    taken |= {a.name for k in source.kernels for a in k.parameters}
+    taken = taken.union(*(mentioned(k.body) for k in source.kernels))
+    names = {memory: place for place, memory in lies.items() if place not in taken}
+
+    def called(old: Sequence[str]) -> tuple[str, ...]:
+        return tuple(names.get(name, name) for name in old)
+
+    def text(kernel: KernelText) -> KernelText:
+        own = tuple(replace(a, name=names.get(a.name, a.name)) for a in kernel.parameters)
+        moved = tuple(
+            f"{a.name} lies in {new.name}"
+            for a, new in zip(kernel.parameters, own, strict=True)
+            if a.name != new.name
+        )
+        comment = (*kernel.comment, *moved)
+        return replace(kernel, parameters=own, body=renamed(kernel.body, names), comment=comment)
+
+    return (
+        replace(source, kernels=tuple(map(text, source.kernels))),
+        replace(
+            launch,
+            buffers=tuple(replace(b, name=names.get(b.name, b.name)) for b in launch.buffers),
+            kernels=tuple(replace(k, arguments=called(k.arguments)) for k in launch.kernels),
+            result=replace(launch.result, buffers=called(launch.result.buffers)),
+        ),
+    )
 
 
 @dataclass(frozen=True)

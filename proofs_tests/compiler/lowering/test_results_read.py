@@ -3,6 +3,7 @@
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -171,6 +172,33 @@ def test_what_lies_otherwise_is_copied(program: Program) -> None:
     require_same(compiled(*inputs, device="cpu"), program(*inputs))
     lying = [stage.result for stage in stages_of(program) if stage.lies]
     assert lying == (["out_0"] if program is twice else [])
+
+
+@rl.program
+def called_as_a_result(x: rl.f32[M], out_0: rl.f32[M]) -> Any:
+    """A parameter, and a variable of a kernel."""
+    pairs = stored_pairs(x, out_0)
+    return (
+        rl.map_glb(0)(lambda p: p[1], pairs),
+        rl.map_glb(0)(lambda p: p[0], pairs),
+        rl.reduce_seq(lambda out_1, p: out_1 + p[0] * p[1], 0.0, pairs),
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [components, in_vectors, in_rows, first, second, of_tuples, called_as_a_result],
+    ids=lambda p: p.name,
+)
+def test_where_a_result_lies_is_called_as_the_result_is(program: Program) -> None:
+    """A caller who is handed pointers reads these names in the header."""
+    compiled = compile_program(program)
+    assert all(name.startswith("out_") for name in compiled.plan.result.buffers)
+    assert "tmp_" not in re.sub("//.*", "", compiled.source)
+    assert meaning_of(compiled, program).ok
+    inputs = random_inputs(program, 0)
+    for device in ("cpu", "c"):
+        require_same(compiled(*inputs, device=device), program(*inputs))
 
 
 def test_results_that_lie_in_each_other_s_memories_are_refuted() -> None:
