@@ -17,7 +17,7 @@ from relift.rewrites.tactics.folds.several_results import folds_of_one_array, se
 from relift.rewrites.tactics.groups.cooperative import cooperative_each
 from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
-from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups
 from relift.rewrites.tactics.groups.stages import tiles_both_ways
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.language.programs import Program

@@ -47,7 +47,8 @@ from relift.rewrites.tactics.groups.dimensions import (
 )
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.side_by_side import rows_side_by_side
 from relift.rewrites.tactics.groups.scan_chunks import scans_in_chunks
 from relift.rewrites.tactics.groups.scans import (
     columns_scanned,
@@ -323,7 +324,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/gemv.py")
     >>> len(list(folded_rows(product, GPU))), len(list(folded_rows(product, CPU)))
-    (13, 1)
+    (16, 1)
     """
     for depth in range(1, min(depth_of(program.body), 3) + 1):
         if device.kind == "cpu":
@@ -338,11 +339,16 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
                 yield rows_together(depth, columns, members, across=True)
             for members in KEPT_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes, kept=True)
+            for most, items in _SIDE_BY_SIDE:
+                yield rows_side_by_side(depth, most, items, WIDTH)
 
 
 _ROWS_TOGETHER = ((8, 32), (16, 16))
 """Rows of a group, and its work-items for each: short rows are read faster than a GPU begins groups."""
 
+
+_SIDE_BY_SIDE = ((4, 128), (8, 256), (16, 256))
+"""At most so many members of each row, and about so many work-items of a group, where rows are shorter than a group has use for."""
 
 _COLUMNS_TOGETHER = ((32, 8), (64, 4), (16, 16))
 """Columns of a group, and its work-items for each: one launch, where chunks of a work-item each need another one to be added.

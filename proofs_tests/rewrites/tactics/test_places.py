@@ -25,7 +25,7 @@ from relift.rewrites.tactics.combinators import Tactic, derive, topdown
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
-from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")

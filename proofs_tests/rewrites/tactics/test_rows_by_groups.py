@@ -24,7 +24,7 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.batches import rows_of_batches
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.groups.rows import rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Let
 from relift.semantics.syntax.terms import subterms

@@ -35,7 +35,7 @@ from relift.rewrites.tactics.folds.partial_results import (
 )
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.cooperative import chunk_near
-from relift.rewrites.tactics.groups.rows import rows_by_groups, shared_out
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER
 from relift.semantics.patterns import Generate, Map, Reduce

@@ -29,7 +29,7 @@ from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, IN
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.shared import across_lanes, blocks_across_results, in_steps
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.rows import row_in_maps
+from relift.rewrites.tactics.groups.rows.by_groups import row_in_maps
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.transpositions import READ_BY_ROWS

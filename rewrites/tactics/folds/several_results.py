@@ -35,7 +35,7 @@ from relift.rewrites.tactics.folds.partial_results import (
 )
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.shared import lifted_of_one_array
-from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduce

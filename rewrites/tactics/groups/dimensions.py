@@ -16,7 +16,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of
-from relift.rewrites.tactics.groups.rows import shared_out
+from relift.rewrites.tactics.groups.rows.by_groups import shared_out
 from relift.rewrites.tactics.groups.stencils import every
 from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
 from relift.rewrites.tactics.nests.dimensions import layout_outside

@@ -20,7 +20,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.partial_results import PARTIAL, folds_at, in_two_kernels
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
-from relift.rewrites.tactics.groups.rows import MOST_TURNS, rows_by_groups
+from relift.rewrites.tactics.groups.rows.by_groups import MOST_TURNS, rows_by_groups
 from relift.semantics.syntax.binding import Position
 
 _MOST_BLOCKS = 16384

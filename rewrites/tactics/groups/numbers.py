@@ -23,7 +23,7 @@ from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
-from relift.rewrites.tactics.groups.rows import IN_ORDER, is_below, rows_by_groups
+from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, is_below, rows_by_groups
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables

@@ -22,6 +22,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.tiles import (
     GROUPS,
     WORK_ITEMS,
@@ -94,6 +95,8 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         room = sum(items * (length + 2) * size for length, size in rows)
         if room > local_bytes:
             raise NoMatch("the rows of a group do not fit into local memory")
+        if more := -length_of(t.xs) % items:
+            at, place = padded(more, 0)(at, place), (*place, "xs")
         at = apply("split_join", m=items)(at, place)
         at = inside("xss")(_zips_apart)(at, place)
         at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)

@@ -34,7 +34,12 @@ from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.groups.cooperative import by_groups
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
-from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, rows_by_groups, shared_out
+from relift.rewrites.tactics.groups.rows.by_groups import (
+    FUSED,
+    IN_ORDER,
+    rows_by_groups,
+    shared_out,
+)
 from relift.rewrites.tactics.nests.padding import lengthened
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq, Transpose

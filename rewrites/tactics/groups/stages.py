@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
-from relift.rewrites.tactics.groups.rows import IN_ORDER
+from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER
 from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, copy, nest, rows_behind
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Transpose, Zip

@@ -30,7 +30,7 @@ from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest, length_of
 from relift.rewrites.tactics.folds.shared import across_lanes, in_vectors_with_rest, lifted
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.rows import FUSED, IN_ORDER, named, row_in_maps
+from relift.rewrites.tactics.groups.rows.by_groups import FUSED, IN_ORDER, named, row_in_maps
 from relift.rewrites.tactics.groups.tiles import UNROLLED
 from relift.rewrites.tactics.vectors.lanes import OUTER, lanes
 from relift.semantics.patterns import Map, Reduce

@@ -21,7 +21,7 @@ from relift.rewrites.tactics.combinators import (
     inside,
     then,
 )
-from relift.rewrites.tactics.groups.rows import FUSED
+from relift.rewrites.tactics.groups.rows.by_groups import FUSED
 from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.vectors.folded_rows import row_in_vectors
 from relift.rewrites.tactics.vectors.lanes import OUTER, in_parts, lanes

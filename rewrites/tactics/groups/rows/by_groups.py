@@ -99,7 +99,7 @@ def rows_by_groups(
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.groups.rows import rows_by_groups
+    >>> from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups
     >>> @rl.program
     ... def parts(a: rl.f32[8, 512]):
     ...     return rl.map(lambda row: rl.map(lambda v: v / rl.reduce(rl.add, 0.0, row), row), a)
@@ -116,7 +116,7 @@ def rows_by_groups(
         if kept:
             if not any(has_rows_to_keep(x.type, members) for x in given):
                 raise NoMatch(f"{members} members read no row twice that they should keep")
-            at = then(repeat(topdown(_out_of_zip)), everywhere(FUSED))(at, row)
+            at = IN_ONE_LOOP(at, row)
         at, names = named(at, row, 0 if kept else local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
@@ -126,7 +126,7 @@ def rows_by_groups(
             raise NoMatch(f"{members} work-items share no fold of a row")
         for i in range(names):
             at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
-        result = _written(members, width) if written is None else written
+        result = written_by(width, shared_out(members)) if written is None else written
         at = where_written(result)(at, (*row, *("f",) * names))
         if kept:
             at = kept_in_registers(members, width)(at, row)
@@ -149,7 +149,7 @@ def rows_together(depth: int, rows: int, members: int, *, across: bool = False) 
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.groups.rows import rows_together
+    >>> from relift.rewrites.tactics.groups.rows.by_groups import rows_together
     >>> @rl.program
     ... def sums(a: rl.f32[128, 96]):
     ...     return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), a)
@@ -234,6 +234,10 @@ def _out_of_zip(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(u, Map) and not is_layout(u) and not _folds_its_elements(u.f):
             return apply(rule)(at, place)
     raise NoMatch("no zip of what is computed of elements")
+
+
+IN_ONE_LOOP = then(repeat(topdown(_out_of_zip)), everywhere(FUSED))
+"""What is computed of each element of a row is computed where it is read."""
 
 
 def _folds_its_elements(f: Lambda) -> bool:
@@ -427,8 +431,8 @@ def shared_out(members: int) -> Tactic:
     return tactic
 
 
-def _written(members: int, width: int) -> Tactic:
-    """A result of which each work-item writes its share; a single value all compute alike, and of several results each."""
+def written_by(width: int, shared_out: Tactic) -> Tactic:
+    """A result that is `shared_out`, in vectors if it can be; a single value all compute alike, and of several results each."""
 
     def part(at: Rewriting, place: Position) -> Rewriting:
         if isinstance((t := term_at(at.term, place)).type, Array) and is_layout(t):
@@ -443,8 +447,8 @@ def _written(members: int, width: int) -> Tactic:
                 at = part(at, (*place, field))
             return at
         if isinstance(t, Map):
-            vectors = then(apply("vectorize_map", w=width), inside("vs")(shared_out(members)))
-            return then(first(vectors, shared_out(members)), IN_ORDER)(at, place)
+            vectors = then(apply("vectorize_map", w=width), inside("vs")(shared_out))
+            return then(first(vectors, shared_out), IN_ORDER)(at, place)
         if holds_array(t.type):
             raise NoMatch("the result of a row is neither a map nor a value")
         return IN_ORDER(at, place)

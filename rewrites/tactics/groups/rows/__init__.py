@@ -1,0 +1,5 @@
+"""Schedules for the rows that maps go through on a GPU, and for the folds of each row.
+
+by_groups       a group has a row, and its members share every loop over it; short rows that give a number, several
+side_by_side    a group has several short rows, each a few of its members
+"""
