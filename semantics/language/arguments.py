@@ -34,9 +34,9 @@ def whole_number(value: Any, name: str, *, least: int = 0, most: int = MOST_CELL
     except TypeError:
         found = None
     if found is None or isinstance(value, bool):
-        raise IllTyped(f"{name} is a whole number, not {_shown(value)}")
+        raise IllTyped(f"{name} is a whole number, not {shown(value)}")
     if not least <= found <= most:
-        raise IllTyped(f"{name} is from {least} to {_power(most)}, not {_shown(found)}")
+        raise IllTyped(f"{name} is from {least} to {_power(most)}, not {shown(found)}")
     return found
 
 
@@ -49,10 +49,10 @@ def seconds(value: Any, name: str) -> float:
     relift.semantics.errors.IllTyped: ...budget is a number of seconds above 0, not nan
     """
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
-        raise IllTyped(f"{name} is a number of seconds above 0, not {_shown(value)}")
+        raise IllTyped(f"{name} is a number of seconds above 0, not {shown(value)}")
     found = float(value)
     if math.isnan(found) or found <= 0:
-        raise IllTyped(f"{name} is a number of seconds above 0, not {_shown(value)}")
+        raise IllTyped(f"{name} is a number of seconds above 0, not {shown(value)}")
     return min(found, 365 * 86400.0)
 
 
@@ -67,7 +67,7 @@ def sizes_by_name(value: Any) -> dict[str, int]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise IllTyped(f'sizes are given by name, as {{"n": 1024}}, not as {_shown(value)}')
+        raise IllTyped(f'sizes are given by name, as {{"n": 1024}}, not as {shown(value)}')
     return {name: whole_number(n, f"size {name}") for name, n in value.items()}
 
 
@@ -80,7 +80,7 @@ def an_instance(value: Any, kind: type[T] | tuple[type[T], ...], name: str, hint
     relift.semantics.errors.IllTyped: ...target cannot be None; name a device
     """
     if not isinstance(value, kind):
-        raise IllTyped(f"{name} cannot be {_shown(value)}; {hint}")
+        raise IllTyped(f"{name} cannot be {shown(value)}; {hint}")
     return value
 
 
@@ -95,7 +95,7 @@ def names_in(value: Any, what: str) -> tuple[str, ...]:
     relift.semantics.errors.IllTyped: ...the names of sizes are one text, such as "k m", not 3
     """
     if not isinstance(value, str):
-        raise IllTyped(f'the names of {what} are one text, such as "k m", not {_shown(value)}')
+        raise IllTyped(f'the names of {what} are one text, such as "k m", not {shown(value)}')
     return tuple(value.split())
 
 
@@ -109,7 +109,7 @@ def one_for_each_axis(value: Any, name: str) -> tuple[Any, ...]:
     """
     if not isinstance(value, tuple | list):
         raise IllTyped(
-            f"{name} is a tuple with one for each axis, such as (4, 4), not {_shown(value)}"
+            f"{name} is a tuple with one for each axis, such as (4, 4), not {shown(value)}"
         )
     return tuple(value)
 
@@ -123,15 +123,15 @@ def one_of(value: Any, choices: tuple[str, ...], name: str) -> str:
     relift.semantics.errors.IllTyped: ...float is reassociate or exact, not 'fast'
     """
     if not isinstance(value, str) or value not in choices:
-        raise IllTyped(f"{name} is {' or '.join(choices)}, not {_shown(value)}")
+        raise IllTyped(f"{name} is {' or '.join(choices)}, not {shown(value)}")
     return value
 
 
-def _shown(value: Any) -> str:
-    """The value as in Python, cut to a few words."""
+def shown(value: Any) -> str:
+    """The value as in Python, in one line, cut to a few words."""
     if isinstance(value, int) and abs(value) >= 1 << 64:
         return f"a number of {len(hex(abs(value))) * 4 - 8} bits"  # Python refuses to print the longest
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -128,7 +128,7 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
         count = f"{len(types)} argument{'s' * (len(types) != 1)}"
         given = f"a term of type {function.type}" if is_term(function) else repr(function)
         raise IllTyped(f"a function of {count} is needed, not {given}; write lambda x: ...")
-    function = _with_laws(function) or function
+    function = with_laws(function) or function
     names = _parameter_names(function, types)
     used = list(_names_in_scope.get())
     variables: list[Var] = []
@@ -414,7 +414,7 @@ def _natural(pattern: str, name: str, role: str, value: Any) -> Size:
     return size
 
 
-def _with_laws(value: Any) -> Operator | None:
+def with_laws(value: Any) -> Operator | None:
     """The operator that a value is, or that a scalar function such as `maximum` is known as."""
     kinds = get_args(Operator)
     known = value if isinstance(value, kinds) else getattr(value, "operator", None)
@@ -422,7 +422,7 @@ def _with_laws(value: Any) -> Operator | None:
 
 
 def _operator(pattern: str, value: Any) -> Operator:
-    if (operator := _with_laws(value)) is not None:
+    if (operator := with_laws(value)) is not None:
         return operator
     raise IllTyped(
         f"{pattern}: an operator with declared laws is needed, such as rl.add; "

@@ -16,8 +16,9 @@ np.float32(11.0)
 from __future__ import annotations
 
 import inspect
+import keyword
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -26,10 +27,11 @@ import numpy as np
 from relift.semantics import patterns
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import functions
+from relift.semantics.language.arguments import shown
 from relift.semantics.language.coercion import as_term, is_term, make_tuple, scalar, unmixed
 from relift.semantics.language.constants import of_constants, table
 from relift.semantics.language.functions import *  # the patterns
-from relift.semantics.language.tracing import PartialApplication, build, trace
+from relift.semantics.language.tracing import PartialApplication, build, trace, with_laws
 from relift.semantics.patterns.variants import variants_of
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size, SizeLike
@@ -37,7 +39,6 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Laws,
     Number,
-    OperatorMetavariable,
     Term,
     UserFunction,
     Vectorized,
@@ -161,8 +162,8 @@ def _components(name: str, f: Any, pair: Any) -> tuple[Any, Any]:
 
 def vectorize(width: SizeLike, f: Any) -> Any:
     """`f` lane by lane on vectors: of an operator an operator, of a function a function."""
-    if isinstance(f, BinaryOperator | OperatorMetavariable | Vectorized):
-        return Vectorized(Size.of(width), f)
+    if (operator := with_laws(f)) is not None:
+        return Vectorized(Size.of(width), operator)
     return functions.map_vec(f)
 
 
@@ -249,7 +250,7 @@ def operator(
     commutative: bool = False,
     neutral: Number | None = None,
     idempotent: bool = False,
-    distributes_over: Sequence[BinaryOperator] = (),
+    distributes_over: Sequence[BinaryOperator | Elementary] = (),
     name: str | None = None,
 ) -> BinaryOperator:
     """A binary operator for `reduce`, with the laws it obeys; what is not declared is not used.
@@ -262,8 +263,10 @@ def operator(
     if not callable(function):
         raise IllTyped(f"operator takes a function of two values, not {function!r}")
     chosen = str(name or getattr(function, "__name__", ""))
-    if not chosen.isidentifier():
+    if chosen in ("", "<lambda>"):
         raise IllTyped("an operator made from a lambda needs name=...")
+    if not chosen.isidentifier() or keyword.iskeyword(chosen):
+        raise IllTyped(f"an operator is named like a Python variable, not {shown(name)}")
     try:
         inspect.signature(function).bind(None, None)
     except TypeError:
@@ -272,11 +275,45 @@ def operator(
         ) from None
     except ValueError:
         pass  # a function of C that does not say what it takes
-    neutral = neutral.item() if isinstance(neutral, np.generic) else neutral
-    if not isinstance(neutral, int | float | None):
-        raise IllTyped(f"operator {chosen}: its neutral element is a number, not {neutral!r}")
-    laws = Laws(associative, commutative, neutral, idempotent, tuple(distributes_over))
+    laws = Laws(
+        _declared(chosen, "associative", associative),
+        _declared(chosen, "commutative", commutative),
+        _neutral(chosen, neutral),
+        _declared(chosen, "idempotent", idempotent),
+        _distributed(chosen, distributes_over),
+    )
     return BinaryOperator(chosen, laws, function)
+
+
+def _declared(operator: str, law: str, declared: object) -> bool:
+    """Whether a law is declared, which is said by True or False and nothing like it."""
+    if not isinstance(declared, bool | np.bool_):
+        raise IllTyped(f"operator {operator}: {law} is True or False, not {shown(declared)}")
+    return bool(declared)
+
+
+def _neutral(operator: str, neutral: object) -> Number | None:
+    """A declared neutral element as a number of Python's."""
+    found = neutral.item() if isinstance(neutral, np.generic) else neutral
+    if not isinstance(found, int | float | None):
+        raise IllTyped(f"operator {operator}: its neutral element is a number, not {shown(found)}")
+    try:
+        none = found is not None and math.isnan(found)
+    except OverflowError:  # a whole number beyond all floats
+        none = True
+    if none:
+        raise IllTyped(f"operator {operator}: no type has the neutral element {shown(found)}")
+    return found
+
+
+def _distributed(operator: str, over: object) -> tuple[BinaryOperator, ...]:
+    """The operators over which one is declared to distribute, `maximum` and `minimum` as those that they are known as."""
+    found = [with_laws(plus) for plus in over] if isinstance(over, Iterable) else [None]
+    if not all(isinstance(plus, BinaryOperator) for plus in found):
+        raise IllTyped(
+            f"operator {operator}: distributes_over takes a sequence of operators, such as (add,), not {shown(over)}"
+        )
+    return tuple(plus for plus in found if isinstance(plus, BinaryOperator))
 
 
 add: Final = operator(lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add")

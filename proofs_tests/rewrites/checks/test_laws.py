@@ -210,6 +210,22 @@ def test_a_law_is_declared_of_the_values_of_a_type(
     assert (broken is None) == (element != i64 or neutral != -(2**31))
 
 
+def test_extremes_are_operators_wherever_operators_are() -> None:
+    """`maximum` and `minimum` are functions that are also operators: a sum distributes over them, and of lanes they are folds."""
+    plus = rl.operator(lambda x, y: x + y, distributes_over=(rl.maximum, rl.minimum), name="plus")
+    assert [o.name for o in plus.laws.distributes_over] == ["maximum", "minimum"]
+    assert check_laws(plus) is None
+    minus = rl.operator(lambda x, y: x - y, distributes_over=(rl.maximum,), name="minus")
+    assert "distribute over maximum" in str(check_laws(minus))
+
+    v = Input("v", f32[3, 4])
+    rows = rl.map(lambda row: rl.head(rl.as_vector(4, row)), v)
+    fold = rl.reduce_seq(rl.vectorize(4, rl.maximum), rl.head(rows), rows)
+    greatest = programs.Program("greatest", (v,), fold)
+    table = np.array([[1, 8, 3, 0], [2, 5, 9, 0], [4, 4, 4, 0]], dtype=np.float32)
+    assert list(greatest(table)) == [4, 8, 9, 0]
+
+
 def test_a_neutral_element_is_a_number() -> None:
     """One of pairs cannot be declared, and a number is none of pairs; each is said."""
     with pytest.raises(

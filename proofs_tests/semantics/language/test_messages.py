@@ -442,6 +442,10 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.program(annotated(lambda x: x, float)),
         "f: parameter x needs a type such as rl.f32[n]",
     ),
+    "size": (
+        lambda: rl.program(annotated(lambda n: rl.map(rl.sqrt, n), f32[n])),
+        "f: parameter n has the name of a size, which is a value, too; give one another name",
+    ),
     "no return": (
         lambda: rl.program(annotated(lambda x: None, f32[n])),
         "None is not a term: a function that is traced returns its result; a program computes with its parameters and numbers",
@@ -475,6 +479,34 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], str]] = {
     "operator of one argument": (
         lambda: rl.operator(lambda x: x, name="f"),
         "operator f combines two values, but its function does not take two arguments",
+    ),
+    "operator with a keyword of Python's for a name": (
+        lambda: rl.operator(lambda x, y: x, name="for"),
+        "an operator is named like a Python variable, not 'for'",
+    ),
+    "operator with a word for a law": (
+        lambda: rl.operator(lambda x, y: x, name="f", associative="no"),
+        "operator f: associative is True or False, not 'no'",
+    ),
+    "operator with a number beyond all types": (
+        lambda: rl.operator(lambda x, y: x, name="f", neutral=10**400),
+        "operator f: no type has the neutral element a number of 1332 bits",
+    ),
+    "operator with a neutral element that is no number": (
+        lambda: rl.operator(lambda x, y: x, name="f", neutral=float("nan")),
+        "operator f: no type has the neutral element nan",
+    ),
+    "operator that distributes over one": (
+        lambda: rl.operator(lambda x, y: x, name="f", distributes_over=rl.add),
+        "operator f: distributes_over takes a sequence of operators, such as (add,), not BinaryOperator(name='add', laws=Laws(associative=True, co...",
+    ),
+    "operator that distributes over names": (
+        lambda: rl.operator(lambda x, y: x, name="f", distributes_over="add"),
+        "operator f: distributes_over takes a sequence of operators, such as (add,), not 'add'",
+    ),
+    "operator that distributes over no operator": (
+        lambda: rl.operator(lambda x, y: x, name="f", distributes_over=(rl.sqrt,)),
+        "operator f: distributes_over takes a sequence of operators, such as (add,), not (<scalar function sqrt>,)",
     ),
     "operator that captures": (
         lambda: rl.map(
