@@ -250,13 +250,19 @@ def program(function: Callable[..., Any]) -> Program:
         body = well_formed(body, parameters)
         if parts_of(body) > MOST_PARTS:
             body = with_names(body)
-    return Program(
+    made = Program(
         function.__name__,
         parameters,
         body,
         inspect.getdoc(function) or "",
         inspect.getsourcefile(function),
     )
+    for name in names:
+        if name in made.sizes:
+            raise IllTyped(
+                f"{made.name}: parameter {name} has the name of a size, which is a value, too; give one another name"
+            )
+    return made
 
 
 def _has_variable(t: Type) -> bool:

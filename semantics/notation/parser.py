@@ -15,7 +15,8 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.naming import named_in
 from relift.semantics.language.tracing import FixedLambda, PartialApplication, scope, trace
-from relift.semantics.language.vocabulary import VOCABULARY
+from relift.semantics.language.vocabulary import VOCABULARY, vectorize
+from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import BinaryOperator, Term, UserFunction
 from relift.semantics.syntax.types import SCALARS, Type, TypeVariable, tup, vec
@@ -119,7 +120,9 @@ def _size(node: ast.expr) -> Size:
 
 def parse_operator(text: str, names: Mapping[str, Any] | None = None) -> Any:
     """The operator, or the function of two arguments, that `text` denotes."""
-    return _value(text, names or {})
+    name, there = text.strip(), names or {}
+    own = name in VOCABULARY and not callable(there.get(name))
+    return VOCABULARY[name] if own else _value(text, there)
 
 
 def _expression(text: str, what: str) -> ast.expr:
@@ -192,11 +195,47 @@ def _is_bounded(base: ast.expr, power: ast.expr) -> bool:
             return names and not tower
 
 
+_OWN = {f"{name} of the language": meant for name, meant in VOCABULARY.items()}
+"""What the language itself calls so, under names that no text has."""
+
+
+class _Places(ast.NodeTransformer):
+    """What a name means where an input, a size or a variable is called as the language calls a function or an operator.
+
+    What is called is a function, and an operator stands where a pattern takes one: there, data is never meant.
+    """
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        node.func, function = self._own(node.func)
+        if isinstance(function, PartialApplication):
+            kinds = function.pattern.signature.parameters.values()
+            for at, (kind, given) in enumerate(zip(kinds, node.args, strict=False)):
+                if isinstance(kind, OperatorKind):
+                    node.args[at], _ = self._own(given)
+        elif function is vectorize and len(node.args) == 2:
+            node.args[1], _ = self._own(node.args[1])
+        return node
+
+    def _own(self, node: ast.expr) -> tuple[ast.expr, Any]:
+        """A name of the language's, spelled so that nothing else is meant, and what it means."""
+        if not isinstance(node, ast.Name) or node.id not in VOCABULARY:
+            return node, None
+        if callable(self.names.get(node.id)):  # a function of the user's, or of a rule
+            return node, None
+        name = f"{node.id} of the language"
+        return ast.copy_location(ast.Name(name, ast.Load()), node), _OWN[name]
+
+
 def _value(text: str, names: Mapping[str, Any]) -> Any:
     body = _expression(text, "term")
     _check(body, text, names.keys())
-    tree = ast.Expression(body)
-    environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan, **VOCABULARY, **names}
+    tree = ast.Expression(_Places(names).visit(body))
+    constants = {"__builtins__": {}, "inf": math.inf, "nan": math.nan}
+    environment = {**constants, **_OWN, **VOCABULARY, **names}
     with scope([name for name in names if not isinstance(names[name], PartialApplication)]):
         try:
             return eval(compile(tree, "<term>", "eval"), environment)  # the tree was checked above

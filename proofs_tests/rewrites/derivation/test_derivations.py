@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import random
 from dataclasses import replace
@@ -378,3 +379,31 @@ def test_a_long_user_function_is_read_back() -> None:
     made = Derivation(applied, {"n": 8}, (Step("map_to_seq", "forward", (), substitution),), result)
 
     assert from_json(json.loads(json.dumps(to_json(made))), RULES).steps[0].rule == "map_to_seq"
+
+
+def called_as_the_language_calls(*names: str) -> Program:
+    """A program whose parameters have these names: of three arrays what `zip`, `map`, `sqrt`, `add`, `mul` and a fold make."""
+
+    def called(x: Any, y: Any, z: Any) -> Any:
+        roots = rl.map(lambda p: rl.sqrt(p[0]) * p[1], rl.zip(x, y))
+        return rl.map(
+            lambda row: rl.reduce(rl.add, rl.f32(0.0), row),
+            rl.split(4, rl.map(lambda p: p[0] + p[1], rl.zip(roots, z))),
+        )
+
+    called.__annotations__ = dict.fromkeys(names, f32[4 * n])
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+    vars(called)["__signature__"] = signature
+    return rl.program(called)
+
+
+@pytest.mark.parametrize(
+    "names", [("add", "zip", "sqrt"), ("map", "split", "mul"), ("reduce", "f32", "map_glb")]
+)
+def test_parameters_may_be_called_as_the_language_calls_its_own(names: tuple[str, ...]) -> None:
+    """Where a function is called, or an operator is asked for, data is not meant: what was derived is read again."""
+    found = optimize(called_as_the_language_calls(*names), sizes={"n": 8}, budget=2.0)
+    data = json.loads(json.dumps(to_json(found.derivation)))
+    again = replace(found.term, body=from_json(data, RULES).result)
+    assert program_hash(again) == program_hash(found.term)
