@@ -27,6 +27,7 @@ from relift.semantics.notation.parser import parse_size, parse_term, parse_type
 from relift.semantics.syntax.terms import Input
 
 DOT = str(ROOT / "examples" / "dot.py")
+LOW = str(ROOT / "examples" / "matmul_low_level.py")
 n = rl.nat("n")
 
 
@@ -487,7 +488,24 @@ def test_an_error_is_a_line_that_a_terminal_may_show() -> None:
         (("verify", DOT, "--size", "n=8", "--rules", "r.py"), f"--rules r.py: {DOT} is no folder"),
         (("build", DOT, "--size", "n=8", "--out", "w", "--wheel", "class"), "class is no name"),
         (("build", DOT, "--size", "n=8", "--out", "w", "--wheel", "numpy"), "numpy would hide"),
-        (("optimize", DOT, "--strategy", ""), "'' names no strategy; write path.py:name"),
+        (("optimize", DOT, "--strategy", ""), "--strategy: what it takes is empty; a variable"),
+        (("optimize", DOT, "--size", "n=8", "--out="), "--out: what it takes is empty; a variable"),
+        (("check", ""), "an argument is empty; a variable of the shell that is not set"),
+        (
+            ("build", LOW, "--out", "w", "--target", "nosuch"),
+            "--target: a library in C is for CPUs",
+        ),
+        (
+            ("build", LOW, "--out", "w", "--wheel", "wheel_of_low", "--target", "nosuch"),
+            "is low-level, and taken as it is",
+        ),
+        (("verify", "examples", "--size", "n=8"), "--size: the kernel in examples is run as it is"),
+        (("lift", "examples/c/matmul.c", "--calls", "blas"), "--calls: it says what --replace"),
+        (("check", "--file", "examples/my_rules.py", "nosuch"), "; its rules are: "),
+        (
+            ("run", DOT, "--size", "n=8", "--input", "z=1"),
+            "no parameter z; its parameters are: x, y",
+        ),
         (("optimize", DOT, "--strategy", f"{DOT}:dot"), "no strategy under the name dot"),
         (("optimize", DOT, "--rules", "map_fusionn", "--size", "n=8"), "did you mean map_fusion"),
     ],

@@ -35,7 +35,10 @@ def read_inputs(
     """
     unknown = sorted(set(given) - {p.name for p in program.parameters})
     if unknown:
-        raise ReliftError(f"{program.name} has no parameter {unknown[0]}", place="")
+        there = ", ".join(p.name for p in program.parameters) or "none"
+        raise ReliftError(
+            f"{program.name} has no parameter {unknown[0]}; its parameters are: {there}", place=""
+        )
     missing = [p for p in program.parameters if p.name not in given]
     if missing:
         raise ReliftError(

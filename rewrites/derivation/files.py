@@ -457,6 +457,11 @@ def program_hash(program: Program) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+def file_of(path: Path) -> Path:
+    """Where the derivation is that a path names: it may name the folder that holds it."""
+    return path / "derivation.json" if path.is_dir() else path
+
+
 def read_json(
     path: Path,
     rules: Mapping[str, Rule],

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from relift.processes.executors import each
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.theorem.proving import NotFinished, NotProved, prove
-from relift.rewrites.derivation.files import read_json
+from relift.rewrites.derivation.files import file_of, read_json
 from relift.rewrites.derivation.steps import Redone, redone
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
@@ -57,7 +57,7 @@ class Answer:
 
 def derivation_of(asked: Asked) -> Redone:
     """A derivation whose laws are to be believed, at its sizes, or done again at others; raises `ReliftError`."""
-    file = asked.file / "derivation.json" if asked.file.is_dir() else asked.file
+    file = file_of(asked.file)
     loaded = read_json(file, RULES)
     require_laws(loaded.program.body)
     if not asked.sizes:

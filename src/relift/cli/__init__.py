@@ -24,7 +24,7 @@ from relift.cli.installation import cache, doctor
 from relift.cli.kernels import run, verify
 from relift.cli.lifting import lift
 from relift.cli.machines import bench, devices
-from relift.cli.options import Refusal
+from relift.cli.options import Refusal, require_words
 from relift.cli.output import fail, set_loudness
 from relift.cli.proving import prove
 from relift.cli.rules import check, ledger
@@ -96,6 +96,7 @@ def options(
 def main() -> None:
     """Run the command line; every error is one message on standard error."""
     try:
+        require_words(sys.argv[1:])
         status = app(standalone_mode=False)  # the status of typer.Exit, or what the verb returned
         sys.exit(status if isinstance(status, int) else 0)
     except (typer.Abort, KeyboardInterrupt):

@@ -19,6 +19,7 @@ from relift.cli.options import (
     SizeOption,
     TargetOption,
     counts_of,
+    require_unasked,
     sizes_of,
 )
 from relift.cli.output import print_json, progress_of
@@ -78,6 +79,7 @@ def compile_(
 
 
 def build(
+    verb: typer.Context,
     program: ProgramArgument,
     out: Annotated[Path, typer.Option(help="Folder for the library.")],
     size: SizeOption = None,
@@ -112,8 +114,12 @@ def build(
 
     if spirv and wheel is None:
         raise Refusal("--spirv puts SPIR-V into a wheel; give it with --wheel PACKAGE")
+    if wheel is None:
+        require_unasked(verb, "a library in C is for CPUs; give it with --wheel PACKAGE", "target")
     loaded, sizes = load_program(program), sizes_of(size)
     low = loaded.at(sizes, partly=True)
+    if is_low_level(low):
+        require_unasked(verb, f"{loaded.name} is low-level, and taken as it is", "target")
     if not is_low_level(low):
         where = "c" if wheel is None else target
         low = search_or_refusal(loaded, sizes, where, budget, 1, float_policy).term

@@ -25,7 +25,7 @@ def plot(
         typer.Argument(
             metavar="SOURCE",
             help="roofline, shares, ablation, predicted: results of bench --json; growth: a PROGRAM; "
-            "tuning: the name of one that was tuned; derivation: a derivation.json.",
+            "tuning: the name of one that was tuned; derivation: a derivation.json, or its folder.",
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="The picture: .png, .svg, .pdf.")] = None,
@@ -106,8 +106,8 @@ def _tuning(program: str, target: str, times: Path | None, file: Path) -> None:
 
 def _derivation(path: Path, file: Path) -> None:
     from relift import pictures
-    from relift.rewrites.derivation.files import read_json
+    from relift.rewrites.derivation.files import file_of, read_json
     from relift.rewrites.library import RULES
 
-    found = read_json(path, RULES)
+    found = read_json(file_of(path), RULES)
     pictures.derivation(found, found.replay(RULES), file)

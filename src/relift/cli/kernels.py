@@ -24,6 +24,7 @@ from relift.cli.options import (
     own_rules_in,
     pairs_of,
     require_none,
+    require_unasked,
     sizes_of,
 )
 from relift.cli.output import brief, print_json, progress_of
@@ -251,6 +252,7 @@ class _Task:
 
 
 def verify(
+    verb: typer.Context,
     program: Annotated[
         str,
         typer.Argument(metavar="PROGRAM|DIR", help="A program, or a folder of optimize --out."),
@@ -291,6 +293,12 @@ def verify(
     if not folder:
         require_none(f"{program} is no folder", program=reference, rules=rules, allow=allow)
     if folder:
+        require_unasked(
+            verb,
+            f"the kernel in {program} is run as it is, at its own sizes; optimize --out makes another",
+            "size",
+            "target",
+        )
         judge = None if reference is None else load_program(reference)
         name, tested = _verify_saved(task, _read_saved(Path(program), (rules, allow), judge), judge)
     elif is_low_level(loaded := load_program(program)):

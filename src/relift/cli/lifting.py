@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from relift.cli.options import JsonOption, Refusal, WorkersOption, require_none
+from relift.cli.options import JsonOption, Refusal, WorkersOption, require_none, require_unasked
 from relift.cli.output import print_json, print_table, progress_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ _Replace = Annotated[
 
 
 def lift(
+    verb: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -95,6 +96,8 @@ def lift(
         _collect(file, labels, out, seconds, workers, as_json=as_json)
     several = workers if workers > 1 else None
     require_none(f"{file} is no folder", labels=labels, out=out, seconds=seconds, workers=several)
+    if replace is None:
+        require_unasked(verb, "it says what --replace calls; give it with --replace OUT.c", "calls")
     from relift.compiler.idioms.lift import lift as lifted
 
     with progress_of(f"lifting {file}"):

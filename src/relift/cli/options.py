@@ -117,6 +117,27 @@ def require_none(why: str, **options: object) -> None:
             raise Refusal(f"--{name} {shown}: {why}")
 
 
+def require_unasked(verb: typer.Context, why: str, *names: str) -> None:
+    """Refuse the options of a verb that were given, whatever they say, though nothing would read them; say why."""
+    for parameter in verb.command.params:
+        given = verb.get_parameter_source(parameter.name or "")
+        if parameter.name in names and given is not None and given.name == "COMMANDLINE":
+            raise Refusal(f"{parameter.opts[0]}: {why}")
+
+
+def require_words(words: Sequence[str]) -> None:
+    """Refuse an argument that is the empty text, as a variable of the shell is that is not set; say after what it stands."""
+    for before, word in zip(["", *words], words, strict=False):
+        if not word or (word.startswith("--") and word.endswith("=")):
+            option = word or (before if before.startswith("-") else "")
+            where = (
+                f"{option.rstrip('=')}: what it takes is empty"
+                if option
+                else "an argument is empty"
+            )
+            raise Refusal(f"{where}; a variable of the shell that is not set is the empty text")
+
+
 def counts_of(option: str, text: str | None) -> tuple[int, ...] | None:
     """The numbers of `--option 16,4`."""
     if text is None:

@@ -47,11 +47,13 @@ def check(
 
     known = load_rules(file) if file else known_rules()
     families = {} if file else {f.name: [r.name for r in f.rules] for f in CHOICES.values()}
-    rules = [name for given in rules or () for name in families.get(given, [given])]
+    rules = [*dict.fromkeys(n for given in rules or () for n in families.get(given, [given]))]
     for name in rules:
         if name not in known:
-            where = f" in {file}" if file else ""
-            raise Refusal(f"there is no rule {name}{where}{_nearest(name, [*known, *families])}")
+            if file:
+                there = ", ".join(known)
+                raise Refusal(f"there is no rule {name} in {file}; its rules are: {there}")
+            raise Refusal(f"there is no rule {name}{_nearest(name, [*known, *families])}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
     tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)

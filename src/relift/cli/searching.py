@@ -326,7 +326,12 @@ def _print_profile(best: Optimized) -> None:
 
 
 def explain(
-    derivation: Annotated[Path, typer.Argument(help="A derivation.json of optimize --out.")],
+    derivation: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DERIVATION", help="A derivation.json of optimize --out, or its folder."
+        ),
+    ],
     html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
     rules: OwnRulesOption = None,
     allow: AllowOption = None,
@@ -340,12 +345,13 @@ def explain(
     from relift.rewrites.checks.operator_uses import require_laws
     from relift.rewrites.checks.theorem.proving import told_beside
     from relift.rewrites.derivation.confirmation import confirm
-    from relift.rewrites.derivation.files import read_json
+    from relift.rewrites.derivation.files import file_of, read_json
     from relift.rewrites.derivation.pages import as_html, as_text, to_json
     from relift.rewrites.derivation.steps import BrokenDerivation, require_standing
     from relift.rewrites.library import RULES
     from relift.semantics.errors import Unsupported
 
+    derivation = file_of(derivation)
     loaded = read_json(derivation, RULES, own_rules_in(rules))
     require_standing(loaded, RULES, allow or ())
     require_laws(loaded.program.body)
