@@ -459,7 +459,8 @@ def program_hash(program: Program) -> str:
 
 def file_of(path: Path) -> Path:
     """Where the derivation is that a path names: it may name the folder that holds it."""
-    return path / "derivation.json" if path.is_dir() else path
+    inside = path / "derivation.json"
+    return inside if inside.is_file() else path
 
 
 def read_json(

@@ -106,10 +106,8 @@ def build(
     A program in low-level patterns is taken as it is, with sizes that are not given as arguments; for others a search
     at the given sizes finds one.
     """
-    from relift.compiler.ahead.c_library import c_library
     from relift.compiler.ahead.wheel import write_wheel
     from relift.compiler.program import compile_program, is_low_level
-    from relift.files import write_folder
     from relift.rewrites.loading import load_program
 
     if spirv and wheel is None:
@@ -120,7 +118,7 @@ def build(
     low = loaded.at(sizes, partly=True)
     if is_low_level(low):
         require_unasked(verb, f"{loaded.name} is low-level, and taken as it is", "target")
-    if not is_low_level(low):
+    else:
         where = "c" if wheel is None else target
         low = search_or_refusal(loaded, sizes, where, budget, 1, float_policy).term
     if wheel is not None:
@@ -129,6 +127,14 @@ def build(
         place = write_wheel(out, {loaded.name: (low, compiled)}, wheel, spirv=spirv)
         _say_wheel(place, loaded.name, wheel, as_json)
         return
+    _write_library(low, out, float_policy, as_json=as_json)
+
+
+def _write_library(low: Program, out: Path, float_policy: str, *, as_json: bool) -> None:
+    """The library in C of a program in low-level patterns, and how it is built and tested."""
+    from relift.compiler.ahead.c_library import c_library
+    from relift.files import write_folder
+
     with progress_of("asking the interpreter for the test"):
         library = c_library(low, contract=float_policy != "exact")
     write_folder(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
 
@@ -306,6 +306,13 @@ def verify(
     else:
         name, tested = loaded.name, _verify_found(task, loaded, target, budget, top)
     tested = [replace(t, checks=[*t.checks, *_functions(t.term, task)]) for t in tested]
+    _say_tested(name, tested, allow_unknown=allow_unknown, as_json=as_json)
+
+
+def _say_tested(
+    name: str, tested: Sequence[_Tested], *, allow_unknown: bool, as_json: bool
+) -> NoReturn:
+    """Print what is known of each candidate; ends with the status of all."""
     if as_json:
         print_json({"program": name, "candidates": [t.to_json() for t in tested]})
     else:
