@@ -313,7 +313,8 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
     found = [
         (parts_of(u), below)
         for below, u in positions(body)
-        if below and isinstance(u, Pattern) and computes_itself(u)
+        if below and isinstance(u, Pattern)
+        if computes_itself(u) or (isinstance(u, Let) and not only_named(body, below))
         if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
         if is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))

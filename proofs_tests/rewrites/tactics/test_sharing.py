@@ -19,12 +19,12 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart, folded_apart
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.nests.where_read import through_zips
-from relift.rewrites.tactics.sharing import storable, stored, unrolled
+from relift.rewrites.tactics.sharing import apart, storable, stored, unrolled
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Map, Zip
+from relift.semantics.patterns import Let, Map, Zip
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Input, Pattern, parts_of, subterms
 from relift.semantics.syntax.types import f32, i32
@@ -298,3 +298,25 @@ def test_one_component_of_what_has_a_name_is_a_program() -> None:
     found = optimize(one, {}, GPU, refused=refusal)
     values = np.arange(64, dtype=np.float32)
     np.testing.assert_allclose(compile_program(found.term)(values, values), one(values, values))
+
+
+def shares(r: Any) -> Any:
+    """The squares of a row over their sum; both have names."""
+    squares = rl.map(lambda v: v * v, r)
+    return rl.let(
+        lambda e: rl.let(lambda s: rl.map(lambda v: v / s, e), rl.reduce(rl.add, 0.0, e)), squares
+    )
+
+
+def test_a_row_that_is_computed_under_a_name_is_stored_where_a_map_computes_it_again() -> None:
+    """Shares of a row stood in a map over columns: every column computed them anew (attention whose weights stand there, of 1,500 rows of 64
+    numbers, was estimated at 1,235 us of an H200, now 118)."""
+    columns, x = Input("columns", f32[7, 5]), Input("x", f32[9, 5])
+
+    def product(row: Any, column: Any) -> Any:
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column)))
+
+    body = rl.map(lambda r: rl.map(lambda c: product(shares(r), c), columns), x)
+    found = derive(Program("shared", (x, columns), as_term(body)), apart()).result
+    assert isinstance(found, Map)
+    assert not any(isinstance(t, Let) for t, _ in subterms(found.f.body))
