@@ -45,10 +45,12 @@ from relift.semantics.syntax.binding import (
     term_at,
 )
 from relift.semantics.syntax.terms import (
+    Get,
     Lambda,
     MakeTuple,
     Pattern,
     Term,
+    Var,
     children,
     distinct,
     free_variables,
@@ -65,6 +67,9 @@ MOST_WRITTEN = 1 << 13
 
 MOST_FOLDED = 1 << 14
 """Elements that are folded where their result is read once, at most."""
+
+MOST_KEPT = 64
+"""Cells of an array that a work-item keeps under a name, at most."""
 
 MOST_REPEATED = 512
 """Parts of a term that are written again, at most, where a name goes."""
@@ -314,23 +319,48 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
         (parts_of(u), below)
         for below, u in positions(body)
         if below and isinstance(u, Pattern)
-        if computes_itself(u) or (isinstance(u, Let) and not only_named(body, below))
+        if computes_itself(u) or isinstance(u, Let)
         if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
         if is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if has_fold(u)
+        or (not inner and _is_long_name(body, below, u))
         or ((not inner or (rows and isinstance(u.type, Array))) and _is_read_again(body, below, u))
     ]
     if not found:
         raise NoMatch("no part of a function that is computed by a fold, or read again")
     _, below = min(found)
-    return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+    at = apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+    return everywhere(_said_twice)(at, (*place, "f"))
+
+
+@at_kinds(Let)
+def _said_twice(at: Rewriting, place: Position) -> Rewriting:
+    """What only reads a variable, or a component of one, needs no name: a fold of what it names is one of the variable then."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
+    read = t.x
+    while isinstance(read, Get):
+        read = read.of
+    if not isinstance(read, Var):
+        raise NoMatch("a name of what is computed")
+    return apply("let_inline")(at, place)
 
 
 def _is_read_again(body: Term, place: Position, u: Term) -> bool:
     """Whether a value stands in two places, or in one of which windows read each element again."""
     above = (term_at(body, place[:i]) for i in range(len(place)))
     return any(isinstance(t, Slide) for t in above) or len(places_of(body, u)) > 1
+
+
+def _is_long_name(body: Term, place: Position, u: Term) -> bool:
+    """Whether an array of more than `MOST_KEPT` cells has a name that is read in several places: no work-item has room for it."""
+    above = term_at(body, place[:-1])
+    if not isinstance(above, Let) or place[-1] != "x" or not isinstance(u.type, Array):
+        return False
+    (name,) = above.f.parameters
+    uses = sum(v == name for v, _ in subterms(above.f.body))
+    return uses > 1 and not 0 < (cells(u.type).constant or 0) <= MOST_KEPT
 
 
 def is_read(t: Term, place: Position) -> bool:
