@@ -336,14 +336,17 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
 
 @at_kinds(Let)
 def _said_twice(at: Rewriting, place: Position) -> Rewriting:
-    """What only reads a variable, or a component of one, needs no name: a fold of what it names is one of the variable then."""
+    """A variable, or a component of one, needs no name: a fold of what it names is one of the variable then.
+
+    But for a short array, which a work-item keeps.
+    """
     t = term_at(at.term, place)
     assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
     read = t.x
     while isinstance(read, Get):
         read = read.of
-    if not isinstance(read, Var):
-        raise NoMatch("a name of what is computed")
+    if not isinstance(read, Var) or (isinstance(t.x.type, Array) and not _is_long(t.x)):
+        raise NoMatch("no name of what has another, or of a short array")
     return apply("let_inline")(at, place)
 
 
@@ -356,11 +359,14 @@ def _is_read_again(body: Term, place: Position, u: Term) -> bool:
 def _is_long_name(body: Term, place: Position, u: Term) -> bool:
     """Whether an array of more than `MOST_KEPT` cells has a name that is read in several places: no work-item has room for it."""
     above = term_at(body, place[:-1])
-    if not isinstance(above, Let) or place[-1] != "x" or not isinstance(u.type, Array):
+    if not isinstance(above, Let) or place[-1] != "x" or not _is_long(u):
         return False
     (name,) = above.f.parameters
-    uses = sum(v == name for v, _ in subterms(above.f.body))
-    return uses > 1 and not 0 < (cells(u.type).constant or 0) <= MOST_KEPT
+    return sum(v == name for v, _ in subterms(above.f.body)) > 1
+
+
+def _is_long(t: Term) -> bool:
+    return isinstance(t.type, Array) and not 0 < (cells(t.type).constant or 0) <= MOST_KEPT
 
 
 def is_read(t: Term, place: Position) -> bool:

@@ -12,7 +12,10 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
-from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.partial_results import (
+    partial_results,
+    partial_results_of_batches,
+)
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
 from relift.rewrites.tactics.groups.cooperative import cooperative_each
 from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
@@ -85,6 +88,7 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
     if device.kind == "gpu" and isinstance(program.body, Map):
         for blocks in _BLOCKS_OF_FOLDS:
             yield partial_results(blocks)
+            yield partial_results_of_batches(blocks)
         for groups, members in _CHUNKS:
             yield few_folds(groups, members, WIDTH, device.local_memory_bytes)
         for each in _ITEMS_OF_FEW:

@@ -23,7 +23,10 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.partial_results import (
+    partial_results,
+    partial_results_of_batches,
+)
 from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Fold, ToGlobal
@@ -132,6 +135,68 @@ def test_two_kernels_compute_what_one_does(program: Program, sizes: Mapping[str,
     inputs = tuple(np.sign(x) for x in whole_inputs(source, 1))
     assert kernel.source.count("kernel void") == 2
     np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
+
+
+k = rl.nat("k", 0)
+
+
+@rl.program
+def weighted_batches(w: f[k, n], a: f[k, n, m], s: f[k]):
+    """Of each batch a sum of rows with weights that are computed and have a name: a head of attention for one token."""
+
+    def batch(t):
+        weights = rl.map(lambda v: v * t[2], t[0])
+        return rl.let(lambda w: rl.map(lambda c: dot(w, c), rl.transpose(t[1])), weights)
+
+    return rl.map(batch, rl.zip(w, a, s))
+
+
+@rl.program
+def batch_of_sums(a: f[k, n, m]):
+    """Of each batch the columns' sums, and what is computed of a sum."""
+    return rl.map(lambda t: rl.map(lambda c: rl.reduce(rl.add, 0.0, c) + 1.0, rl.transpose(t)), a)
+
+
+@rl.program
+def pairs_of_batches(a: f[k, n, m]):
+    """Two folds of each row of each batch."""
+    return rl.map(lambda t: rl.map(lambda r: (rl.reduce(rl.add, 0.0, r), dot(r, r)), t), a)
+
+
+@pytest.mark.parametrize("length", [16, 19])
+@pytest.mark.parametrize(
+    "program", [weighted_batches, batch_of_sums, pairs_of_batches], ids=lambda p: p.name
+)
+def test_batches_of_folds_are_two_kernels_too(program: Program, length: int) -> None:
+    """By proved rules, and the kernels as the interpreter has it."""
+    sizes = {"k": 3, "n": length, "m": length + 2}
+    found = derive(program, partial_results_of_batches(4), sizes)
+    require_standing(found, RULES)
+    assert confirm(found, RULES) is not None
+
+    source = program.at(sizes)
+    kernel = rl.compile(Program(program.name, source.parameters, found.result))
+    inputs = tuple(np.sign(x) for x in whole_inputs(source, 1))
+    assert kernel.source.count("kernel void") == 2
+    np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
+
+
+def test_a_gpu_has_work_for_all_of_its_units_where_batches_have_few_long_folds() -> None:
+    """By the model: 64 sums of 5,000 numbers for each of 32 heads had a work-item each, 310 us."""
+    task = Proposals(weighted_batches, {"k": 32, "n": 5000, "m": 64}, GPU)
+    found = [each for tactic in partial_folds(task.source, GPU) for each in _proposed(task, tactic)]
+    assert min(each.cost.seconds for each in found) < 40e-6
+
+
+def test_where_batches_have_no_long_folds_there_are_no_chunks() -> None:
+    """Nor where there are no batches, which a kernel of no work-items is for."""
+    sizes = {"k": 3, "n": 7, "m": 8}
+    with pytest.raises(NoMatch, match="no map of maps of folds of at least 8 elements"):
+        derive(batch_of_sums, partial_results_of_batches(4), sizes)
+    none = {"k": 0, "n": 16, "m": 8}
+    found = derive(batch_of_sums, partial_results_of_batches(4), none)
+    kernel = rl.compile(Program("none", batch_of_sums.at(none).parameters, found.result))
+    assert kernel(np.zeros((0, 16, 8), np.float32)).shape == (0, 8)
 
 
 def test_the_second_kernel_folds_no_chunk_again() -> None:

@@ -1,5 +1,8 @@
 """Folds of many results in two kernels: partial results of blocks first, then the results of all blocks.
 
+    partial_results                of a map of folds
+    partial_results_of_batches     of a map of maps of folds
+
 A map of folds has a work-item for each result.  Where these are too few for a device, and neighbouring work-items read
 neighbouring elements, as the columns of a matrix are read, a team for each result would read far apart.  Here each fold
 is made of the folds of `blocks` chunks, which are computed by a work-item each, stored, and folded by a second kernel.
@@ -28,7 +31,7 @@ from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.nests.zips import each_once
 from relift.rewrites.tactics.vectors.lanes import short_folds
-from relift.semantics.patterns import Map, Reduce
+from relift.semantics.patterns import Let, Map, Reduce, Zip
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import Array, dimensions
@@ -60,6 +63,56 @@ def partial_results(blocks: int) -> Tactic:
         return in_two_kernels(folds, chunk, PARTIAL)(at, place)
 
     return tactic
+
+
+def partial_results_of_batches(blocks: int) -> Tactic:
+    """The outermost map of maps of folds by two kernels, with so many blocks for each fold: a batch along the third dimension.
+
+    So the heads of an attention for one token share out their sums of many values.  Raises `NoMatch` where there is no such map.
+
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.partial_results import partial_results_of_batches
+    >>> from relift import add, f32, map, nat, program, reduce, transpose
+    >>> n, m, k = nat("n"), nat("m"), nat("k")
+    >>> @program
+    ... def column_sums(a: f32[k, n, m]):
+    ...     return map(lambda t: map(lambda column: reduce(add, 0.0, column), transpose(t)), a)
+    >>> found = derive(column_sums, partial_results_of_batches(4), {"k": 2, "n": 64, "m": 8})
+    >>> [step.rule for step in found.steps][-4:]
+    ['reduce_to_seq', 'map_to_glb', 'map_to_glb', 'reduce_seq_to_unroll']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(places_in_any_order())(at, place)
+        here = (*place, *_map_of_maps(term_at(at.term, place)))
+        at = inside("f")(then(repeat(apply("let_inline")), _TOGETHER))(at, here)
+        folds = folds_at(at, (*here, "f"))
+        if folds.place or folds.length // blocks < 2:
+            raise NoMatch(f"no map of maps of folds of at least {2 * blocks} elements")
+        across = apply("transpose_transpose", "backward")
+        chunk = folds.length // blocks
+        at = in_two_steps(folds, "partial_reduce_chunks", chunk, across)(at, (*here, "f"))
+        data = term_at(at.term, (*here, "f", "xs"))
+        parts = ("f", "xs", "ys", "xss") if isinstance(data, Zip) else ("f", "xs", "xss")
+        at = apply("map_fission_with_zip", parts={"g": parts})(at, here)
+        at = inside("xs", "ys")(_PARTIAL_OF_BATCHES)(at, here)
+        at = then(IN_ORDER, IN_ONE_LOOP, apply("map_to_glb", d=1))(at, here)
+        return inside("f")(EACH_RESULT)(at, here)
+
+    return tactic
+
+
+def _map_of_maps(t: Term) -> Position:
+    """Where the outermost map is whose function is a map of folds, with names or without."""
+    for place, u in positions(t):
+        if not isinstance(u, Map) or free_variables(u):
+            continue
+        body = u.f.body
+        while isinstance(body, Let):
+            body = body.f.body
+        if isinstance(body, Map) and not isinstance(body.f.body.type, Array):
+            return place
+    raise NoMatch("no map of maps stands by itself")
 
 
 @dataclass(frozen=True)
@@ -132,7 +185,9 @@ def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> T
 def _map_of_folds(t: Term) -> tuple[Position, tuple[Position, ...]]:
     """Where the outermost map is that computes a value by folds of one length, none in another, and where in its function these are."""
     for place, u in positions(t):
-        if isinstance(u, Map) and not free_variables(u) and not isinstance(u.f.body.type, Array):
+        bound = {x.name for x in binders_at(t, place)}
+        alone = not free_variables(u) & bound
+        if isinstance(u, Map) and alone and not isinstance(u.f.body.type, Array):
             folds = [(at, v) for at, v in positions(u.f.body) if isinstance(v, Reduce)]
             if len(folds) == 1 or (folds and _are_alike(u.f.body, folds)):
                 return place, tuple(at for at, _ in folds)
@@ -151,6 +206,14 @@ STORED_ACROSS = then(apply("transpose_transpose", "backward"), inside("xss")(app
 
 PARTIAL = then(inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), STORED_ACROSS)
 """Neighbouring work-items have neighbouring results, and store them side by side: block by block."""
+
+_PARTIAL_OF_BATCHES = then(
+    inside("f", "xss", "f")(apply("map_to_glb", d=1)),
+    inside("f", "xss")(apply("map_to_glb", d=0)),
+    apply("map_to_glb", d=2),
+    apply("store_global"),
+)
+"""The same for each of a batch, which is rows of blocks."""
 
 ELEMENTS_IN_CHUNKS = repeat(
     topdown(first(apply("split_map"), apply("map_map_transpose", "backward"), apply("map_fusion")))
