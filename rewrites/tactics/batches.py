@@ -100,7 +100,8 @@ def folded_apart() -> Tactic:
 
 
 def pairs_apart() -> Tactic:
-    """A map to pairs of which one is an array, as the zip of two maps: what each result is computed of is shared out for itself.
+    """A map to pairs of which one is an array, or both are folded, as the zip of two maps: what each result is computed of is shared
+    out for itself.
 
     Raises `NoMatch` where the result is no such map.
 
@@ -118,15 +119,17 @@ def pairs_apart() -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = inside("f")(repeat(apply("let_inline")))(at, place)
         t = term_at(at.term, place)
-        if not isinstance(t, Map) or not _holds_arrays(t.f.body):
-            raise NoMatch("the result is no map to pairs of which one is an array")
+        if not isinstance(t, Map) or not _is_of_kernels(t.f.body):
+            raise NoMatch("the result is no map to pairs of which one is an array, or both folded")
         return apply("zip_of_maps", "backward")(at, place)
 
     return tactic
 
 
-def _holds_arrays(t: Term) -> bool:
-    return isinstance(t, MakeTuple) and any(isinstance(part.type, Array) for part in t.parts)
+def _is_of_kernels(t: Term) -> bool:
+    """Whether the parts of a tuple are such that a kernel for each may be the faster: one that reads a matrix by rows, and one by columns."""
+    parts = t.parts if isinstance(t, MakeTuple) else ()
+    return any(isinstance(part.type, Array) for part in parts) or sum(map(has_fold, parts)) > 1
 
 
 def rows_of_batches() -> Tactic:

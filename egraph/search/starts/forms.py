@@ -63,7 +63,7 @@ from relift.rewrites.tactics.transpositions import (
 )
 from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq
+from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq, Zip
 from relift.semantics.syntax.binding import alpha_equal, inputs_in
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
 from relift.semantics.syntax.types import Array, Tuple, Type, dimensions, holds_array
@@ -348,7 +348,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     And the one that stores most, and the one that computes least, where all are so slow that this says nothing of those that store: a scan, or
     each of few long folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
-    one of an array, but the array need not be stored.  And the program as it is written where it has several results, for each is
+    one of an array, but the array need not be stored.  And the first form without stores that has several results, or zips them, for each is
     a kernel, unless what these share makes it hopeless beside the best.
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
@@ -389,10 +389,15 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         computing = sorted(far, key=lambda form: (form.steps, form.least))[:1]
         found += [form for form in (*computing, *storing) if form not in found]
     found = _each_once(form for form in found if not _computes_again(form, found))
-    several = isinstance(forms[0].parted.result, MakeTuple)
+    several = next((f for f in forms if not f.stores and _is_several(f.parted.result)), None)
     if several and all(form.stores for form in found) and is_worth_searching(forms, found):
-        found.append(forms[0])
+        found.append(several)
     return found
+
+
+def _is_several(t: Term) -> bool:
+    """Whether a result is made of some for each of which there is a kernel: `results_of` says so of arrays that are zipped, too."""
+    return isinstance(t, MakeTuple | Zip)
 
 
 def _slow_that_stores(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
