@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from math import gcd, prod
 
+from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import read_of
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
 from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
 from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
+    depends_on_data,
+    lie_apart,
     moving_alike,
     moving_with,
     places_of,
@@ -66,11 +69,11 @@ _NEW_PAGE = 1.5  # what an access costs more that is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
 _SEEN_STEP = 256
 """Cells of steps of which a page has so few that no core sees them; those of shorter steps it fetches in part before they are read."""
-_ALONG = 0.35
-"""How much dearer it is to gather cells of rows along which work-items go, than what lies apart and is read once.
+_NEAR_TABLE, _SECOND_TABLE = 1.0, 2.3
+"""Cycles of a lookup at an index that is data, in a table that the nearest cache keeps, or the second one.
 
-The sums of 32 parts of 2^24 numbers take two cores 2.3 ms on Intel's, a cycle for each number, and the sums up to each of them 6.5: a sixth.
-131,072 rows of 16 numbers, each of which is read 17 times, take 2.0 ms, and 0.9 in vectors: more than a quarter."""
+2^24 lookups take two cores 3.5 to 3.8 ms in a table of 4 KB, of which memory takes three, 6.8 in one of 200 KB and 10.3 in one of 4 MB, through
+Intel's driver and PoCL alike; lanes that are put together take a cycle more each."""
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory answers after
 # about 600 cycles, its caches after 40 to 200, behind what memory sends after more, local memory after 30.
@@ -160,7 +163,9 @@ class Accesses:
                     self.meter.counted.streamed += self._rows.in_strips(memory, offset, again)
                     self.meter.counted.streamed += _rows_again(self.meter, memory, offset)
                     _from_beyond(self.meter, memory, offset)
-                apart = _lie_apart(self.meter.scope, memory, offset)
+                apart, scope = None, self.meter.scope
+                if scope.thread is not None and not memory.space.of_item:
+                    apart = lie_apart(offset, scope.thread, scope.loop, storing=self._storing)
                 self.meter.charge(cycles / again, apart=apart)
                 self.meter.wait(waits / again)
                 if self.meter.on_gpu and not self._storing:
@@ -288,11 +293,15 @@ class Accesses:
                         each = self.meter.device.turned_cycles
                         if self._moving:  # one by one: no vector is made of them
                             each = min(1.0, each)
-                    if not near:
+                    if depends_on_data(offset, scope.lane):
+                        each = _looked_up(memory, self.meter.device) + 1.0
+                    elif not near:
                         each = _far(lines, apart or PAGE_CELLS, memory, self.meter)
                     return each * scope.width + arithmetic, 0.0
         if stride is not None and abs(stride) < _FAR_STRIDE:
             return issue + arithmetic, 0.0
+        if stride is None and not self._storing:
+            return _looked_up(memory, self.meter.device) + arithmetic, 0.0
         return _far(turns_of(scope.loop), stride, memory, self.meter) + arithmetic, 0.0
 
     def _new_line(self, offset: Index) -> float:
@@ -381,24 +390,20 @@ def _used_of(scope: Scope, offset: Index, stride: int | None) -> int:
     return max(sum(0 <= place - first < abs(stride) for place in places) for first in places)
 
 
-def _lie_apart(scope: Scope, memory: Memory, offset: Index) -> float:
-    """How dear it is to gather the cells of neighbouring work-items: nothing where they are neighbours, as far as a driver can see."""
-    if memory.space.of_item or scope.thread is None:
-        return 0.0
-    linear = linear_in(offset, scope.thread)
-    own = any(isinstance(a, Loaded) and a.offset is None for a in variables_of(offset))
-    if linear is not None and linear[0].constant in (0, 1) and not (own and scope.loop is None):
-        return 0.0
-    turn = 0 if scope.loop is None else abs(stride_of(offset, scope.loop) or 0)
-    return _ALONG if 0 < turn < LINE_CELLS else 1.0
-
-
 def _far(lines: int, apart: int | None, memory: Memory, meter: Meter) -> float:
     """Cycles of an access that is so many cells from the one before, if that is known, of so many that a neighbour makes again."""
     if apart is None:
         return _FAR_ACCESS
     gone = crowd_each_other(lines, apart, memory.scalar.bytes, meter.device)
     return _FAR_PAGE if gone or abs(apart) >= 3 * PAGE_CELLS // 4 else _FAR_ACCESS
+
+
+def _looked_up(memory: Memory, device: DeviceDescription) -> float:
+    """Cycles of a CPU's core that look up a number of a table where data says."""
+    bytes = bytes_of(memory)
+    if bytes <= device.nearest_bytes:
+        return _NEAR_TABLE
+    return _SECOND_TABLE if bytes <= device.second_bytes else _FAR_ACCESS
 
 
 def _is_computed(atom: Atom) -> bool:

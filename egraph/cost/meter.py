@@ -121,14 +121,15 @@ class Meter:
         self._count += 1
         return f"{kind}{self._count}"
 
-    def charge(self, cycles: float, *, apart: float = 0.0) -> None:
+    def charge(self, cycles: float, *, apart: float | None = None) -> None:
         """Instructions of every work-item, each time that it comes here; those that are `apart` are never packed, but gathered."""
         cycles /= self.scope.packed
         issued = cycles * self.scope.trips * self.scope.items
         self.counted.issued += issued
         self.counted.taken += issued / self.scope.running
         self.counted.longest += cycles * self.scope.trips * self.scope.turns
-        if apart:
+        if apart is not None:
+            self.counted.strided += self.scope.trips * self.scope.items
             self.counted.apart += issued
             self.counted.gathered += apart * issued * min(1.0, NEAR / max(cycles, NEAR))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -821,13 +822,43 @@ def test_a_large_array_that_work_items_go_through_in_two_orders_is_read_twice() 
 
 
 def test_a_driver_that_packs_any_work_items_gathers_what_lies_apart() -> None:
-    def every_second(x: Any) -> Any:
-        return rl.map_glb(0)(lambda pair: pair[0], rl.split(2, x))
+    """Cells of rows as long as a line; of shorter ones, and backwards, vectors are taken apart, and put together where they are written."""
 
-    def compute(packs: Packing) -> float:
-        return cost(dataclasses.replace(CPU, packs=packs), every_second, x=f32[1 << 20]).compute
+    def compute(packs: Packing, row: int, *, back: bool = False, write: bool = False) -> float:
+        def program(x: Any) -> Any:
+            rows = rl.split(row, rl.gather(lambda i: row * (1 << 20) - 1 - i, x) if back else x)
+            doubled = rl.map_seq_unroll(lambda v: v * 2.0)
+            return rl.map_glb(0)(doubled if write else lambda r: r[0], rows)
 
-    assert compute("loops") > 2 * compute("loop-free")
+        device = dataclasses.replace(CPU, packs=packs)
+        return cost(device, program, x=f32[row * (1 << 20)]).compute
+
+    assert compute("loops", 16) > 2 * compute("loop-free", 16)
+    for row, back in itertools.product((1, 2, 4), (False, True)):
+        assert compute("loops", row, back=back) == compute("loop-free", row, back=back)
+    written = [compute("loops", row, write=True) / row for row in (1, 2, 3, 4, 8)]
+    assert written == sorted(written)
+    assert written[3] < written[4] / 2
+
+
+def test_masked_work_items_that_access_cells_apart_take_far_longer_than_none_masked() -> None:
+    """Where a few of them do more than the others; not in vectors, which are whole, and not where nothing is packed."""
+
+    def pairs(x: Any, y: Any) -> Any:
+        return rl.map_glb(0)(lambda p: p[0][0] * p[1][1], rl.zip(x, y))
+
+    def in_parts(x: Any, y: Any) -> Any:
+        return rl.concat(
+            pairs(rl.take(1 << 20, x), rl.take(1 << 20, y)),
+            pairs(rl.drop(1 << 20, x), rl.drop(1 << 20, y)),
+        )
+
+    def seconds(packs: Packing, program: Any) -> float:
+        device, rows = dataclasses.replace(CPU, packs=packs), f32[(1 << 20) + 257, 8]
+        return cost(device, program, x=rows, y=rows).compute
+
+    assert seconds("loops", in_parts) > 2 * seconds("loops", pairs)
+    assert seconds("none", in_parts) < 1.1 * seconds("none", pairs)
 
 
 def test_a_group_of_few_leaves_the_rest_of_its_warp_idle() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift.device import CPU
+from relift.device import CPU, Packing
 from relift.egraph.cost.model import Cost, estimate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
@@ -220,3 +220,20 @@ def test_cells_at_indices_that_work_items_compute_lie_apart() -> None:
 
     found, other = (cost(body, x=f32[n], v=f32[n]).compute for body in (looked_up, converted))
     assert found > 2 * other
+
+
+def test_a_lookup_takes_as_long_as_the_cache_that_keeps_its_table() -> None:
+    """Through drivers that pack work-items with loops, and without."""
+
+    def looked_up(ids: Any, table: Any) -> Any:
+        return rl.map_glb(0)(lambda i: rl.at_runtime_unsafe(i, table), ids)
+
+    def compute(cells: int, packs: Packing) -> float:
+        device = replace(CPU, packs=packs, second_bytes=1 << 20)
+        program = typed(ids=i32[1 << 20], table=f32[cells])(looked_up)
+        return estimate(program, device).compute
+
+    near, second, far = (compute(cells, "loops") for cells in (1000, 50_000, 1_000_000))
+    assert 1.8 * near < second
+    assert 1.5 * second < far
+    assert near == compute(1000, "loop-free")
