@@ -41,7 +41,7 @@ from relift.semantics.indices.atoms import (
 )
 from relift.semantics.indices.expressions import modulo, substitute
 from relift.semantics.indices.lanes import Lane, away_from_borders
-from relift.semantics.indices.ranges import surely_within
+from relift.semantics.indices.ranges import surely_outside, surely_within
 from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
@@ -257,9 +257,10 @@ class Accesses:
         lane, width = self.meter.scope.lane, self.meter.scope.width
         if self.meter.on_gpu or lane is None or not depends_on(condition.index, lane):
             return 2.0 * self.meter.issue()
-        places = (substitute(condition.index, lane, Size.of(i)) for i in range(int(width)))
-        asked = sum(not surely_within(each, condition.extent) for each in places)
-        return (2.0 * ISSUE + 1.0) * asked + ISSUE * (width - asked) if asked else 0.0
+        places = [substitute(condition.index, lane, Size.of(i)) for i in range(int(width))]
+        known = sum(surely_within(each, condition.extent) for each in places)
+        asked = width - known - sum(surely_outside(each, condition.extent) for each in places)
+        return (2.0 * ISSUE + 1.0) * asked + ISSUE * known if asked else 0.0
 
     def _access(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """Cycles that an access takes, and that a work-item waits for it."""

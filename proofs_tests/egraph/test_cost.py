@@ -861,6 +861,23 @@ def test_masked_work_items_that_access_cells_apart_take_far_longer_than_none_mas
     assert seconds("none", in_parts) < 1.1 * seconds("none", pairs)
 
 
+def test_lanes_that_are_known_to_be_in_one_of_two_parts_are_asked_nothing() -> None:
+    """Pairs of an element of each of two arrays, as vectors; not where the parts end anywhere in a vector."""
+
+    def pairs(x: Any, y: Any) -> Any:
+        return rl.map(lambda p: rl.concat(rl.repeat(1, p[0]), rl.repeat(1, p[1])), rl.zip(x, y))
+
+    def compute(joined: Any) -> float:
+        def program(x: Any, y: Any) -> Any:
+            moved = rl.map_glb(0)(rl.map_vec(lambda v: v), rl.as_vector(2, joined(x, y)))
+            return rl.as_scalar(moved)
+
+        return cost(CPU, program, x=f32[(1 << 20) + 1], y=f32[(1 << 20) + 1]).compute
+
+    known, asked = compute(lambda x, y: rl.join(pairs(x, y))), compute(rl.concat)
+    assert known < asked / 1.3
+
+
 def test_a_group_of_few_leaves_the_rest_of_its_warp_idle() -> None:
     """Rows of three cells, one for each group of three work-items, take longer than a work-item for each row."""
     rows = f32[1 << 20, 3]

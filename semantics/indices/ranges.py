@@ -124,3 +124,8 @@ def surely_at_most(a: Index, b: Index) -> bool:
 def surely_within(e: Index, extent: Size) -> bool:
     """Whether `0 <= e < extent` for all values of the variables, as far as ranges tell."""
     return surely_at_most(Size.of(0), e) and surely_at_most(e, extent - 1)
+
+
+def surely_outside(e: Index, extent: Size) -> bool:
+    """Whether `e < 0` or `extent <= e` for all values of the variables, as far as ranges tell."""
+    return surely_at_most(extent, e) or surely_at_most(e, Size.of(-1))
