@@ -36,7 +36,7 @@ from relift.rewrites.tactics.groups.scan_chunks import scans_apart
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.dimensions import row_by_row
 from relift.rewrites.tactics.nests.edges import edges_apart
-from relift.rewrites.tactics.nests.factors import factors_apart
+from relift.rewrites.tactics.nests.factors import factors_apart, factors_of_all
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
 from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
@@ -110,6 +110,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (pairs_apart(), 2),
     (then(maps_together(), edges_apart()), 0),
     (factors_apart, 0),
+    (factors_of_all, 0),
     (then(_APART, factors_apart, attempt(tables_by_rows())), 0),
     (_MIRRORED, 0),
     (_MIRRORED_IN_PANELS, 0),

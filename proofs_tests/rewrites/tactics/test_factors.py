@@ -16,7 +16,7 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.nests.factors import factors_apart
+from relift.rewrites.tactics.nests.factors import factors_apart, factors_of_all
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.terms import Apply, subterms
@@ -79,3 +79,45 @@ def test_products_are_regrouped_only_where_that_is_granted() -> None:
 def test_a_product_of_two_operands_alone_stays() -> None:
     with pytest.raises(NoMatch, match="no step makes anything"):
         derive(table(lambda p: p[0] * p[1]), factors_apart, SIZES)
+
+
+def contraction(maps: int):
+    """A product of a number of each of some arrays of rows, folded for all their rows."""
+
+    @program
+    def cells(A: f32[n, k], B: f32[m, k], C: f32[2, k], D: f32[3, k]):
+        def of(rows, arrays):
+            if not arrays:
+                product = lambda p: p[0] * p[1] * p[2] * p[3] if maps == 4 else p[0] * p[1] * p[2]
+                return reduce(add, 0.0, map(product, zipped(*rows)))
+            return map(lambda row: of([*rows, row], arrays[1:]), arrays[0])
+
+        return of([], [A, B, C, D][:maps])
+
+    return cells
+
+
+@pytest.mark.parametrize("maps", [3, 4])
+def test_what_steps_of_nests_in_maps_make_is_a_table_of_all_their_elements(maps: int) -> None:
+    source: Program = contraction(maps)
+    found = derive(source, factors_of_all, SIZES)
+    found.replay(RULES)
+    nests = found.result
+    assert isinstance(nests, Map)
+    assert isinstance(nests.xs, Map)
+    products_inside = [
+        u for u, _ in subterms(nests.f.body) if isinstance(u, Apply) and u.function == "mul"
+    ]
+    assert len(products_inside) == 1
+    small = source.at(SIZES)
+    inputs = whole_inputs(small, seed=0)
+    np.testing.assert_allclose(
+        np.asarray(replace(small, body=found.result)(*inputs)),
+        np.asarray(small(*inputs)),
+        rtol=1e-6,
+    )
+
+
+def test_a_nest_in_no_map_has_no_elements() -> None:
+    with pytest.raises(NoMatch, match="no map is around"):
+        derive(table(STEPS["beside the row"]), factors_of_all, SIZES)

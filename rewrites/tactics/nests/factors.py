@@ -70,6 +70,37 @@ def factors_apart(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
+def factors_of_all(at: Rewriting, place: Position) -> Rewriting:
+    """The same of the outermost nest where maps are around it: what steps make of the rows is computed for all elements of these maps.
+
+    So the nests of all elements are those of one table with more rows.  Raises `NoMatch` where no map is around a nest, or all that a step makes is of columns.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.factors import factors_of_all
+    >>> @rl.program
+    ... def of_three(A: rl.f32[4, 8], B: rl.f32[2, 8], C: rl.f32[3, 8]):
+    ...     def cell(a, b, c):
+    ...         return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1] * p[2], rl.zip(a, b, c)))
+    ...     return rl.map(lambda a: rl.map(lambda b: rl.map(lambda c: cell(a, b, c), C), B), A)
+    >>> table = derive(of_three, factors_of_all).result.xs
+    >>> rl.show(table)
+    'map(lambda a: map(lambda x: map(lambda x: x[0] * x[1], zip(a, x)), B), A)'
+    """
+    nest = nest_in(term_at(at.term, place), beside=True)
+    if nest is None or not nest.around:
+        raise NoMatch("no map is around two maps around one fold")
+    table = (*place, *nest.place, "xs")
+    at = factors_apart(at, place)
+    if is_layout(term_at(at.term, table)):
+        raise NoMatch("no step makes anything of the rows alone")
+    for around in reversed(nest.around):
+        outside = (*place, *around)
+        at = apply("map_fusion", "backward", parts={"g": table[len(outside) :]})(at, outside)
+        table = (*outside, "xs")
+    return at
+
+
 def _step(at: Rewriting, fold: Position) -> Fold:
     t = term_at(at.term, fold)
     if not isinstance(t, ReduceSeq):
