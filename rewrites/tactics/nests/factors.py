@@ -85,7 +85,7 @@ def factors_of_all(at: Rewriting, place: Position) -> Rewriting:
     ...     return rl.map(lambda a: rl.map(lambda b: rl.map(lambda c: cell(a, b, c), C), B), A)
     >>> table = derive(of_three, factors_of_all).result.xs
     >>> rl.show(table)
-    'map(lambda a: map(lambda x: map(lambda x: x[0] * x[1], zip(a, x)), B), A)'
+    'map(lambda x: map(lambda x_: map(lambda x: x[0] * x[1], zip(x, x_)), B), A)'
     """
     nest = nest_in(term_at(at.term, place), beside=True)
     if nest is None or not nest.around:
