@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,8 @@ def verdict(
         if meanwhile is not None and meanwhile != known:
             return meanwhile
         found = run_self_test(driver, seconds)
-        write_text(place, json.dumps(asdict(found), indent=1) + "\n")
+        with suppress(OSError):  # a full disk keeps nothing: the next process tests for itself
+            write_text(place, json.dumps(asdict(found), indent=1) + "\n")
     return found
 
 
@@ -138,9 +139,10 @@ def _alone(place: Path) -> Generator[None]:
     """Only one process at a time tests a driver; the others find its verdict."""
     import fcntl
 
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with open(place.with_suffix(".lock"), "w", encoding="utf-8") as lock:
-        with suppress(OSError):  # a file system without locks: each tests for itself
+    with ExitStack() as held:
+        with suppress(OSError):  # a full disk, or one without locks: each tests for itself
+            place.parent.mkdir(parents=True, exist_ok=True)
+            lock = held.enter_context(open(place.with_suffix(".lock"), "w", encoding="utf-8"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import lru_cache
+from typing import get_args
 
 from relift.rewrites.conditions import Condition
 from relift.rewrites.declared_laws import neutral_of
@@ -126,7 +127,9 @@ def _require_function(
 
 
 def require_operator(operator: Operator, element: Type) -> None:
-    """Raise `IllTyped` unless an operator combines two values of a type to one."""
+    """Raise `IllTyped` unless an operator, which a file may say, is one, and combines two values of a type to one."""
+    if not isinstance(operator, get_args(Operator)):
+        raise IllTyped(f"{str(operator)[:60]} is no operator")
     _require_operator(operator, element, tuple(least_values(element).items()))
 
 

@@ -20,7 +20,7 @@ import keyword
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -56,6 +56,13 @@ class Boundary:
 
     def __repr__(self) -> str:
         return self.name
+
+    def __call__(self, *_: Any) -> NoReturn:
+        """Raise `IllTyped`: other libraries clamp numbers."""
+        raise IllTyped(
+            f"{self} says how pad goes on beyond the ends of an array, as in pad(1, 1, {self}, xs); "
+            "a number between two others is minimum(maximum(v, low), high)"
+        )
 
 
 clamp: Final = Boundary("clamp")

@@ -3,6 +3,7 @@
 The faulty drivers are `driver.c`, compiled here, between the loader and a driver that works.
 """
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -136,6 +137,22 @@ def test_what_is_no_driver_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     text = tmp_path / "libtext.so"
     text.write_text("no library")
     assert "libtext.so: " in str(verdict(Driver(str(text), "a test")).failure)
+    library = next(f for f in mapped() if "libc" in Path(f).name)
+    assert verdict(Driver(library, "a test")).failure == "it is no OpenCL driver"
+
+
+def test_a_verdict_that_no_disk_keeps_is_found_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a lock nor a verdict can be written: what is found counts all the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(verdicts, "write_text", full)
+    monkeypatch.setattr(Path, "mkdir", full)
+    monkeypatch.setattr(verdicts, "writable_cache", lambda: tmp_path / "cache")
     library = next(f for f in mapped() if "libc" in Path(f).name)
     assert verdict(Driver(library, "a test")).failure == "it is no OpenCL driver"
 

@@ -127,6 +127,14 @@ def test_an_operator_must_combine_values_of_its_type() -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("text", ["x", "clamp", "0.0", "sqrt"])
+def test_what_a_file_fills_in_as_an_operator_is_one(text: str) -> None:
+    data = to_json(one_step(total, 8, "partial_reduce_chunks", (), choices={"m": 4}))
+    data["steps"][0]["operators"] = {"op": text}
+    with pytest.raises(BrokenDerivation, match="is no operator"):
+        from_json(data, RULES)
+
+
 @pytest.mark.parametrize("text", ["Exact", "whatever", "", "fast"])
 def test_an_unknown_float_policy_grants_nothing(text: Any) -> None:
     """In a search, in a rewrite and in a file it is an error."""

@@ -254,6 +254,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.pad(1, 1, 0.5, ks),
         "0.5 is not a value of type i32; write a whole number",
     ),
+    "boundary called": (
+        lambda: rl.clamp(xs[0], 0.0, 1.0),
+        "clamp says how pad goes on beyond the ends of an array, as in pad(1, 1, clamp, xs); a number between two others is minimum(maximum(v, low), high)",
+    ),
     "pad negative": (
         lambda: rl.pad(-1, 1, rl.clamp, xs),
         "pad_clamp: left is -1, but a size is not negative",
