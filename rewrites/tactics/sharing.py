@@ -357,12 +357,16 @@ def _is_read_again(body: Term, place: Position, u: Term) -> bool:
 
 
 def _is_long_name(body: Term, place: Position, u: Term) -> bool:
-    """Whether an array of more than `MOST_KEPT` cells has a name that is read in several places: no work-item has room for it."""
+    """Whether an array of more than `MOST_KEPT` cells has a name that is read in several places, or by each turn of a map.
+
+    No work-item has room for it.
+    """
     above = term_at(body, place[:-1])
     if not isinstance(above, Let) or place[-1] != "x" or not _is_long(u):
         return False
     (name,) = above.f.parameters
-    return sum(v == name for v, _ in subterms(above.f.body)) > 1
+    uses = places_of(above.f.body, name)
+    return len(uses) > 1 or any(not only_named(above.f.body, use) for use in uses)
 
 
 def _is_long(t: Term) -> bool:

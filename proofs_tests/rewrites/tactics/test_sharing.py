@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relift.compiler.program import compile_program, refusal
-from relift.device import GPU
+from relift.device import CPU, GPU
 from relift.egraph.process.saturation import Budget
 from relift.egraph.search.guidance.plans import chunked_scans
 from relift.egraph.search.optimize import optimize
@@ -340,3 +340,19 @@ def test_rows_under_names_that_no_work_item_has_room_for_have_a_program() -> Non
     found = optimize(program, {}, GPU, refused=refusal)
     assert found.cost.seconds < 1e-4  # 22 us; 114 if each number of a row computes the row's sum
     assert not any(isinstance(t, Let) for t, _ in subterms(derive(program, apart()).result))
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=lambda d: d.kind)
+def test_a_row_under_a_name_that_each_column_reads_is_stored_where_it_is_long(device: Any) -> None:
+    """A head's weights, of 5000 keys: no work-item has room for them, so that attention for one token was refused."""
+    x, v = Input("x", f32[4, 5000]), Input("v", f32[4, 5000, 8])
+
+    def head(p: Any) -> Any:
+        def column(w: Any, c: Any) -> Any:
+            return rl.reduce(rl.add, 0.0, rl.map(lambda q: q[0] * q[1], rl.zip(w, c)))
+
+        return rl.let(lambda w: rl.map(lambda c: column(w, c), rl.transpose(p[1])), shares(p[0]))
+
+    program = Program("heads", (x, v), as_term(rl.map(head, rl.zip(x, v))))
+    found = optimize(program, {}, device, refused=refusal)
+    compile_program(Program("heads", (x, v), found.term.body))
