@@ -21,8 +21,9 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.terms import Apply, subterms
 
-n, m, k = nat("n"), nat("m"), nat("k")
+n, m, k, c, d = (nat(name) for name in "nmkcd")
 SIZES = {"n": 5, "m": 4, "k": 3}
+MORE = {**SIZES, "c": 2, "d": 3}
 
 
 def table(step):
@@ -85,7 +86,7 @@ def contraction(maps: int):
     """A product of a number of each of some arrays of rows, folded for all their rows."""
 
     @program
-    def cells(A: f32[n, k], B: f32[m, k], C: f32[2, k], D: f32[3, k]):
+    def cells(A: f32[n, k], B: f32[m, k], C: f32[c, k], D: f32[d, k]):
         def of(rows, arrays):
             if not arrays:
                 product = lambda p: p[0] * p[1] * p[2] * p[3] if maps == 4 else p[0] * p[1] * p[2]
@@ -100,7 +101,7 @@ def contraction(maps: int):
 @pytest.mark.parametrize("maps", [3, 4])
 def test_what_steps_of_nests_in_maps_make_is_a_table_of_all_their_elements(maps: int) -> None:
     source: Program = contraction(maps)
-    found = derive(source, factors_of_all, SIZES)
+    found = derive(source, factors_of_all, MORE)
     found.replay(RULES)
     nests = found.result
     assert isinstance(nests, Map)
@@ -109,7 +110,7 @@ def test_what_steps_of_nests_in_maps_make_is_a_table_of_all_their_elements(maps:
         u for u, _ in subterms(nests.f.body) if isinstance(u, Apply) and u.function == "mul"
     ]
     assert len(products_inside) == 1
-    small = source.at(SIZES)
+    small = source.at(MORE)
     inputs = whole_inputs(small, seed=0)
     np.testing.assert_allclose(
         np.asarray(replace(small, body=found.result)(*inputs)),
