@@ -107,10 +107,13 @@ def test_one_choice_is_left_where_all_are_too_much() -> None:
     assert case.sizes == {"n": 0}
 
 
-@pytest.mark.parametrize("name", ["", "  "])
-def test_a_device_without_a_name_is_none(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("", "--devices: what it takes is empty"), ("  ", "the name of a device is empty")],
+)
+def test_a_device_without_a_name_is_none(name: str, why: str) -> None:
     with pytest.raises(Unsupported, match="the name of a device is empty"):
         find_device(name)
     status, said = command("verify", "examples/dot.py", "--devices", name)
     assert status == 2
-    assert "the name of a device is empty" in said
+    assert why in said

@@ -24,7 +24,7 @@ from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
 from relift.rewrites.tactics.groups.rows.side_by_side import rows_side_by_side
 from relift.semantics.language.programs import Program
 
-n, m = rl.nat("n"), rl.nat("m")
+b, n, m = rl.nat("b"), rl.nat("n"), rl.nat("m")
 
 
 def softmax_of(row: Any) -> Any:
@@ -80,7 +80,7 @@ def variance(x: rl.f32[n, m]) -> Any:
 
 
 @rl.program
-def of_batches(x: rl.f32[3, n, m]) -> Any:
+def of_batches(x: rl.f32[b, n, m]) -> Any:
     return rl.map(lambda rows: rl.map(softmax_of, rows), x)
 
 
@@ -117,7 +117,9 @@ def test_short_rows_are_right_and_free_of_races(program: Program, rows: int, len
 @pytest.mark.parametrize("program", [softmax, of_batches], ids=lambda p: p.name)
 def test_members_of_several_rows_are_one_group(program: Program) -> None:
     """Eight members for each of eight rows, which wait twice: for each fold once, whatever the row's length."""
-    found = low_level(program, {"n": 16, "m": 96}, depth=2 if program is of_batches else 1)
+    batches = program is of_batches
+    sizes = {"n": 16, "m": 96, **({"b": 3} if batches else {})}
+    found = low_level(program, sizes, depth=2 if batches else 1)
     compiled = compile_program(found)
     (kernel,) = compiled.plan.kernels
     assert kernel.local[:2] == (8, 8)
