@@ -62,8 +62,9 @@ class Instances:
     """How often an access is made: the work-items that make it, and the turns of some of the loops around it.
 
     `ranges` are the numbers of work-items and groups, by dimension, and `counted` those in which work-items take turns
-    or are counted together, so that no condition asks for one of them; `loops` are the turns of the other loops, and
-    `values` the counters of those whose turns are known.  Other `conditions` are asked for each of the numbers in them.
+    or are counted together, so that no condition asks for one of them; `first` are the numbers by which conditions leave
+    only the first.  `loops` are the turns of the other loops, and `values` the counters of those whose turns are known.
+    Other `conditions` are asked for each of the numbers in them.
     """
 
     grid: Grid
@@ -71,6 +72,7 @@ class Instances:
     ranges: dict[Variable, Size] = field(default_factory=dict)
     turns: Size = field(default_factory=lambda: Size.of(1))
     counted: set[Variable] = field(default_factory=set)
+    first: set[tuple[str, int]] = field(default_factory=set)
     loops: dict[Variable, Size] = field(default_factory=dict)
     values: dict[Variable, range] = field(default_factory=dict)
     conditions: list[tree.Expression] = field(default_factory=list)
@@ -206,22 +208,21 @@ class Instances:
 
     def in_turns(self, function: str, d: int, step: tree.Expression, end: Size) -> None:
         """A loop in which work-items take turns: all of them together count to its end."""
-        kinds = _KINDS[function]
-        total = Size.of(1)
-        for kind in kinds:
-            if (kind, d) not in self.ranges:
-                raise NotCounted("a loop that starts with the number of a group")
-            total = total * self.ranges[kind, d]
-        if (
-            step != tree.Invocation(_ALL[function], (tree.Whole(d),))
-            and number_of(step, self.sizes) != total
-        ):
+        variables = [(kind, d) for kind in _KINDS[function]]
+        if not all(v in self.ranges for v in variables):
+            raise NotCounted("a loop that starts with the number of a group")
+        total = self._together(function, d)
+        if total is None:
+            raise NotCounted("a loop from a number that is not all that decides who is left")
+        narrowed = {f for f, each in self.first if each == d and f in _DECIDING[function]}
+        all_there_are = tree.Invocation(_ALL[function], (tree.Whole(d),))
+        if (step != all_there_are or narrowed) and number_of(step, self.sizes) != total:
             raise NotCounted(
                 "a loop from the number of a work-item, in other steps than there are work-items"
             )
-        for kind in kinds:
-            self.ranges[kind, d] = Size.of(1)
-            self.counted.add((kind, d))
+        self.ranges |= dict.fromkeys(variables, Size.of(1))
+        self.counted |= set(variables)
+        self.first -= {(f, d) for f in narrowed}
         self.turns = self.turns * end
 
     def condition(self, e: tree.Expression) -> None:
@@ -229,20 +230,28 @@ class Instances:
         identity = _identity(e.left) if isinstance(e, tree.Binary) and e.operator == "<" else None
         if identity is not None and isinstance(e, tree.Binary):
             function, d = identity
-            end = number_of(e.right, self.sizes)
-            kinds = _KINDS[function]
-            if end is not None and all((kind, d) in self.ranges for kind in kinds):
-                total = Size.of(1)
-                for kind in kinds:
-                    total = total * self.ranges[kind, d]
-                if (total - end).surely_at_least(0) and end.surely_at_least(0):
-                    for kind in kinds:
-                        self.ranges[kind, d] = Size.of(1)
-                    self.ranges[kinds[0], d] = end
-                    if len(kinds) > 1:
-                        self.counted |= {(kind, d) for kind in kinds}
-                    return
+            end, total = number_of(e.right, self.sizes), self._together(function, d)
+            some = None if end is None or total is None else (total - end, end)
+            if end is not None and some is not None and all(n.surely_at_least(0) for n in some):
+                variables = [(kind, d) for kind in _KINDS[function]]
+                self.ranges |= {**dict.fromkeys(variables, Size.of(1)), variables[0]: end}
+                self.counted |= set(variables if len(variables) > 1 else ())
+                self.first.add((function, d))
+                return
         self.conditions.append(e)
+
+    def _together(self, function: str, d: int) -> Size | None:
+        """How many are left, which are the first ones by this number; None where that is not all that decides.
+
+        Who took turns is told by no number, nor is the group or the place in one of those that are the first of all; and
+        the first of each group are not the first of all.
+        """
+        variables = [(kind, d) for kind in _KINDS[function]]
+        other = "get_local_id" if function == "get_global_id" else "get_global_id"
+        told = (function, d) in self.first or self.counted.isdisjoint(variables)
+        if (other, d) in self.first or not told or not all(v in self.ranges for v in variables):
+            return None
+        return math.prod((self.ranges[v] for v in variables), start=Size.of(1))
 
 
 def _identity(e: tree.Expression) -> tuple[str, int] | None:
@@ -259,6 +268,8 @@ _KINDS = {
     "get_local_id": ("lcl",),
 }
 """Of which numbers the one that a function gives is made."""
+_DECIDING = {**{f: (f,) for f in _KINDS}, "get_global_id": ("get_global_id", "get_group_id")}
+"""By which numbers conditions may have left the first ones by a number."""
 _ALL = {
     "get_global_id": "get_global_size",
     "get_group_id": "get_num_groups",

@@ -10,13 +10,17 @@ from relift.compiler.certificates.work_items import Grid
 from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import Whole
 
-ITEM, PLACE = "glb_0", "lcl_0"
+ITEM, PLACE, GROUP = "glb_0", "lcl_0", "wrg_0"
+TURNS = "for (int i = {0}; i < 8; i += {1}) {{ out[i] = 1.0f; }}"
+WITHIN = f"for (int i = {ITEM}; i < 8; i += 8) {{{{ if ({{0}}) {{{{ out[i] = 1.0f; }}}} }}}}"
 
 
 def claims(body: str) -> dict[tuple[str, str], Claim]:
     """The claims about what is written of a kernel of 8 work-items in 2 groups, by kind and subject."""
     head = "kernel void k(global const float* restrict x, global float* restrict out)"
     ids = "const int glb_0 = get_global_id(0); const int lcl_0 = get_local_id(0);"
+    if "int wrg_0" not in body:
+        ids += " const int wrg_0 = get_group_id(0);"
     [kernel] = read_kernels(f"{head} {{ {ids} {body} }}")
     cells, grid = {"x": Whole(8), "out": Whole(8)}, Grid((Whole(2),), (Whole(4),))
     found = certify(kernel, cells, grid, full={"x"})
@@ -65,6 +69,35 @@ COVERED = {
         False,
     ),
     "where data says so": (f"if (x[0] < 1.0f) {{ out[{ITEM}] = 1.0f; }}", False),
+    "turns of one group, in its own steps": (f"if ({GROUP} < 1) {{ {TURNS.format(ITEM, 4)} }}", True),
+    "turns of one group, in steps of all": (f"if ({GROUP} < 1) {{ {TURNS.format(ITEM, 8)} }}", False),
+    "turns of one group, in steps of all there are": (
+        f"if ({GROUP} < 1) {{ {TURNS.format(ITEM, 'get_global_size(0)')} }}", False
+    ),
+    "turns of the first, in their own steps": (f"if ({ITEM} < 4) {{ {TURNS.format(ITEM, 4)} }}", True),
+    "turns of the first, in steps of all": (f"if ({ITEM} < 4) {{ {TURNS.format(ITEM, 8)} }}", False),
+    "turns of the first of each group": (f"if ({PLACE} < 2) {{ {TURNS.format(ITEM, 4)} }}", False),
+    "turns of which one group has some": (WITHIN.format(f"{GROUP} < 1"), False),
+    "turns of which the first has some": (WITHIN.format(f"{ITEM} < 1"), False),
+    "turns of which the first of each group has some": (WITHIN.format(f"{PLACE} < 1"), False),
+    "turns of turns": (
+        f"for (int i = {ITEM}; i < 8; i += 8) {{ for (int j = {ITEM}; j < 1; j += 8) {{ out[i] = 1.0f; }} }}", False
+    ),
+    "the first of each group, of the first": (
+        f"if ({ITEM} < 8) {{ if ({PLACE} < 1) {{ out[{ITEM}] = 1.0f; }} }}", False
+    ),
+    "the first, of the first of each group": (
+        (f"if ({PLACE} < 2) {{ if ({ITEM} < 4) {{ out[2*{ITEM}] = 1.0f; }} }} "
+        f"if ({PLACE} < 2) {{ if ({ITEM} < 4) {{ out[2*{ITEM} + 1] = 1.0f; }} }}"), False
+    ),
+    "the first of the first": (
+        (f"if ({ITEM} < 6) {{ if ({ITEM} < 4) {{ out[2*{ITEM}] = 1.0f; }} }} "
+        f"if ({ITEM} < 4) {{ out[2*{ITEM} + 1] = 1.0f; }}"), True
+    ),
+    "the first of one group": (
+        (f"if ({GROUP} < 1) {{ if ({ITEM} < 4) {{ out[2*{ITEM}] = 1.0f; }} }} "
+        f"if ({PLACE} < 4) {{ if ({GROUP} < 1) {{ out[2*{ITEM} + 1] = 1.0f; }} }}"), True
+    ),
 }  # fmt: skip
 
 
