@@ -75,6 +75,15 @@ def shared_by_lanes(members: int, width: int, stored: Tactic) -> Tactic:
     return then(share(members, width), lanes_apart, inside("xs")(then(of_each, stored)), left)
 
 
+def share_stored(members: int, lanes: int, stored: Tactic) -> Tactic:
+    """A reduction by this many `members`, of vectors of `lanes` if these are several; what they found is `stored`."""
+    if lanes == 1:
+        return then(shared(members), inside("xs")(stored))
+    if members % lanes:
+        return then(share(members, lanes), inside(*PARTS)(stored))
+    return shared_by_lanes(members, lanes, stored)
+
+
 def has_lanes(xs: Term) -> bool:
     """Whether elements are numbers: a pair of a value and its place is no lane of a vector."""
     return isinstance(xs.type, Array) and isinstance(xs.type.element, Scalar)

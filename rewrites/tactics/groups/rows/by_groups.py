@@ -37,13 +37,7 @@ from relift.rewrites.tactics.folds.remainders import (
     map_here_with_rest,
 )
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.cooperative import (
-    PARTS,
-    has_lanes,
-    share,
-    shared,
-    shared_by_lanes,
-)
+from relift.rewrites.tactics.groups.cooperative import has_lanes, share_stored, shared
 from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows
 from relift.rewrites.tactics.groups.tiles import copy
@@ -116,7 +110,7 @@ def rows_by_groups(
         if kept:
             if not any(has_rows_to_keep(x.type, members) for x in given):
                 raise NoMatch(f"{members} members read no row twice that they should keep")
-            at = IN_ONE_LOOP(at, row)
+            at = FUSED_OUT_OF_ZIPS(at, row)
         at, names = named(at, row, 0 if kept else local_bytes)
         if not names:
             raise NoMatch("the function of a row folds nothing")
@@ -236,7 +230,7 @@ def _out_of_zip(at: Rewriting, place: Position) -> Rewriting:
     raise NoMatch("no zip of what is computed of elements")
 
 
-IN_ONE_LOOP = then(repeat(topdown(_out_of_zip)), everywhere(FUSED))
+FUSED_OUT_OF_ZIPS = then(repeat(topdown(_out_of_zip)), everywhere(FUSED))
 """What is computed of each element of a row is computed where it is read."""
 
 
@@ -341,12 +335,8 @@ def _shared_fold(members: int, width: int) -> Tactic:
             at = fold_here_with_rest(main)(at, place)
             at = _shared_fold(members, 1)(at, (*place, "right"))
             here = (*place, "left")
-        partial = then(_WORK_ITEMS, apply("store_local"))
-        if lanes == 1:
-            return then(shared(members), inside("xs")(partial), _found(width))(at, here)
-        if members % lanes:
-            return then(share(members, lanes), inside(*PARTS)(partial))(at, here)
-        return shared_by_lanes(members, lanes, partial)(at, here)
+        at = share_stored(members, lanes, then(_WORK_ITEMS, apply("store_local")))(at, here)
+        return at if in_lanes else _found(width)(at, here)
 
     return tactic
 
@@ -412,12 +402,15 @@ def _by_few(length: int) -> Tactic:
     return skip if length <= _ALONE else _shared_fold(1 << round(math.log2(length) / 2), 1)
 
 
-def shared_out(members: int) -> Tactic:
-    """A map whose elements neighbours compute side by side; the last few, where they are too few for all."""
-    turns = then(
-        apply("split_join", m=members),
-        inside("xss")(then(inside("f")(_WORK_ITEMS), apply("map_to_seq"))),
-    )
+_IN_TURN = then(inside("f")(_WORK_ITEMS), apply("map_to_seq"))
+
+
+def shared_out(members: int, chunks: Tactic = _IN_TURN) -> Tactic:
+    """A map whose elements neighbours compute side by side; the last few, where they are too few for all.
+
+    How they compute a map over whole `chunks` of as many elements as there are members may be given.
+    """
+    turns = then(apply("split_join", m=members), inside("xss")(chunks))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         length = length_of(term_at(at.term, (*place, "xs")))

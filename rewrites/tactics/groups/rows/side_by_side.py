@@ -11,28 +11,21 @@ Source: LIFT, GPGPU'16, for the folds of members; that several rows share a grou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import where_written
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.folds.remainders import (
-    fold_here_with_rest,
-    length_of,
-    map_here_with_rest,
-)
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.cooperative import (
-    PARTS,
-    has_lanes,
-    share,
-    shared,
-    shared_by_lanes,
-)
+from relift.rewrites.tactics.groups.cooperative import has_lanes, share_stored
 from relift.rewrites.tactics.groups.rows.by_groups import (
-    IN_ONE_LOOP,
+    FUSED_OUT_OF_ZIPS,
     IN_ORDER,
     named,
     row_in_maps,
+    shared_out,
     written_by,
 )
 from relift.rewrites.tactics.nests.padding import padded
@@ -63,34 +56,38 @@ def rows_side_by_side(depth: int, most: int, items: int, width: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
         outer = row[:-1]
-        at, names = named(IN_ONE_LOOP(at, row), row, 0)
+        at, names = named(FUSED_OUT_OF_ZIPS(at, row), row, 0)
         if not depth or not names:
             raise NoMatch("no map over rows is here whose function folds a row")
-        each = [term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names)]
-        members = _members([t for t in each if isinstance(t, Reduce)], most, width)
+        members = _members(
+            [term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names)], most, width
+        )
         rows = 1 << (items // members).bit_length() - 1
+        of_rows = outer
         if more := -length_of(term_at(at.term, (*outer, "xs"))) % rows:
-            at, outer = padded(more, 0)(at, outer), (*outer, "xs")
-        at = apply("split_join", m=rows)(at, outer)
-        chunk = (*outer, "xss", "f")
+            at, of_rows = padded(more, 0)(at, outer), (*outer, "xs")
+        at = apply("split_join", m=rows)(at, of_rows)
+        chunk = (*of_rows, "xss", "f")
         for i in range(names):
             at = _by_members(members, width)(at, (*chunk, "f", *("f",) * i, "x"))
         result = (*chunk, "f", *("f",) * names)
         at = where_written(written_by(width, _shared_out(members)))(at, result)
         at = _in_phases(at, chunk, names)
         at = _BY_ROWS(at, chunk)
-        at = apply("map_to_wrg", d=0)(at, (*outer, "xss"))
+        at = apply("map_to_wrg", d=0)(at, (*of_rows, "xss"))
         for d in range(1, depth):
-            at = apply("map_to_wrg", d=d)(at, place + ("f",) * (depth - 1 - d))
+            at = apply("map_to_wrg", d=d)(at, outer[:-d])
         return at
 
     return tactic
 
 
-def _members(folds: list[Reduce], most: int, width: int) -> int:
+def _members(named: Sequence[Term], most: int, width: int) -> int:
     """How many members share the folds of a row: more than half of `most`, if some number divides their vectors, else `most`."""
-    lengths = [length_of(t.xs) for t in folds]
-    if not most < min(lengths, default=0) <= max(lengths) <= _MOST_EACH * most:
+    lengths = [length_of(t.xs) for t in named if isinstance(t, Reduce)]
+    if len(lengths) < len(named):
+        raise NoMatch("what has a name is no fold")
+    if not most < min(lengths) <= max(lengths) <= _MOST_EACH * most:
         raise NoMatch(f"no rows of which {most} members fold up to {_MOST_EACH} elements each")
     shared_evenly = (d for d in range(most, most // 2, -1) if all(n % d == 0 for n in lengths))
     members = next(
@@ -120,39 +117,21 @@ def _by_members(members: int, width: int) -> Tactic:
         length = length_of(xs)
         if left := length % members:
             at, place = fold_here_with_rest(length - left)(at, place), (*place, "left")
-        lanes = width if has_lanes(xs) and length % (members * width) == 0 else 1
-        if lanes == 1:
-            return then(shared(members), inside("xs")(_BY_MEMBERS))(at, place)
-        if members % lanes:
-            return then(share(members, lanes), inside(*PARTS)(_BY_MEMBERS))(at, place)
-        return shared_by_lanes(members, lanes, _BY_MEMBERS)(at, place)
+        in_lanes = has_lanes(xs) and length % (members * width) == 0
+        return share_stored(members, width if in_lanes else 1, _BY_MEMBERS)(at, place)
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Reduce):
-            raise NoMatch("what has a name is no fold")
-        return then(from_neutral(fold), IN_ORDER)(at, place)
-
-    return tactic
+    return then(from_neutral(fold), IN_ORDER)
 
 
 def _shared_out(members: int) -> Tactic:
-    """A map of which each member of a row computes every so manieth element, in turn."""
+    """A map of which each member of a row computes every so manieth element, in turn; one each at once."""
+    across = inside("xs")(apply("transpose_transpose", "backward"))
     in_turn = then(inside("f")(apply("map_to_seq")), _BY_MEMBERS)
-    apart = then(
-        inside("xs")(apply("transpose_transpose", "backward")),
-        apply("map_map_transpose"),
-        inside("xss")(in_turn),
-    )
-    turns = then(apply("split_join", m=members), inside("xss")(apart))
+    several = shared_out(members, then(across, apply("map_map_transpose"), inside("xss")(in_turn)))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, place))
-        if length <= members:
-            return _BY_MEMBERS(at, place)
-        if length % members == 0:
-            return turns(at, place)
-        parts = then(inside("xs")(turns), inside("ys")(_BY_MEMBERS))
-        return then(map_here_with_rest(length - length % members), parts)(at, place)
+        one_each = length_of(term_at(at.term, place)) == members
+        return (_BY_MEMBERS if one_each else several)(at, place)
 
     return tactic
 
