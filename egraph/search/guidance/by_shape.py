@@ -32,8 +32,10 @@ from relift.egraph.search.guidance.plans import (
 )
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import rows_of_batches, where_written
 from relift.rewrites.tactics.combinators import (
+    Rewriting,
     Tactic,
     apply,
     attempt,
@@ -43,11 +45,12 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.groups.whole_windows import whole_windows
 from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Split
-from relift.semantics.syntax.binding import term_at
+from relift.semantics.syntax.binding import Position, term_at
 
 _Plan: TypeAlias = Callable[[Program, DeviceDescription], Iterator[Tactic]]
 _PLANS = (
@@ -65,6 +68,7 @@ _PLANS_OF_ROWS = (
     chunked_scans,
 )
 
+_PLANS_OF_WINDOWS = (shared_windows, several_dimensions)
 _PLANS_OF_CHUNKS = (lanes, shared_folds, register_blocks)
 
 
@@ -80,6 +84,7 @@ def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     yield from _planned_together(program, device, rows_of_batches())
     if device.kind == "gpu":
         yield from _planned_together(program, device, _REARRANGED_AFTER)
+        yield from _planned_together(program, device, whole_windows(), _PLANS_OF_WINDOWS)
 
 
 def _planned_together(
@@ -90,9 +95,20 @@ def _planned_together(
 ) -> Iterator[Tactic]:
     """What the shape of a program that something was done to proposes, where that did something."""
     with suppress(NoMatch):
-        together = replace(program, body=derive(program, way).result)
-        found = _planned_within(together, device, plans)
-        yield from (then(way, tactic) for tactic in found)
+        done = derive(program, way)
+        found = _planned_within(replace(program, body=done.result), device, plans)
+        yield from (then(_as_done(program, done, way), tactic) for tactic in found)
+
+
+def _as_done(program: Program, done: Derivation, way: Tactic) -> Tactic:
+    """What is known to be made of a program, not done again for each plan; of another one, or under another policy, it is."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if at.term is program.body and not place and at.policy == done.policy:
+            return replace(at, term=done.result, steps=(*at.steps, *done.steps))
+        return way(at, place)
+
+    return tactic
 
 
 def whole_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
