@@ -9,6 +9,8 @@ Source: the padding is that of Ruetsch and Micikevicius, 2009, for transposition
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -33,6 +35,7 @@ from relift.rewrites.tactics.groups.tiles import (
     nest,
     rows_behind,
 )
+from relift.rewrites.tactics.groups.whole_windows import first_of_more
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.sharing import has_fold, named
@@ -177,15 +180,27 @@ def _in_whole_tiles(at: Rewriting, place: Position, most: int) -> tuple[Rewritin
 
     Where no number between half of `most` and `most` divides the rows or the columns of a table there are a few more.
     """
-    lengths = _lengths(term_at(at.term, place).type)
-    if min(lengths) < LEAST_ROW:
-        raise NoMatch("the table has few rows or columns")
-    more = [0 if _dividing(n, most, min(n, most // 2 + 1)) else -n % most for n in lengths]
+    more = _missing(_lengths(term_at(at.term, place).type), most)
     at = padded(*more)(at, place)
     place = (*place, *("xs",) * sum(map(bool, more)))
     if more[1]:
         at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
     return at, place
+
+
+def _missing(lengths: Sequence[int], most: int) -> list[int]:
+    """How many rows and columns a table has less than whole tiles have."""
+    if min(lengths) < LEAST_ROW:
+        raise NoMatch("the table has few rows or columns")
+    return [0 if _dividing(n, most, min(n, most // 2 + 1)) else -n % most for n in lengths]
+
+
+def _first_table(at: Rewriting, place: Position) -> Position:
+    """From a map over zips to the first of the tables that are zipped."""
+    below: Position = ("xs",)
+    while isinstance(term_at(at.term, (*place, *below)), Zip):
+        below = (*below, "xs")
+    return below
 
 
 def _across(rows: int) -> Tactic:
@@ -218,8 +233,12 @@ def zipped_across(side: int) -> Tactic:
         across = [f for f in ("xs", "ys") if lies_across(at.term, (*place, "xs", f))]
         if not across:
             raise NoMatch("neighbours read what lies side by side")
+        for depth, more in enumerate(_missing(_lengths(t.type), side)):
+            if more:
+                at = first_of_more(at, (*place, *_first_table(at, place)), more, depth, place)
+                place = (*place, "xs")
         at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
-        rows, columns = _sides(t.type, side)
+        rows, columns = _sides(term_at(at.term, place).type, side)
         at = apply("tile_map", m=rows, n=columns)(at, place)
         blocks = (*place, "xs", "xss", "xs")
         at = inside("xs")(apply("tile_zip"))(at, blocks)

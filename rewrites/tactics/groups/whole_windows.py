@@ -86,7 +86,7 @@ def _first_of_more(at: Rewriting, place: Position, more: int, root: Position) ->
     at = inside(*_PADDED)(_PADDED_FIRST)(at, place)
     if place[-1:] == ("f",) and isinstance(term_at(at.term, (*place, *_PADDED, "xs")), Var):
         at = _ROWS_PADDED_FIRST(at, place[:-1])
-    return _outward(at, place, more, root)
+    return _outward(at, place, more, 0, root)
 
 
 _PADDED: Position = ("xs", "xs")
@@ -100,12 +100,22 @@ _ROWS_PADDED_FIRST = then(
 """Rows are padded before windows slide over one of them."""
 
 
-def _outward(at: Rewriting, place: Position, more: int, root: Position) -> Rewriting:
-    """What is taken at a place, as the last that happens to what is at the root; raises `NoMatch` where something needs the part.
+def first_of_more(
+    at: Rewriting, place: Position, more: int, depth: int, root: Position
+) -> Rewriting:
+    """An array, or at a depth what it consists of, as the first of so many more, of which what is made is taken in the end.
+
+    Raises `NoMatch` where something needs the part.
+    """
+    at = _first_of_each(depth, more)(at, place)
+    return _outward(at, place, more, depth, root)
+
+
+def _outward(at: Rewriting, place: Position, more: int, depth: int, root: Position) -> Rewriting:
+    """What is taken at a place, or there at a depth, as the last that happens to what is at the root.
 
     What is zipped with it is as long, and becomes the first of so many more as well.
     """
-    depth = 0
     while place != root:
         place, field = place[:-1], place[-1]
         t = term_at(at.term, place)
