@@ -205,6 +205,19 @@ def test_what_is_kept_is_read_once() -> None:
     )
 
 
+def test_shares_of_two_rows_in_one_are_kept_once() -> None:
+    """Rows that no group shares evenly are kept by shares, and a share of a zip is one of both of its rows."""
+    sizes = {"b": 1, "n": 2, "m": 131}
+    found = derive(of_kept, rows_by_groups(2, 8, 4, ROOM, kept=True), sizes)
+    compiled = compile_program(replace(of_kept.at(sizes), body=found.result))
+    a = np.random.default_rng(1).random((1, 2, 131), np.float32)
+    kept = (a > 0.5).astype(np.int32)
+
+    np.testing.assert_allclose(
+        compiled(a, kept), numpys_softmax(np.where(kept > 0, a, -1.0)), rtol=1e-5
+    )
+
+
 @pytest.mark.parametrize("members", [256, 512])
 def test_long_rows_are_kept_by_large_groups(members: int) -> None:
     """A group is as large as the array that its members keep is spread over; a few of them fold first what all found."""

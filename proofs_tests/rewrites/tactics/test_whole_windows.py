@@ -99,7 +99,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=CASES.values(), ids=CASES)
+@pytest.fixture(scope="module", params=CASES.values(), ids=list(CASES))
 def found(request: pytest.FixtureRequest) -> tuple[Derivation, list[int]]:
     source, sizes, whole = request.param
     return derive(source, whole_windows(), sizes), whole

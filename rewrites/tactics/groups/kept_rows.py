@@ -72,6 +72,8 @@ def kept_in_registers(members: int, width: int) -> Tactic:
             raise NoMatch(f"{members} members read no row twice that they should keep")
         room = _OF_A_UNIT // len(found)
         for t in found:
+            if not places_of(term_at(at.term, place), t):
+                continue  # it has a row that is kept by now, and is kept with it
             is_share = isinstance(t, Split)
             shares = _copied(t, room) if is_share else _shared_out(t, members, width, room)
             at = _named(t, shares)(at, place)
@@ -89,7 +91,7 @@ def _read_again(body: Term, row: Var, members: int) -> list[Term]:
         if loops > 1 and has_rows_to_keep(r.type, members):
             all_loops = loops == len(places_of(body, r))
             found += [r] if all_loops else _shares(body, r, members)
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _is_row(t: Term, row: Var) -> bool:
