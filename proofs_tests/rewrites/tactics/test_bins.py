@@ -197,6 +197,18 @@ def test_a_gpu_counts_in_tables() -> None:
     assert 3 * found.cost.seconds < registers[0].cost.seconds
 
 
+def test_what_fills_no_chunk_is_shared_out_too() -> None:
+    """A prime number of elements leaves a thousand, of which the members of a group for each label have a few each."""
+    histogram = load_program("examples/histogram.py")
+
+    def seconds(elements: int) -> float:
+        proposals = Proposals(histogram, {"n": elements, "b": 256}, GPU)
+        way = next(iter(folds_in_bins(proposals.source, GPU)))
+        return proposals.derived(way)[0].cost.seconds
+
+    assert seconds(4_194_301) < 1.7 * seconds(1 << 22)
+
+
 def test_a_cpu_does_not_go_through_all_elements_for_each_label() -> None:
     """Tables are estimated to take a small part of what the program takes as it is written."""
     histogram = load_program("examples/histogram.py")

@@ -247,21 +247,21 @@ def _tables(blocks: int, of_chunks: Tactic, last: Tactic | None) -> Tactic:
         if not chunk:
             raise NoMatch(f"{folds.length} elements are no {blocks} chunks")
         if last is not None and (rest := folds.length % chunk):
-            return _rest_apart(folds, rest, _tables(blocks, of_chunks, last))(at, place)
+            return _rest_apart(folds, rest, _tables(blocks, of_chunks, last), last)(at, place)
         return in_two_kernels(folds, chunk, of_chunks, last)(at, place)
 
     return tactic
 
 
-def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic) -> Tactic:
-    """The folds but for so many elements by a tactic; what the rest adds to each is a work-item's."""
+def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic, last: Tactic) -> Tactic:
+    """The folds but for so many elements by a tactic; what the rest adds to each is by that for the last folds."""
     here, fold = inside(*folds.place), ("f", *folds.folds[0])
     return then(
         here(inside(*fold)(fold_here_with_rest(folds.length - rest))),
         here(apply("map_fission_with_zip", parts={"g": (*fold, "left")})),
-        inside(*folds.place, "xs", "ys")(then(main, apply("store_global"))),
-        IN_ORDER,
-        here(EACH_RESULT),
+        inside(*folds.place, "xs", "ys")(apply("store_global")),
+        here(last),  # before tables have open cells, which what has a name must not meet
+        inside(*folds.place, "xs", "ys", "xs")(main),
     )
 
 
