@@ -89,7 +89,7 @@ def certificates(
             found.append(not_understood(k.name, NotUnderstood("a source without this kernel")))
             continue
         try:
-            names = _names(texts[k.name], k.arguments, buffers)
+            names = _names(texts[k.name], k, buffers)
         except Misfit as error:
             found.append(_misfit(k.name, error))
             continue
@@ -132,11 +132,9 @@ def _grid(k: Kernel, known: Mapping[str, int]) -> tuple[Grid, dict[str, int]]:
     return Grid(tuple(groups), tuple(local), frozenset(cut)), sizes
 
 
-def _names(
-    text: KernelText, arguments: Sequence[str], buffers: Mapping[str, Buffer]
-) -> dict[str, str]:
+def _names(text: KernelText, k: Kernel, buffers: Mapping[str, Buffer]) -> dict[str, str]:
     """Which buffer each parameter is; raises `Misfit`, also where a size is meant by the name of another."""
-    found = {name: b.name for name, b in given(text, arguments, buffers).items()}
+    found = {name: b.name for name, b in given(text, k, buffers).items()}
     for name, buffer in found.items():
         roles = {buffers[b].role for b in (name, buffer) if b in buffers}
         if name != buffer and "size" in roles:
@@ -336,12 +334,18 @@ def _not_forwards(found: Accesses, sizes: Mapping[str, int]) -> str | None:
 
 
 def _of_groups(found: Accesses, cut: frozenset[int]) -> str | None:
-    """A number of groups, or of a place in one, where a launch has groups of several sizes."""
+    """What depends on who is in a group, where a launch has groups of several sizes."""
+    if not cut:
+        return None
+    own = (f"local memory ({a.array.name})" for a in found.all if a.array.type.space.of_group)
     asked = (
         in_c(u)
-        for access in found.all
-        for u in invocations(access)
-        if u.function.startswith("get_") and u.function != "get_global_id"
+        for place, offset, told in (
+            *((a.place, a.offset, {"get_global_id"}) for a in found.all),
+            *((s.differing, Whole(0), set[str]()) for s in found.stops),
+        )
+        for u in invocations(place, offset)
+        if u.function.startswith("get_") and u.function not in told
         if any(u.arguments == (Whole(d),) for d in cut)
     )
-    return next(asked, None)
+    return next(itertools.chain(own, asked), None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from relift.compiler.codegen.values.scalars import memory_type
-from relift.compiler.running.launch import Buffer
+from relift.compiler.running.launch import Buffer, Kernel
 from relift.compiler.text.c_types import plain
-from relift.compiler.text.tree import Argument, CType, KernelText
+from relift.compiler.text.tree import Argument, CType, KernelText, asked_of_groups
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 
@@ -31,26 +31,30 @@ class GivenTwice(Misfit):
     """One buffer under two names, which a kernel promises to be apart."""
 
 
-def given(
-    text: KernelText, arguments: Sequence[str], buffers: Mapping[str, Buffer]
-) -> dict[str, Buffer]:
+def given(text: KernelText, k: Kernel, buffers: Mapping[str, Buffer]) -> dict[str, Buffer]:
     """The buffer of each parameter; raises `Misfit` for another number, another type, or a buffer given twice.
+
+    So it does for a kernel that asks for its group, where the launch may have groups of any size.
 
     >>> from relift import f32
     >>> from relift.compiler.certificates.given import given
-    >>> from relift.compiler.running.launch import Buffer
+    >>> from relift.compiler.running.launch import Buffer, Kernel
     >>> from relift.compiler.text.reader import read_kernels
     >>> from relift.semantics.syntax.sizes import Size
+    >>> f = Kernel("f", ("y",), (Size.of(1),), (1,), 0)
     >>> [kernel] = read_kernels("kernel void f(global float* x) { x[0] = 0.0f; }")
     >>> y = {"y": Buffer("y", f32, Size.of(8), "output")}
-    >>> given(kernel, ["y"], y)["x"].name
+    >>> given(kernel, f, y)["x"].name
     'y'
     >>> [kernel] = read_kernels("kernel void f(global double* x) { x[0] = 0.0; }")
-    >>> given(kernel, ["y"], y)
+    >>> given(kernel, f, y)
     Traceback (most recent call last):
         ...
     relift.compiler.certificates.given.Misfit: f takes double x, it is given y of type f32
     """
+    arguments, asked = k.arguments, asked_of_groups(text)
+    if k.free and asked:
+        raise Misfit(f"{text.name} asks for {min(asked)}, it is launched in groups of any size")
     if len(arguments) != len(text.parameters):
         raise Misfit(
             f"{text.name} has {len(text.parameters)} parameters, {len(arguments)} are given"

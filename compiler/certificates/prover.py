@@ -12,9 +12,9 @@ from typing import Any
 from relift.compiler.certificates.accesses import Accesses, BarrierSite
 from relift.compiler.certificates.certificate import Claim, Kind, Verdict
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.certificates.flows import Access, ConflictPair, Fact, Iteration
+from relift.compiler.certificates.flows import Access, ConflictPair, Fact, Iteration, Place
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
-from relift.compiler.text.tree import Invocation, within
+from relift.compiler.text.tree import Expression, Invocation, within
 
 LARGEST = {"int": 2**31 - 1, "long": 2**63 - 1}
 """The largest numbers of the types of indices."""
@@ -29,7 +29,10 @@ class Prover:
         self.found = found
         self.sizes = sizes
         self.effort = effort
-        self.grid = replace(grid, flat=not any(_mentions_groups(access) for access in found.all))
+        groups = any(stop.differing for stop in found.stops) or any(
+            map(_mentions_groups, found.all)
+        )
+        self.grid = replace(grid, flat=not groups)
 
     def item(self, mark: str = "", group: str = "") -> WorkItem:
         """A work-item of this kernel."""
@@ -239,14 +242,15 @@ def _together(bundle: Sequence[Access]) -> str:
 
 def _mentions_groups(access: Access) -> bool:
     return access.array.type.space.of_group or any(
-        u.function in ("get_group_id", "get_local_id") for u in invocations(access)
+        u.function in ("get_group_id", "get_local_id")
+        for u in invocations(access.place, access.offset)
     )
 
 
-def invocations(access: Access) -> Iterator[Invocation]:
-    """The functions of OpenCL on which depends where an access is made."""
-    expressions = [access.offset]
-    for w in access.place:
+def invocations(place: Place, offset: Expression) -> Iterator[Invocation]:
+    """The functions of OpenCL on which depends where something is done, and to which cell."""
+    expressions = [offset]
+    for w in place:
         expressions += [w.start, w.end, w.step] if isinstance(w, Iteration) else [w.condition]
     return (u for e in expressions for u in within(e) if isinstance(u, Invocation))
 

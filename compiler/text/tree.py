@@ -368,6 +368,24 @@ def statements_within(body: Iterable[Statement]) -> Iterator[Statement]:
         yield from statements_within(body_of(s))
 
 
+def asked_of_groups(kernel: KernelText) -> set[str]:
+    """What a kernel asks of its groups, or of all of them: numbers, that they wait, memory that they share, their size."""
+    found = {"reqd_work_group_size"} if kernel.group is not None else set[str]()
+    for s in statements_within(kernel.body):
+        if isinstance(s, Barrier):
+            found.add("barrier")
+        if isinstance(s, Declaration) and s.extent is not None and s.type.space.of_group:
+            found.add("local")
+        calls = (u for e in expressions_of(s) for u in within(e) if isinstance(u, Invocation))
+        found |= {u.function for u in calls if u.function in _OF_GROUPS}
+    return found
+
+
+_OF_GROUPS = frozenset(
+    ["get_local_id", "get_group_id", "get_num_groups", "get_local_size", "get_global_size"]
+)
+
+
 def mentioned(body: Iterable[Statement]) -> set[str]:
     """The names of the variables and the arrays that some statements mention."""
     found = (variables(e) for s in statements_within(body) for e in expressions_of(s))

@@ -97,7 +97,7 @@ class Run:
     def arguments(self, k: Kernel, text: KernelText) -> tuple[list[Any], dict[str, int]]:
         """What a kernel is given, and the whole numbers among it; raises `Fault` where it does not fit."""
         try:
-            buffers = given(text, k.arguments, {b.name: b for b in self.launch.buffers})
+            buffers = given(text, k, {b.name: b for b in self.launch.buffers})
         except Misfit as error:
             if not error.wrong and not isinstance(error, GivenTwice):
                 raise Undecided(error.message) from None

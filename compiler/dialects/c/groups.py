@@ -41,7 +41,6 @@ from relift.compiler.dialects.c.names import (
     DIMENSIONS,
     NUMBERS,
     changed,
-    expressions_in,
     taken,
     uniquely_named,
     with_own_parameters,
@@ -58,7 +57,6 @@ _OF_GROUP = {
     "get_global_size": "range",
     "get_local_size": "items",
 }
-_BY_GROUP = frozenset(["get_local_id", "get_group_id", "get_num_groups", "get_local_size"])
 
 
 @dataclass(frozen=True)
@@ -77,16 +75,13 @@ def in_turns(kernel: tree.KernelText) -> Group:
     """The statements of a group; raises `Unsupported` for a barrier that it cannot place."""
     kernel = uniquely_named(kernel)
     body = with_own_parameters(kernel)
-    calls = {e.function for e in expressions_in(body) if isinstance(e, tree.Invocation)}
-    waits = any(isinstance(s, tree.Barrier) for s in tree.statements_within(body))
-    shares = any(is_local_array(s) for s in tree.statements_within(body))
     if any(
         is_local_array(inner) for s in body for inner in tree.statements_within(tree.body_of(s))
     ):
         raise Unsupported(
             f"{kernel.name}: a local array in a block; declare it where the kernel begins"
         )
-    free = not (waits or shares or calls & _BY_GROUP or kernel.group)
+    free = tree.asked_of_groups(kernel) <= {"get_global_size"}
     items = (
         [tree.Name(f"items_{d}") for d in DIMENSIONS]
         if kernel.group is None

@@ -29,6 +29,7 @@ from relift.compiler.text.tree import (
     Invocation,
     KernelText,
     Source,
+    asked_of_groups,
     expressions_of,
     statements_within,
     within,
@@ -98,7 +99,7 @@ class Group:
                 many = r.variable("size", f"groups_{d}", MOST_ITEMS // local[d] + 1, 1)
             elif local[d] == 1 or total[d] % local[d] == 0:
                 many = total[d] // local[d]
-            elif asked & {"get_local_id", "get_group_id", "get_num_groups", "get_local_size"}:
+            elif asked_of_groups(self.text):
                 raise Undecided(f"groups of several sizes in dimension {d}")
             else:
                 local = (*local[:d], 1, *local[d + 1 :])
@@ -234,9 +235,7 @@ class Group:
         self, at: Callable[[str], Callable[[Whole], Any]], outputs: Mapping[str, Result]
     ) -> tuple[list[Any], dict[str, int]]:
         try:
-            buffers = given(
-                self.text, self.kernel.arguments, {b.name: b for b in self.launch.buffers}
-            )
+            buffers = given(self.text, self.kernel, {b.name: b for b in self.launch.buffers})
         except Misfit as error:
             raise Fault("launch", error.message) from None
         found: list[Any] = []

@@ -463,7 +463,7 @@ def test_a_variable_that_changes_is_no_guard() -> None:
 def test_a_kernel_that_is_not_understood_is_unknown(body: str, what: str) -> None:
     """Nothing is certified by being overlooked."""
     text = f"kernel void k(global const float* x, global float* out) {{ {body} }}"
-    compiled = compile_program(made("squares", 4))
+    compiled = compile_program(made("squares", 4), local=(4,))
     [kernel] = compiled.plan.kernels
     source = text.replace("void k", f"void {kernel.name}")
     [found] = certificates(replace(compiled, source=source))
@@ -534,5 +534,20 @@ def test_a_barrier_in_a_condition_of_the_work_item(condition: str, verdict: str)
     text = TILE.replace("tile[l] =", "int c = 9; c = c + l; tile[l] =")
     text = text.replace(BARRIER, f"if ({condition}) {{ {BARRIER} }}", 1)
     found = Written(text, X32, ["2"], ["8"]).certificate()
+
+    assert next(c.verdict for c in found.claims if c.kind == "barriers") == verdict, found.text()
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [("glb < 4", "proved"), ("glb < 3", "refuted"), ("l < 4", "proved"), ("l < 3", "refuted"), ("wrg < 1", "proved")],
+)  # fmt: skip
+def test_a_barrier_in_a_condition_of_a_kernel_that_else_asks_for_no_group(
+    condition: str, verdict: str
+) -> None:
+    """Which work-items are in one group decides, where no access depends on it."""
+    ids = "const int glb = get_global_id(0); const int l = get_local_id(0); const int wrg = get_group_id(0);"
+    body = f"{ids} if ({condition}) {{ {BARRIER} }} out[glb] = x[glb];"
+    found = Written(body, {"x": "8", "out": "8"}, ["2"], ["4"]).certificate()
 
     assert next(c.verdict for c in found.claims if c.kind == "barriers") == verdict, found.text()
