@@ -20,7 +20,8 @@ generated from the signatures of the patterns and proved like rules.
 
 What has no definition here (arithmetic, opaque user functions, numbers in floating point) becomes one more
 metavariable: proved is what holds for every meaning of it.  i32 and i64 are the whole numbers Z, with their
-sums and their order: an index does not overflow.  `select` is if-then-else, and x > y is y < x.
+order; an index does not overflow, nor does what counts steps.  Other sums have no definition: those of a machine wrap
+around, so that x + 1 > x holds of Z only.  `select` is if-then-else, and x > y is y < x.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar
 
+from relift.rewrites.checks.rocq.integers import counters, infix
 from relift.rewrites.checks.rocq.library import defined_names
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as indices
@@ -49,8 +50,6 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
     boolean,
-    i32,
-    i64,
 )
 
 LARGE = 100
@@ -270,6 +269,7 @@ class Side:
 
     statement: Statement
     prime: str
+    counters: frozenset[terms.Term] = field(default=frozenset(), init=False)
 
     def metavariable(self, name: str) -> str:
         return self.statement.names.of("metavariable", name) + self.prime
@@ -291,8 +291,10 @@ class Side:
                 return f"(if {self.term(condition)} then {self.term(x)} else {self.term(y)})"
             case terms.Apply("gt", (x, y)):
                 return self.term(terms.Apply("lt", (y, x), t.type))
-            case terms.Apply(function, (x, y)) if function in _OF_INTEGERS and _whole(x, y):
-                return f"({self.term(x)} {_OF_INTEGERS[function]} {self.term(y)})%Z"
+            case terms.Apply(f, (x, y)) if (sign := infix(f, x, y)) and (
+                f != "add" or self.sums(x, y)
+            ):
+                return f"({self.term(x)} {sign} {self.term(y)})%Z"
             case terms.Apply(function, arguments):
                 kind = FunctionKind(tuple(u.type for u in arguments), t.type)
                 return self.applied(self.given(function, kind), arguments)
@@ -307,6 +309,10 @@ class Side:
                 return _component(self.term(of), index, len(of.type.parts))
             case terms.Metavariable(name, arguments):
                 return self.applied(self.metavariable(name), arguments)
+
+    def sums(self, x: terms.Term, y: terms.Term) -> bool:
+        """Whether a sum of two integers is that of the whole numbers: in a rule, one that counts (see `integers`)."""
+        return x in self.counters and y == terms.Literal(1, y.type)
 
     def applied(self, head: str, arguments: tuple[terms.Term, ...]) -> str:
         return f"({' '.join([head, *map(self.term, arguments)])})" if arguments else head
@@ -336,9 +342,16 @@ class Side:
             case terms.BinaryOperator():
                 return self.function(operator_lambda(operator, element))
 
-    def function(self, f: terms.Lambda, size: str | None = None) -> str:
-        """A lambda, which is given `size` first where its pattern binds one; `fun x => g x` is g."""
-        body = f.body
+    def function(
+        self,
+        f: terms.Lambda,
+        size: str | None = None,
+        counting: frozenset[terms.Term] = frozenset(),
+    ) -> str:
+        """A lambda, given `size` first where its pattern binds one; `fun x => g x` is g.  Of it, `counting` are counters."""
+        body, outer = f.body, self.counters
+        own = {x.name for x in f.parameters}
+        self.counters = counting | {x for x in outer if own.isdisjoint(terms.free_variables(x))}
         if isinstance(body, terms.Metavariable) and body.arguments == f.parameters:
             text = self.metavariable(body.name)
         elif isinstance(body, terms.Combine) and (body.left, body.right) == f.parameters:
@@ -346,6 +359,7 @@ class Side:
         else:
             binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
             text = f"(fun {' '.join(binders)} => {self.term(body)})"
+        self.counters = outer
         return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
     def pattern(self, t: terms.Pattern) -> str:
@@ -383,7 +397,7 @@ class Side:
             case Size():
                 return self.statement.size(value)
             case terms.Lambda():
-                return self.function(value, t.bound_size(place))
+                return self.function(value, t.bound_size(place), counters(t, place))
             case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return self.operator(value, operand_type(t))
             case IndexFunction(body):
@@ -467,14 +481,6 @@ def _never_negative(e: IndexExpression, i: Index, length: Size) -> bool:
                 return True
             known = not IndexFunction(e).metavariables
             return known and surely_at_most(Size.of(0), IndexFunction(e).of(i))
-
-
-_OF_INTEGERS = {"add": "+", "lt": "<?", "equal": "=?"}
-"""Functions of i32 and i64 that have a definition: what counts and compares indices."""
-
-
-def _whole(x: terms.Term, y: terms.Term) -> bool:
-    return x.type == y.type and x.type in (i32, i64)
 
 
 def _component(text: str, index: int, count: int) -> str:

@@ -15,7 +15,7 @@ from relift.rewrites.checks.theorem.writer import ProgramSide, Writer, renamed
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import FLOATS, AnyType, Scalar, Type, substitute_type
+from relift.semantics.syntax.types import FLOATS, AnyType, Scalar, Type, i32, i64, substitute_type
 
 
 @dataclass
@@ -64,7 +64,8 @@ class Instance:
                 kind = FunctionKind(tuple(map(self._type, arguments)), self._type(result))
                 if not all(isinstance(t, Scalar) for t in (*kind.arguments, kind.result)):
                     raise Unsupported(f"{of.of} takes or gives what is no scalar", place="")
-                name = w.without_definition(of.of, kind)
+                sums = of.of == "add" and {*kind.arguments} <= {i32, i64}
+                name = "Z.add" if sums else w.without_definition(of.of, kind)
                 return name, _respecting(name, [w.type(t) for t in kind.arguments])
             case NatKind() | OperatorKind() | IndexKind():
                 raise AssertionError(f"cannot happen: {of.of} is a function or a value")

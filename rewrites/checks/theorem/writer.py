@@ -225,6 +225,10 @@ class ProgramSide(Side):
             ):  # fmt: skip
                 return super().term(t)
 
+    def sums(self, x: Term, y: Term) -> bool:
+        """All sums are; the rules that a derivation takes are proved whatever those are that do not count."""
+        return True
+
     def stays_natural(self, body: IndexExpression, length: Size) -> bool:
         return self.writer.sizes.stays_natural(body, length)
 
