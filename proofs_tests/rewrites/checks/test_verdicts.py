@@ -270,6 +270,23 @@ def test_each_format_has_edges_of_its_own(scalar, sides, said: str) -> None:
     assert verdict.startswith(said), verdict
 
 
+@pytest.mark.parametrize(
+    ("factor", "said"), [(2.0, "not exact at overflow"), (0.5, "needs reassociation")]
+)
+def test_two_elements_may_differ_where_none_and_one_do_not(factor: float, said: str) -> None:
+    """The largest number and its negative; the smallest number twice."""
+
+    @rl.rule()
+    def scaled(xs: rl.f32[n]):
+        """Right for one element."""
+        each = rl.map(lambda x: x * factor, xs)
+        return rl.reduce(rl.add, 0.0, each), rl.reduce(rl.add, 0.0, xs) * factor
+
+    verdict = float_verdict(scaled, ())
+    assert verdict is not None
+    assert verdict.startswith(said), verdict
+
+
 def test_whole_numbers_are_not_floating_point() -> None:
     made = _rule_of(lambda x, y, z: ((x + y) + z, x + (y + z)), 3, I)
 

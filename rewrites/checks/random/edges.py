@@ -38,8 +38,9 @@ from relift.semantics.syntax.types import (
 )
 
 MOST_COMBINATIONS = 3000
+MOST_OF_SEVERAL = 500
 RANDOM = 300
-"""How many combinations of edges are tried, and how many random draws besides."""
+"""How many combinations of edges are tried, how many where arrays have two cells, and how many random draws besides."""
 
 LARGEST = 60
 """An instance with an array of more cells is not run."""
@@ -73,7 +74,11 @@ def edges_of(t: Scalar, constants: Sequence[float] = ()) -> list[Value]:
 
 
 def worlds(rule: Rule) -> Iterator[tuple[World, dict[str, Value]]]:
-    """Worlds of a rule, its type variables floats: combinations of edges, then random ones; with the data that is shown."""
+    """Worlds of a rule, its type variables floats: combinations of edges, then random ones; with the data that is shown.
+
+    Combinations are made at the least sizes, where there may be no data, and where each array has two cells: sums and their
+    like differ nowhere else.
+    """
     types: dict[str, Type] = dict.fromkeys(rule.types, f32)
     instances, constants = Instances(rule), constants_of(rule)
     usable = [
@@ -81,8 +86,11 @@ def worlds(rule: Rule) -> Iterator[tuple[World, dict[str, Value]]]:
         for sizes in itertools.islice(instances.assignments(3), 300)
         if instances.largest(sizes) <= LARGEST and instances.result_cells(sizes) > 0
     ]
-    for sizes in usable[:1]:
-        yield from _combinations(rule, sizes, types, constants)
+    if usable:
+        yield from _combinations(rule, usable[0], types, constants, MOST_COMBINATIONS)
+    several = (s for s in usable if s and all(n > 1 for n in s.values()))
+    for sizes in itertools.islice(several, 1):
+        yield from _combinations(rule, sizes, types, constants, MOST_OF_SEVERAL)
     for seed in range(RANDOM if usable else 0):
         drawn = random.Random(seed)
         sizes = drawn.choice(usable)
@@ -92,9 +100,13 @@ def worlds(rule: Rule) -> Iterator[tuple[World, dict[str, Value]]]:
 
 
 def _combinations(
-    rule: Rule, sizes: Mapping[str, int], types: Mapping[str, Type], constants: Sequence[float]
+    rule: Rule,
+    sizes: Mapping[str, int],
+    types: Mapping[str, Type],
+    constants: Sequence[float],
+    most: int,
 ) -> Iterator[tuple[World, dict[str, Value]]]:
-    """Every combination of edges for the cells of the data, or `MOST_COMBINATIONS` of them."""
+    """Every combination of edges for the cells of the data, or so many of them."""
     counting: list[Scalar] = []
 
     def count(t: Scalar) -> Value:
@@ -103,19 +115,19 @@ def _combinations(
 
     _world(rule, sizes, types, count, random.Random(0))
     edges = [edges_of(t, constants) for t in counting]
-    for values in _some_of(edges):
+    for values in _some_of(edges, most):
         found = _world(rule, sizes, types, partial(_next_of, iter(values)), random.Random(0))
         if found is not None:
             yield found
 
 
-def _some_of(options: Sequence[Sequence[Value]]) -> Iterator[Sequence[Value]]:
+def _some_of(options: Sequence[Sequence[Value]], most: int) -> Iterator[Sequence[Value]]:
     """One of each, in all ways, or in some that are drawn where there are too many."""
-    if math.prod(map(len, options)) <= MOST_COMBINATIONS:
+    if math.prod(map(len, options)) <= most:
         yield from itertools.product(*options)
         return
     drawn = random.Random(0)
-    for _ in range(MOST_COMBINATIONS):
+    for _ in range(most):
         yield [drawn.choice(of) for of in options]
 
 
