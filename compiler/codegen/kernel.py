@@ -17,6 +17,7 @@ from relift.compiler.codegen.passes.gathered_once import gathered_once
 from relift.compiler.codegen.passes.local_memory import share_places
 from relift.compiler.codegen.passes.registers import named_registers
 from relift.compiler.codegen.passes.row_pointers import row_pointers
+from relift.compiler.codegen.passes.rows_apart import rows_apart
 from relift.compiler.codegen.passes.shared_indices import share_indices
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Addressing
@@ -160,6 +161,7 @@ def kernel_of(
     arguments = (*given.arguments, *sizes)
     names = tuple(a.name for a in arguments)
     if settings.analyses.indices:
+        body = rows_apart(body, inside.fresh)
         body = share_indices(body, [*WORK_ITEMS, *names], addressing.number, inside.fresh)
         body = row_pointers(body, arguments, inside.fresh)
     tree = KernelText(

@@ -6,6 +6,7 @@ conditional_barriers  an `if` that holds a barrier ends with one
 fetched_ahead         a loop fetches what its next turn reads
 gathered_once         vectors of numbers that lie apart are put together once
 alike_reads           wide vectors are read alike, aligned or not
+rows_apart            a loop over joined rows is one over rows around one over columns
 shared_indices        sums that several indices have in common are computed once
 row_pointers          a loop has a pointer to each row of a memory that it walks along
 """
