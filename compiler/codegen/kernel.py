@@ -174,7 +174,8 @@ def kernel_of(
     )
     counted = _counted(tree, threads, placed.lengths) if open_ and not addressing.long else ()
     free = threads.free and tree.computes_with is None
-    return replace(placed.kernel(name, names, counted), free=free), tree
+    launched = placed.kernel(name, names, counted)
+    return replace(launched, free=free, arrays=threads.arrays), tree
 
 
 def _counted_as_needed(

@@ -58,7 +58,7 @@ class Threads:
     """`local` and `groups` by dimension; `used` are the maps and dimensions that the kernel has.
 
     The number of groups is None where it is known at the launch only.  In the dimensions of `turns` it is not
-    known to be enough for all maps.  They are `free` where groups of any size will do, up to the largest.
+    known to be enough for all maps.  They are `free` where groups of any size will do, up to the largest, and may have private `arrays`.
     """
 
     local: tuple[int, ...]
@@ -67,6 +67,7 @@ class Threads:
     asked: tuple[Size, ...] = field(default=(), repr=False)
     turns: frozenset[int] = field(default=frozenset(), repr=False)
     free: bool = field(default=False, repr=False)
+    arrays: bool = field(default=True, repr=False)
 
     @property
     def total(self) -> tuple[Size, ...]:
@@ -173,8 +174,9 @@ def threads_of(
         and (in_turns or any(_longer(longest[d], m) != longest[d] for m in shared_out[d]))
     )
     alone = all(m is MapGlb for m, _ in used) and not (own or turns or global_)
-    free = alone and GROUP_LIMIT * _private_bytes(t) <= STACK_OF_GROUP
-    return Threads(tuple(items), tuple(groups), used, tuple(asked), turns, free)
+    private = _private_bytes(t)
+    free = alone and GROUP_LIMIT * private <= STACK_OF_GROUP
+    return Threads(tuple(items), tuple(groups), used, tuple(asked), turns, free, private > 0)
 
 
 def _mapped(t: Term) -> tuple[dict[tuple[type[EachOf], int], Size], Mapping[int, set[Size]]]:

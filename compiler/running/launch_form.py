@@ -84,6 +84,8 @@ def _unfit(k: Kernel, buffers: Sequence[str]) -> Iterator[str]:
         yield f"{k.name} has loops over dimensions that it has not"
     if not isinstance(k.free, bool) or (k.free and k.turns):
         yield f"{k.name} is free in its groups, or not: its launch says {k.free}"
+    if not isinstance(k.arrays, bool):
+        yield f"{k.name} has private arrays, or none: its launch says {k.arrays}"
 
 
 def _is_count(n: object) -> bool:

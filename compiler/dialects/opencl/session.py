@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from relift.compiler.bench.bundle_runner import EXACT, for_device, in_order
-from relift.compiler.devices.naming import Device, label
-from relift.compiler.devices.survey import REASSOCIATES, defects, require_alive
+from relift.compiler.devices.naming import Device, implementation, label
+from relift.compiler.devices.survey import PACKS, REASSOCIATES, defects, require_alive
 from relift.compiler.dialects.backend import Repeated, Session
 from relift.compiler.dialects.opencl.halves import EXTENSION, without_halves
 from relift.compiler.dialects.opencl.printer import OpenCL
@@ -19,7 +19,7 @@ from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import GROUP_LIMIT
 from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Resident
-from relift.compiler.running.launch import Kernel, Launch, Piece
+from relift.compiler.running.launch import Kernel, Launch, Packing, Piece
 from relift.compiler.running.processes.building import build, build_here
 from relift.compiler.running.session import check_limits, plan_at
 from relift.semantics.domains import DTYPES
@@ -143,7 +143,7 @@ class OpenCLSession(Session):
 
     def _steps(self, plan: Launch) -> Iterator[_Step]:
         for k, kernel in zip(plan.kernels, self._kernels, strict=True):
-            yield kernel, k.arguments, k.packed(*self._packing) if self._packing else k.pieces
+            yield kernel, k.arguments, k.packed(self._packing) if self._packing else k.pieces
 
     def _launch(self, steps: Iterable[_Step], arguments: Any, results: Iterable[OpenCLRow]) -> None:
         """Enqueue kernels whose arguments are held, and whose results are there, when the last one is done."""
@@ -168,13 +168,16 @@ class OpenCLSession(Session):
         return events
 
 
-def _packing(device: cl.Device) -> tuple[int, int] | None:
-    """The lanes of a CPU's vectors, and its units; None for other devices, and where groups are small."""
+def _packing(device: cl.Device) -> Packing | None:
+    """How a CPU's driver makes vectors of work-items; None for other devices, and where groups are small."""
     import pyopencl as cl
 
-    if not device.type & cl.device_type.CPU or device.max_work_group_size < GROUP_LIMIT:
+    most = device.max_work_group_size
+    if not device.type & cl.device_type.CPU or most < GROUP_LIMIT:
         return None
-    return max(1, device.native_vector_width_float), device.max_compute_units
+    lanes = max(1, device.native_vector_width_float)
+    rows = PACKS.get(implementation(device)) == "loops"
+    return Packing(lanes, device.max_compute_units, most, rows)
 
 
 class _Explained:

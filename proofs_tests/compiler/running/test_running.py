@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import re
 import subprocess
@@ -25,6 +26,7 @@ from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import describe, devices, find_device
 from relift.compiler.running.compiled import load
+from relift.compiler.running.launch import Packing
 from relift.compiler.running.processes import building
 from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import IllTyped, ReliftError, Unsupported
@@ -341,6 +343,37 @@ def test_few_or_no_work_items_in_one_dimension_are_launched(shape: tuple[int, in
     np.testing.assert_array_equal(compile_program(doubled)(x), x + x)
 
 
+@pytest.mark.parametrize("rows", [True, False], ids=["vectors in each row", "vectors of one row"])
+@pytest.mark.parametrize(("n", "m"), [(3000, 31), (40, 40), (7, 4096), (5, 5000)])
+def test_free_work_items_of_tables_are_launched_in_whole_rows(n: int, m: int, rows: bool) -> None:
+    """All are launched once, no row is cut where units have enough groups, and no group is too large for the device."""
+    units, most = 2, 4096
+
+    @typed(x=f32[n, m])
+    def doubled(x: Any) -> Any:
+        return rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v + v, row), x)
+
+    @typed(x=f32[n, m])
+    def held(x: Any) -> Any:
+        def total(v: Any) -> Any:
+            return rl.reduce_seq(
+                rl.add, 0.0, rl.to_private(rl.map_seq(lambda w: w + 1.0, rl.repeat(4, v)))
+            )
+
+        return rl.map_glb(1)(lambda row: rl.map_glb(0)(total, row), x)
+
+    kernel = compile_program(doubled).plan.kernels[0]
+    found = kernel.packed(Packing(16, units, most, rows))
+    assert sum(math.prod(p.range) for p in found) == n * m
+    assert all(math.prod(p.local) <= most for p in found)
+    if n >= 8 * units:
+        assert {p.local[0] for p in found} == {m}
+        assert max(p.local[1] for p in found) > 1 if rows else len(found) == 1
+        assert sum(math.prod(p.range) // math.prod(p.local) for p in found) >= 8 * units
+    private = compile_program(held).plan.kernels[0].packed(Packing(16, units, most, rows))
+    assert all(math.prod(p.local) <= 256 for p in private)
+
+
 def test_free_work_items_are_launched_in_whole_vectors() -> None:
     """What is left over is a launch of its own; a kernel with vectors or groups of its own keeps them."""
     many, width = 300, 16
@@ -353,9 +386,9 @@ def test_free_work_items_are_launched_in_whole_vectors() -> None:
     def vectors(x: Any) -> Any:
         return rl.as_scalar(rl.map_glb(0)(rl.map_vec(lambda v: v + v), rl.as_vector(4, x)))
 
-    found = compile_program(sums).plan.kernels[0].packed(width, 2)
+    found = compile_program(sums).plan.kernels[0].packed(Packing(width, 2))
     assert sum(p.range[0] for p in found) == many
     assert [p.local[0] % width for p in found[:-1]] == [0]
     assert found[-1].range[0] < width
     for other in (compile_program(sums, local=20), compile_program(vectors)):
-        assert other.plan.kernels[0].packed(width, 2) == other.plan.kernels[0].pieces
+        assert other.plan.kernels[0].packed(Packing(width, 2)) == other.plan.kernels[0].pieces
