@@ -19,7 +19,7 @@ from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.guidance.block_plans import blocks_of, padding_blocks, register_blocks
 from relift.egraph.search.guidance.by_shape import planned
 from relift.egraph.search.guidance.fold_plans import cooperative_reductions
-from relift.egraph.search.guidance.plans import several_dimensions
+from relift.egraph.search.guidance.plans import several_dimensions, shared_folds
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
@@ -172,6 +172,19 @@ def test_the_search_finds_blocks_in_registers_without_a_sketch(product: Optimize
     found = [c.term for c in product.candidates if blocked(c.term)]
 
     assert {ToGlobal in patterns_of(term) for term in found} == {True, False}
+
+
+@pytest.mark.parametrize(("length", "lanes"), [(31, {16, 4}), (100, {16, 4}), (4001, {16})])
+def test_short_rows_are_folded_in_narrow_vectors_too(length: int, lanes: set[int]) -> None:
+    """Rows of 31 numbers fill one vector of 16, and seven of 4; to both a work-item has several rows."""
+    short = example("matvec").at({"n": 64, "m": length})
+    found = set[int]()
+    for tactic in shared_folds(short, CPU):
+        with suppress(NoMatch):
+            terms = subterms(derive(short, tactic).result)
+            found |= {t.type.width.constant or 0 for t, _ in terms if isinstance(t.type, Vector)}
+    assert found - lanes == set()
+    assert 4 in found if 4 in lanes else found == lanes
 
 
 def test_a_blocked_product_is_derived_by_proved_rules_and_confirmed(product: Optimized) -> None:

@@ -81,7 +81,15 @@ from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Accumulating, AtRuntimeUnsafe, Map, ScanSeq, Slide, Transpose
+from relift.semantics.patterns import (
+    Accumulating,
+    AtRuntimeUnsafe,
+    Map,
+    Reduce,
+    ScanSeq,
+    Slide,
+    Transpose,
+)
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import dimensions
 
@@ -158,7 +166,8 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
         results = dimensions(_innermost(program.body).type)[0][0].constant or 0
         blocks = _BLOCKS_OF_FOLDS * max(1, device.compute_units)
         many = [n for n in together if n * blocks <= results]
-        yield from (blocks_of_folds(n, device.vector_width) for n in many[:1] or together)
+        for n, lanes_ in itertools.product(many[:1] or together, _along_rows(program, device)):
+            yield blocks_of_folds(n, lanes_)
     columns = any(isinstance(t, Transpose) for t, _ in subterms(program.body))
     if shared or columns:
         yield from (blocks_across_results(n, device.vector_width) for n in fitting)
@@ -169,6 +178,25 @@ def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
         apart = few and device.packs != "loops"
         for lanes_ in (device.vector_width, 1) if apart else (device.vector_width,):
             yield from (columns_by_rows(blocks, r, lanes_, half) for r in _AT_A_TIME)
+
+
+_SHORT, _NARROW = 8, 4
+"""Rows of fewer vectors are folded in vectors of so many lanes, too: fewer numbers are left over, and fewer lanes to be folded at the end.
+
+200,000 rows of 20 numbers times a vector take two cores 0.12 ms by vectors of 4 along the rows, and 0.46 by a vector of 16 and four numbers."""
+
+
+def _along_rows(program: Program, device: DeviceDescription) -> tuple[int, ...]:
+    """The lanes of vectors along rows that are folded on a CPU."""
+    terms = [t for t, _ in subterms(program.body)]
+    most = _SHORT * device.vector_width
+    short = any(isinstance(t, Reduce) and (t.solved["n"].constant or most) < most for t in terms)
+    narrow = short and not any(isinstance(t, Slide) for t in terms)
+    return tuple(
+        dict.fromkeys(
+            (device.vector_width, *([min(_NARROW, device.vector_width)] if narrow else []))
+        )
+    )
 
 
 def _innermost(t: Term) -> Term:
@@ -328,7 +356,8 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     """
     for depth in range(1, min(depth_of(program.body), 3) + 1):
         if device.kind == "cpu":
-            yield rows_of_items(depth, device.vector_width, device.nearest_bytes)
+            for lanes_ in _along_rows(program, device):
+                yield rows_of_items(depth, lanes_, device.nearest_bytes)
         else:
             for members in ROW_MEMBERS:
                 yield rows_by_groups(depth, members, WIDTH, device.local_memory_bytes)
