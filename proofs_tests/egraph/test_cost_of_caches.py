@@ -160,7 +160,10 @@ def test_numbers_for_all_lanes_crowd_each_other_out_of_a_set(length: int, crowde
 
 
 def test_lanes_that_are_taken_out_of_a_vector_have_their_price() -> None:
-    """Rows of 32 numbers are folded by vectors of 16, whose lanes are folded at the end; or 16 of their cells are added in turn."""
+    """Rows of 32 numbers are folded by vectors of 16, whose lanes are folded at the end; or 16 of their cells are added in turn.
+
+    200,000 rows of 16 numbers take two cores 11 cycles each so.
+    """
 
     def by_vectors(x: Any) -> Any:
         add = rl.vectorize(16, rl.add)
@@ -178,7 +181,7 @@ def test_lanes_that_are_taken_out_of_a_vector_have_their_price() -> None:
 
     n = 4096
     lanes, cells = (cost(body, x=f32[n, 32]).compute for body in (by_vectors, of_cells))
-    assert (lanes - cells) * CPU.core_ghz * 1e9 * CPU.compute_units / n > 16
+    assert 8 < (lanes - cells) * CPU.core_ghz * 1e9 * CPU.compute_units / n < 16
 
 
 def test_three_rows_take_two_cores_as_long_as_four() -> None:
