@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-import relift as rl
+from proofs_tests.compiler.programs import typed
 from proofs_tests.compiler.texts import body_of, lines_of
 from relift.compiler.codegen.passes.rows_apart import rows_apart
 from relift.compiler.program import compile_program
 from relift.compiler.text.names import Names
-from relift.semantics.language.programs import program
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32
 
 
 def apart(end: int, statement: str) -> list[str]:
@@ -50,9 +53,9 @@ def test_other_loops_stay_as_they_are(end: int, statement: str) -> None:
 def test_a_fold_of_joined_rows_has_a_loop_for_their_columns() -> None:
     """As it is compiled, in vectors: a driver would divide for each."""
 
-    @program
-    def sums(x: rl.f32[8, 5, 64]):  # type: ignore[no-untyped-def, type-arg]
-        def total(rows):  # type: ignore[no-untyped-def]
+    @typed(x=f32[8, 5, 64])
+    def sums(x: Any) -> Any:
+        def total(rows: Any) -> Any:
             vectors = rl.as_vector(16, rl.join(rows))
             return rl.reduce_seq(rl.vectorize(16, rl.add), rl.splat(16, 0.0), vectors)
 
