@@ -7,6 +7,7 @@ lie in one page, memory sends one ahead.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -112,12 +113,14 @@ class Passed:
 class Walked:
     """The rows that one loop walks through, and what of its accesses is not charged yet, as they are not all known.
 
-    `begun` says of each row in which memory and at which byte it begins, `bytes` how long they are together.
+    `begun` says for each memory at which bytes rows begin, and `places` where these are among the sets of a cache, both in order;
+    `bytes` says how long the rows are together.
     `owed` are the cycles of vectors that come from the second cache if there are more rows, `owed_bytes` what they are of each memory.
     `accesses` is what those of one turn would cost if every line were crowded out, `crowded` what is charged of it.
     """
 
-    begun: list[tuple[str, int]] = field(default_factory=list)
+    begun: dict[str, list[int]] = field(default_factory=dict)
+    places: list[int] = field(default_factory=list)
     bytes: float = 0.0
     owed: float = 0.0
     owed_bytes: dict[str, float] = field(default_factory=dict)
@@ -127,23 +130,26 @@ class Walked:
 
     def begin(self, memory: Memory, places: Iterable[int]) -> int:
         """How many of the rows that begin at these cells no access before walked through."""
-        before = len(self.begun)
+        rows = self.begun.setdefault(memory.name, [])
+        before = len(rows)
         for place in places:
             at = place * memory.scalar.bytes
-            if all(abs(at - other) >= LINE_BYTES for other in self._rows_of(memory.name)):
-                self.begun.append((memory.name, at))
-                sharing = sum(_share_a_set(at, other) for _, other in self.begun)
-                self.together = max(self.together, sharing)
-        return len(self.begun) - before
+            if not within(rows, at - LINE_BYTES, at + LINE_BYTES):
+                insort(rows, at)
+                insort(self.places, at % _SETS_BYTES)
+                self.together = max(self.together, self._in_the_set_of(at % _SETS_BYTES))
+        return len(rows) - before
 
-    def _rows_of(self, memory: str) -> list[int]:
-        return [at for name, at in self.begun if name == memory]
+    def _in_the_set_of(self, place: int) -> int:
+        """How many rows begin with lines that share a set with one there, in memories that begin at a set of their own."""
+        around = (place - _SETS_BYTES, place, place + _SETS_BYTES)
+        return sum(within(self.places, at - LINE_BYTES, at + LINE_BYTES) for at in around)
 
     def new_rows(self, memory: str, step: int) -> int:
         """How many rows of a memory the work-item before did not read, if it begins so many bytes before."""
-        rows = self._rows_of(memory)
-        read = [each - step for each in rows]
-        return sum(all(abs(at - other) >= LINE_BYTES for other in read) for at in rows)
+        rows = self.begun.get(memory, [])
+        before = (at + step for at in rows)
+        return sum(not within(rows, at - LINE_BYTES, at + LINE_BYTES) for at in before)
 
     def streamed(
         self, memory: Memory, rows: int, cells: float, turns: int, device: DeviceDescription
@@ -180,9 +186,9 @@ class Walked:
 
         The next work-item begins `step` bytes on.
         """
-        rows = self._rows_of(memory.name)
-        apart = _not_one_after_another(sorted(rows))
-        paged = max(sum(0 <= at - other < PAGE_BYTES for other in apart) for at in apart)
+        rows = self.begun[memory.name]
+        apart = _not_one_after_another(rows)
+        paged = max(within(apart, at - PAGE_BYTES, at + 1) for at in apart)
         passed.moved += more * moved
         if all(walk is not self for walk, _, _ in passed.by_items):
             passed.by_items.append((self, moved, step))
@@ -212,7 +218,11 @@ def _not_one_after_another(rows: Sequence[int]) -> list[int]:
     return [at for at in rows if at not in near]
 
 
-def _share_a_set(one: int, other: int) -> bool:
-    """Whether lines that begin at these bytes, in memories that begin at a set of their own, share a set."""
-    apart = (one - other) % _SETS_BYTES
-    return min(apart, _SETS_BYTES - apart) < LINE_BYTES
+def within(rows: Sequence[int], after: int, before: int) -> int:
+    """How many of rows, in order, begin after a byte and before another one.
+
+    >>> from relift.egraph.cost.walked import within
+    >>> within([0, 64, 128], 0, 129)
+    2
+    """
+    return bisect_left(rows, before) - bisect_right(rows, after)

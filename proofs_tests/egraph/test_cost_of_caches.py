@@ -10,6 +10,7 @@ import pytest
 from proofs_tests.compiler.programs import typed
 from relift.device import CPU, Packing
 from relift.egraph.cost.model import Cost, estimate
+from relift.egraph.cost.walked import within
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
@@ -240,3 +241,21 @@ def test_a_lookup_takes_as_long_as_the_cache_that_keeps_its_table() -> None:
     assert 1.8 * near < second
     assert 1.5 * second < far
     assert near == compute(1000, "loop-free")
+
+
+def test_rows_are_compared_with_those_near_them_only() -> None:
+    """Sixteen thousand that a loop reads side by side were each compared with all others: a search took minutes for its estimates."""
+
+    class Compared(int):
+        """A byte that counts how often it is compared."""
+
+        times = 0
+
+        def __lt__(self, other: int) -> bool:
+            Compared.times += 1
+            return int(self) < int(other)
+
+    rows = [Compared(512 * i) for i in range(1 << 10)]
+    assert within(rows, 512 * 700 - 64, 512 * 700 + 64) == 1
+    assert within(rows, 512 * 700 - 64, 512 * 703 + 64) == 4
+    assert Compared.times < 100
