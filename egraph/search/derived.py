@@ -158,6 +158,16 @@ class Explanations:
         reached = replace(self.start, steps=(*self.start.steps, *steps), result=candidate.high)
         return lowered_as(reached, candidate)
 
+    def proposals(self, source: Program, device: DeviceDescription) -> list[Proposal]:
+        """What the e-graph of the program holds, each lowered."""
+        found: list[Proposal] = []
+        extractor = Extractor(self.saturation.snapshot, device)
+        for candidate in extractor.candidates(self.start.policy, most=32):
+            low = replace(source, body=candidate.low)
+            with suppress(Unsupported):
+                found.append(Proposal(estimate(low, device), low, partial(self.of, candidate)))
+        return found
+
 
 def best_of(
     proposals: Sequence[Proposal],
@@ -276,6 +286,16 @@ def for_all(
 
 def _renamed(program: Program, proposal: Proposal) -> Derivation:
     return in_names_of(program, proposal.derive())
+
+
+def going_on(reached: Derivation, proposal: Proposal) -> Proposal:
+    """What was found for the program that a derivation has come to, as what follows from the program that this started from."""
+    return replace(proposal, derive=partial(_followed, reached, proposal))
+
+
+def _followed(reached: Derivation, proposal: Proposal) -> Derivation:
+    found = proposal.derive()
+    return replace(reached, steps=(*reached.steps, *found.steps), result=found.result)
 
 
 def same(reached: Derivation) -> Derivation:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,6 @@ from typing import TypeAlias
 from relift.device import DeviceDescription
 from relift.egraph.checks.admission import Admitted
 from relift.egraph.cost.model import estimate, least_seconds
-from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, NeverBegan, Progress, Request, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
@@ -39,6 +37,7 @@ from relift.egraph.search.derived import (
     extracted,
     for_all,
     fused_of,
+    going_on,
     of_iteration,
     of_kernels,
     of_shape,
@@ -72,10 +71,12 @@ from relift.egraph.search.starts.forms import (
     Form,
     accepted,
     choices_in,
+    is_low_level,
     is_lowered_apart,
     is_near,
     is_worth_searching,
     least_of,
+    may_keep_names,
     multiply_adds,
     promising,
     steps_of,
@@ -106,7 +107,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.long_functions import names_stored
-from relift.rewrites.tactics.sharing import parts_without_names, stored
+from relift.rewrites.tactics.sharing import parts_without_names, stored, without_names
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
@@ -114,7 +115,7 @@ from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical
-from relift.semantics.syntax.terms import MakeTuple, Pattern, Term, subterms
+from relift.semantics.syntax.terms import MakeTuple, Term
 
 _AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 
@@ -142,6 +143,8 @@ class Proposals:
     """Whether each of several results has a kernel of its own."""
     rows_apart: bool = False
     """Whether each of several results computes rows that others fold."""
+    named: bool = False
+    """Whether names in functions stay as they are."""
     share: float = TOGETHER
     """So many times the nodes of an e-graph are for all e-graphs of the search together."""
 
@@ -158,7 +161,7 @@ class Proposals:
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
-        if (of_others := _in_others(self)) is not None:
+        if (of_others := _in_others(self) or _without_names(self)) is not None:
             return of_others
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
@@ -179,7 +182,11 @@ class Proposals:
         tasks = [*whole, *itertools.chain(*parts)]
         alike = of_one_shape([task.source for task in tasks], len(whole))
         jobs = [
-            SearchJob(number, partial(task._gone, way), grows=_grows(way))
+            SearchJob(
+                number,
+                partial(task._gone, way),
+                grows=getattr(way, "func", way) is Proposals.saturated,
+            )
             for number, task in enumerate(tasks)
             if alike[number] == number
             for way in (task.searches() if task is self else _ways_of_a_kernel(task))
@@ -296,14 +303,7 @@ class Proposals:
             saturation = saturate(request, self.progress)
         except NeverBegan as error:  # what is found in other ways stands
             return replace(NOTHING, stopped=error.message, complete=False), []
-        explanations = Explanations(start, saturation)
-        found: list[Proposal] = []
-        extractor = Extractor(saturation.snapshot, self.device)
-        for candidate in extractor.candidates(self.policy, most=32):
-            low = replace(self.source, body=candidate.low)
-            derived = partial(explanations.of, candidate)
-            with suppress(Unsupported):
-                found.append(Proposal(estimate(low, self.device), low, derived))
+        found = Explanations(start, saturation).proposals(self.source, self.device)
         return SearchStats.of(saturation), in_rounds(found)
 
     def sketched(self, plan: TiledSketch) -> tuple[SearchStats, list[Proposal]]:
@@ -322,14 +322,10 @@ class Proposals:
         for tiles in plan.choices:
             with suppress(ReliftError):  # these tiles do not divide a length along the way
                 found += self.extracted(reached.copied(tiles), demanded)
-        firings = Counter[str]()
-        profile: dict[str, float] = {}
-        for stage in reached.stages:
-            firings.update(stage.firings)
-            for rule, seconds in stage.profile.items():
-                profile[rule] = profile.get(rule, 0.0) + seconds
         stopped = f"the sketch was reached in {len(reached.stages)} stages"
-        grown = SearchStats(stopped, True, reached.nodes, firings, profile)
+        grown = replace(NOTHING, stopped=stopped)
+        for each in reached.stages:
+            grown = grown.and_then(SearchStats("", True, each.nodes, each.firings, each.profile))
         return grown, ranked(found)
 
     def derived(self, tactic: Tactic) -> list[Proposal]:
@@ -373,7 +369,7 @@ class Proposals:
             Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
         ]
-        if any(isinstance(t, Pattern) and t.fills for t, _ in subterms(self.source.body)):
+        if is_low_level(self.source.body):
             with suppress(Unsupported):  # it may be low-level already
                 cost = estimate(self.source, self.device)
                 given = self._given()
@@ -412,7 +408,7 @@ class Proposals:
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
-        in_order = attempt(_lowered_by(("map_to_seq", "reduce_to_seq")))
+        in_order = everywhere(attempt(first(apply("map_to_seq"), apply("reduce_to_seq"))))
         return replace(self.source, body=after(self.source, self.prepared(), in_order).result)
 
     def extracted(
@@ -449,6 +445,23 @@ def _in_others(whole: Proposals) -> Outcome | None:
     return None
 
 
+def _without_names(whole: Proposals) -> Outcome | None:
+    """What suits a program without the names in its functions, and as it is written, which may be searched, too."""
+    if whole.named or whole.strategies or is_low_level(whole.source.body):
+        return None
+    unnamed = after(whole.source, whole._given(), attempt(without_names()))
+    if not unnamed.steps:
+        return None
+    grown, outcome = whole.of_part(replace(whole.source, body=unnamed.result)).all()
+    found = [going_on(unnamed, each) for each in outcome]
+    named = replace(whole, named=True)
+    written = [*named.floor(), *named._of_rows()]
+    if may_keep_names(whole.source.body, written, found):
+        more, written = named.all()
+        grown = grown.and_then(more)
+    return grown, ranked([*found, *written])
+
+
 def _by_kernels(
     whole: Proposals, parted: Derivation, kernels: Sequence[StagedKernel], *, named: bool
 ) -> Outcome:
@@ -475,18 +488,9 @@ def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
     return [_written, *(task.searches() if worth else [])]
 
 
-def _grows(way: _Way) -> bool:
-    """Whether a way is an e-graph."""
-    return getattr(way, "func", way) is Proposals.saturated
-
-
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
     return NOTHING, task.floor()
-
-
-def _lowered_by(rules: Sequence[str]) -> Tactic:
-    return everywhere(attempt(first(*(apply(rule) for rule in rules))))
 
 
 _Known: TypeAlias = tuple[dict[Term, list[Proposal]], dict[Term, int]]

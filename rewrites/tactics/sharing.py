@@ -30,6 +30,7 @@ from relift.rewrites.tactics.combinators import (
     context_free,
     everywhere,
     repeat,
+    somewhere,
     then,
     topdown,
 )
@@ -234,6 +235,42 @@ def inlined() -> Tactic:
         return apply("let_inline")(at, place)
 
     return repeat(topdown(tactic))
+
+
+def without_names() -> Tactic:
+    """No name in a function for what a loop computes, unless it is long and stands in many places: what is searched is as if written without.
+
+    Raises `NoMatch` where there is no such name.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.sharing import without_names
+    >>> @rl.program
+    ... def shares(a: rl.f32[4, 8]):
+    ...     return rl.map(lambda r: rl.let(lambda s: rl.map(lambda v: v / s, r), rl.reduce(rl.add, 0.0, r)), a)
+    >>> rl.show(derive(shares, without_names()).result)
+    'map(lambda r: map(lambda v: v / reduce(add, 0.0, r), r), a)'
+    """
+
+    @at_kinds(Let)
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
+        if not has_loops(t.x) or taken_apart(t):
+            raise NoMatch("no name of what a loop computes")
+        (name,) = t.f.parameters
+        repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
+        if repeated > MOST_REPEATED or parts_of(at.term) + repeated > LONG:
+            raise NoMatch("a long term, were the name written out")
+        return apply("let_inline")(at, place)
+
+    return somewhere(tactic)
+
+
+def names_what_is_kept(t: Term) -> bool:
+    """Whether an array has a name for which a work-item may have room."""
+    named = (u.x for u, _ in subterms(t) if isinstance(u, Let))
+    return any(isinstance(x.type, Array) and has_loops(x) and not _is_long(x) for x in named)
 
 
 def has_loops(t: Term) -> bool:

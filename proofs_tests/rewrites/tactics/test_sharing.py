@@ -19,7 +19,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart, folded_apart
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.nests.where_read import through_zips
-from relift.rewrites.tactics.sharing import apart, storable, stored, unrolled
+from relift.rewrites.tactics.sharing import apart, names_what_is_kept, storable, stored, unrolled
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
@@ -356,3 +356,30 @@ def test_a_row_under_a_name_that_each_column_reads_is_stored_where_it_is_long(de
     program = Program("heads", (x, v), as_term(rl.map(head, rl.zip(x, v))))
     found = optimize(program, {}, device, refused=refusal)
     compile_program(Program("heads", (x, v), found.term.body))
+
+
+def test_what_has_a_name_in_a_function_is_searched_as_if_it_had_none() -> None:
+    """A mean under a name was folded by each work-item for a row of its own: variances of 64 rows took 229 us by the model."""
+
+    def variance(r: Any) -> Any:
+        mean = rl.reduce(rl.add, 0.0, r) * (1 / 5000)
+        return rl.let(
+            lambda m: rl.reduce(rl.add, 0.0, rl.map(lambda v: (v - m) * (v - m), r)), mean
+        )
+
+    x = Input("x", f32[64, 5000])
+    found = optimize(Program("variances", (x,), as_term(rl.map(variance, x))), {}, GPU)
+    assert found.cost.seconds < 1e-5
+    assert found.derivation.steps[0].rule == "let_inline"
+
+
+def test_names_of_arrays_that_a_work_item_may_keep_are_told_apart() -> None:
+    """With these the program is searched, too: without, each number of a short row may compute the row again."""
+
+    def shares(r: Any) -> Any:
+        powers = rl.map(rl.exp, r)
+        return rl.let(lambda e: rl.map(lambda v: v / rl.reduce(rl.add, 0.0, e), e), powers)
+
+    kept, long = (as_term(rl.map(shares, Input("x", f32[8, n]))) for n in (10, 5000))
+    assert names_what_is_kept(kept)
+    assert not names_what_is_kept(long)
