@@ -47,7 +47,7 @@ from relift.rewrites.tactics.groups.dimensions import (
 )
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, rows_by_groups, rows_together
 from relift.rewrites.tactics.groups.rows.side_by_side import rows_side_by_side
 from relift.rewrites.tactics.groups.scan_chunks import scans_in_chunks
 from relift.rewrites.tactics.groups.scans import (
@@ -68,6 +68,7 @@ from relift.rewrites.tactics.groups.stencils import (
 from relift.rewrites.tactics.groups.tables import in_tables
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.nests.where_read import through_zips
+from relift.rewrites.tactics.sharing import named
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
@@ -421,7 +422,7 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
     """
     if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
         for windows in _TILES:
-            yield stencil_in_groups(windows)
+            yield then(named(), stencil_in_groups(windows), IN_ORDER)
         for windows, down in strips_for(program):
             yield strips_in_groups(windows, down)
         for down in _DOWN:

@@ -67,7 +67,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq, Zip
 from relift.semantics.syntax.binding import alpha_equal, inputs_in
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
-from relift.semantics.syntax.types import Array, Tuple, Type, dimensions, holds_array
+from relift.semantics.syntax.types import Array, Tuple, Type, cells, dimensions, holds_array
 
 UNROLLED: Tactic = unrolled()
 """Iterations step by step, where none is launched step by step as it is."""
@@ -325,12 +325,14 @@ def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
 
 
 def is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription) -> bool:
-    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores, scans or folds to numbers.
+    """Whether a form is estimated kernel by kernel, by the tactics for folds: on a GPU, where it stores, scans or folds to numbers, or few.
 
     So are folds of tuples on a CPU: one element after the other they are far from what vectors of accumulators take.
     """
     if device.kind == "gpu":
-        return len(kernels) > 1 or any(_scans_or_folds(k.program.body) for k in kernels)
+        few = device.compute_units * _RESULTS
+        each = (kernel.program.body for kernel in kernels)
+        return len(kernels) > 1 or any(_scans_or_folds(t) or _folds_few(t, few) for t in each)
     terms = (t for kernel in kernels for t, _ in subterms(kernel.program.body))
     tuples = any(isinstance(t, Reduce) and isinstance(t.type, Tuple) for t in terms)
     return len(kernels) > 1 and tuples
@@ -339,6 +341,19 @@ def is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription)
 def _scans_or_folds(t: Term) -> bool:
     """Whether a kernel gives numbers, or scans: as it is written that is one work-item's, or one's for each row."""
     return not holds_array(t.type) or any(isinstance(u, ScanSeq) for u, _ in subterms(t))
+
+
+def _folds_few(t: Term, most: int) -> bool:
+    """Whether a kernel computes at most so many numbers by long folds, each of which is one work-item's as it is written."""
+    if (cells(t.type).constant or 0) > most:
+        return False
+    folds = (u for u, _ in subterms(t) if isinstance(u, Reduce))
+    return any((u.solved["n"].constant or 0) > _LONG_FOLD for u in folds)
+
+
+_RESULTS = 1024
+"""So many work-items keep half of a unit of a GPU busy; of fewer results, each fold is for several."""
+_LONG_FOLD = 256
 
 
 def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:

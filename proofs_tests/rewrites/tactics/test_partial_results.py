@@ -31,6 +31,7 @@ from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Fold, ToGlobal
 from relift.semantics.syntax.binding import outside
+from relift.semantics.syntax.terms import subterms
 
 n, m = rl.nat("n"), rl.nat("m")
 f = rl.f32
@@ -244,6 +245,31 @@ def test_a_gpu_has_work_for_all_of_its_units_where_few_rows_are_long() -> None:
     task = Proposals(rows, {"n": 1, "m": 16_777_213}, GPU)
     found = [each for tactic in partial_folds(task.source, GPU) for each in _proposed(task, tactic)]
     assert min(each.cost.seconds for each in found) < 100e-6
+
+
+@rl.program
+def pulls(x: f[n], y: f[n]):
+    """Both parts of the sum of what each point pulls at each other one with."""
+
+    def pulled(p):
+        def pull(q):
+            right, up = q[0] - p[0], q[1] - p[1]
+            return rl.let(lambda w: (right * w, up * w), rl.rsqrt(right * right + up * up + 1.0))
+
+        parts = rl.map(pull, rl.zip(x, y))
+        sums = [rl.reduce(rl.add, 0.0, rl.map(lambda v, i=i: v[i], parts)) for i in range(2)]
+        return tuple(sums)
+
+    return rl.map(pulled, rl.zip(x, y))
+
+
+def test_sums_of_the_parts_of_a_force_are_one_loop() -> None:
+    """Each part was a map of maps, which no work-item computes as it folds: 5003 points took 40 us by the model, and 159 in three dimensions, all forces stored."""
+    best = Proposals(pulls, {"n": 5003}, GPU).floor()[0]
+    assert best.cost.seconds < 30e-6
+    assert not any(t.type == rl.tup(f, f)[5003, 5003] for t, _ in subterms(best.low.body))
+    rules = [step.rule for step in derive(pulls, partial_results(4), {"n": 37}).steps]
+    assert "reduce_banana_split" in rules
 
 
 def _proposed(task: Proposals, tactic: Tactic) -> list[Proposal]:

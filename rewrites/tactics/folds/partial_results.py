@@ -19,7 +19,9 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
+    everywhere,
     first,
     inside,
     repeat,
@@ -35,6 +37,12 @@ from relift.semantics.patterns import Let, Map, Reduce, Zip
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import Array, dimensions
+
+AS_FOLDED = then(
+    attempt(places_in_any_order()),
+    everywhere(attempt(at_kinds(Reduce)(inside("xs")(repeat(apply("map_fusion")))))),
+)
+"""Folds in no order, each of one map: of what is made for several, as the parts of a force, each computes what it takes of it."""
 
 
 def partial_results(blocks: int) -> Tactic:
@@ -55,7 +63,7 @@ def partial_results(blocks: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
+        at = AS_FOLDED(at, place)
         folds = folds_at(at, place)
         chunk = folds.length // blocks
         if chunk < 2:
@@ -83,7 +91,7 @@ def partial_results_of_batches(blocks: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
+        at = AS_FOLDED(at, place)
         here = (*place, *_map_of_maps(term_at(at.term, place)))
         at = inside("f")(then(repeat(apply("let_inline")), _TOGETHER))(at, here)
         folds = folds_at(at, (*here, "f"))

@@ -8,17 +8,13 @@ the few elements of no whole chunk.
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    attempt,
-    first,
-    inside,
-    then,
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
+from relift.rewrites.tactics.folds.partial_results import (
+    AS_FOLDED,
+    PARTIAL,
+    folds_at,
+    in_two_kernels,
 )
-from relift.rewrites.tactics.folds.partial_results import PARTIAL, folds_at, in_two_kernels
-from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import MOST_TURNS, rows_by_groups
 from relift.semantics.syntax.binding import Position
@@ -44,7 +40,7 @@ def few_folds(groups: int, members: int, width: int, local_bytes: int) -> Tactic
     unit = members * width
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
+        at = AS_FOLDED(at, place)
         folds = folds_at(at, place)
         several = len(folds.folds) > 1
         parts = -(-groups // folds.results)
@@ -82,7 +78,7 @@ def few_columns(items: int, members: int, width: int, local_bytes: int) -> Tacti
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
+        at = AS_FOLDED(at, place)
         folds = folds_at(at, place)
         blocks = min(items // folds.results, _MOST_BLOCKS)
         chunk = -(-folds.length // max(blocks, 1))

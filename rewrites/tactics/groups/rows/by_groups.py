@@ -312,7 +312,7 @@ def _lowered(members: int, width: int) -> Tactic:
             return then(shared_out(members), IN_ORDER, apply("store_local"))(at, place)
         if not isinstance(term_at(at.term, place), Reduce):
             raise NoMatch("what has a name is neither a fold nor a map")
-        return then(from_neutral(fold), IN_ORDER)(at, place)
+        return then(inside("xs")(FUSED), from_neutral(fold), IN_ORDER)(at, place)
 
     return tactic
 
