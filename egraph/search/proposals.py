@@ -171,7 +171,7 @@ class Proposals:
         forms = self.forms(without=(UNROLLED,) if iterations else ())
         found = [*iterations, *(each for form in forms for each in form.proposals)]
         if not is_near(forms[0], forms):
-            rows = self._of_rows()
+            rows = self.of_rows()
             found += rows
             if rows and rows[0].cost.seconds <= NEAREST * least_seconds(self.source, self.device):
                 return replace(NOTHING, stopped=_AT_THE_LIMIT), ranked(found)
@@ -226,7 +226,7 @@ class Proposals:
         found = combined(self.source, self.device, best, cut.low, derived)
         return grown, ranked(list(found))
 
-    def _of_rows(self) -> list[Proposal]:
+    def of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
         ways = map(self._by_tactic, whole_rows(self.source, self.device))
         return best_of([each for _, found in ways for each in found], self.refused)
@@ -280,9 +280,9 @@ class Proposals:
 
     def said(self) -> Derivation:
         """The program in patterns that are searched."""
-        return after(self.source, self._given(), attempt(spelled_out()))
+        return after(self.source, self.given(), attempt(spelled_out()))
 
-    def _given(self) -> Derivation:
+    def given(self) -> Derivation:
         """The program with nothing done to it yet."""
         own = self.admitted.own
         return Derivation(self.program, self.sizes, (), self.source.body, self.policy, own)
@@ -330,7 +330,7 @@ class Proposals:
 
     def derived(self, tactic: Tactic) -> list[Proposal]:
         """What a tactic makes of the program: as it is when that is low-level, otherwise lowered."""
-        return self.lowerings(after(self.source, self._given(), tactic))
+        return self.lowerings(after(self.source, self.given(), tactic))
 
     def lowerings(self, reached: Derivation) -> list[Proposal]:
         """A term that a tactic made as it is when that is low-level, otherwise lowered."""
@@ -367,12 +367,12 @@ class Proposals:
                         found.append(replace(form, as_written=tactic is skip, along_columns=along))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
-            for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
+            for reached in by_strategies(self.source, self.given(), self.strategies, self.admitted)
         ]
         if is_low_level(self.source.body):
             with suppress(Unsupported):  # it may be low-level already
                 cost = estimate(self.source, self.device)
-                given = self._given()
+                given = self.given()
                 low = Form(given, (), (Proposal(cost, self.source, partial(same, given)),))
                 found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
@@ -400,10 +400,10 @@ class Proposals:
 
     def _simply(self) -> list[Proposal]:
         """What a kernel is lowered to without a search: by the tactics for its folds, and as it is written."""
-        found = list(self.extracted(fused_of(self.source, self._given()), {}, most=2))
+        found = list(self.extracted(fused_of(self.source, self.given()), {}, most=2))
         for tactic in folded_whole(self.source, self.device):
             with suppress(NoMatch):
-                found += self.lowerings(after(self.source, self._given(), tactic))
+                found += self.lowerings(after(self.source, self.given(), tactic))
         return ranked(found)
 
     def unchosen(self) -> Program:
@@ -449,13 +449,13 @@ def _without_names(whole: Proposals) -> Outcome | None:
     """What suits a program without the names in its functions, and as it is written, which may be searched, too."""
     if whole.named or whole.strategies or is_low_level(whole.source.body):
         return None
-    unnamed = after(whole.source, whole._given(), attempt(without_names()))
+    unnamed = after(whole.source, whole.given(), attempt(without_names()))
     if not unnamed.steps:
         return None
     grown, outcome = whole.of_part(replace(whole.source, body=unnamed.result)).all()
     found = [going_on(unnamed, each) for each in outcome]
     named = replace(whole, named=True)
-    written = [*named.floor(), *named._of_rows()]
+    written = [*named.floor(), *named.of_rows()]
     if may_keep_names(whole.source.body, written, found):
         more, written = named.all()
         grown = grown.and_then(more)

@@ -9,24 +9,29 @@ Source: Meijer, Fokkinga and Paterson, FPCA'91, mutual recursion; Bird, theory o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    MOST_PARTS,
     Rewriting,
     Tactic,
     apply,
     at_kinds,
     attempt,
+    everywhere,
     inside,
+    repeat,
     skip,
     somewhere,
     then,
 )
+from relift.rewrites.tactics.folds.recurrences import by_operators
 from relift.rewrites.tactics.spelled_out import component_of_a_tuple
 from relift.rewrites.tactics.steps.iterations import as_fold, of_elements, rolled, step_of
-from relift.semantics.patterns import Iterate, Let, ReduceSeq, ScanSeq
+from relift.semantics.patterns import Iterate, Let, Reduce, ReduceSeq, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
-from relift.semantics.syntax.terms import Get, MakeTuple, Term, Var
+from relift.semantics.syntax.terms import Apply, Combine, Get, MakeTuple, Term, Var, distinct
 from relift.semantics.syntax.types import Array, Tuple, holds_array
 
 
@@ -133,6 +138,59 @@ def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tac
         return then(inside("f")(apply("let_let_pair")), apply("let_inline"))(at, place)
 
     return tactic
+
+
+def components_apart(most_again: int = MOST_PARTS) -> Tactic:
+    """A fold in order to a tuple each of whose components needs itself alone is a fold by an operator for each; raises `NoMatch` where none is.
+
+    Their laws hold then: a sum and a largest element are folded in chunks, whatever loop they are written as.  At most so many operations
+    of a step are computed again by each, where these are several loops.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.steps.states import components_apart
+    >>> @rl.program
+    ... def both(x: rl.f32[8]):
+    ...     return rl.reduce_seq(lambda a, v: (a[0] + v, rl.maximum(a[1], v)), (0.0, -1.0), x)
+    >>> rl.show(derive(both, components_apart()).result)
+    '(reduce(add, 0.0, x), reduce(maximum, -1.0, x))'
+    """
+    return somewhere(at_kinds(ReduceSeq)(partial(_components_apart, most_again=most_again)))
+
+
+def _components_apart(at: Rewriting, place: Position, *, most_again: int) -> Rewriting:
+    at = inside("f")(repeat(apply("let_inline")))(at, place)
+    state, step = step_of(term_at(at.term, place))
+    if not isinstance(state.type, Tuple) or holds_array(state.type):
+        raise NoMatch("no fold to a tuple of numbers")
+    if not isinstance(step, MakeTuple) or any(
+        not _components_read(part, state) <= {i} for i, part in enumerate(step.parts)
+    ):
+        raise NoMatch("a component that needs another")
+    if _computed_again(step.parts) > most_again:
+        raise NoMatch("components that are computed of much in common")
+    at = _each_alone(at, place, len(step.parts))
+    for i, _ in enumerate(step.parts):
+        at = by_operators()(at, (*place, f"parts.{i}"))
+        if not isinstance(term_at(at.term, (*place, f"parts.{i}")), Reduce):
+            raise NoMatch("a component that is folded in order")
+    return _read(at, place)[0]
+
+
+def _computed_again(parts: Sequence[Term]) -> int:
+    """How many operations several components have in common."""
+    each = [{u for u in distinct(part) if isinstance(u, Apply | Combine)} for part in parts]
+    return sum(map(len, each)) - len(set[Term]().union(*each))
+
+
+def _each_alone(at: Rewriting, place: Position, count: int) -> Rewriting:
+    """A fold to so many components that do not need one another is a tuple of folds: the last and the others are a pair."""
+    if count == 2:
+        return apply("reduce_banana_split", "backward")(at, place)
+    at, pair = rolled(_regrouped(count, range(count - 1), [count - 1]), at, place)
+    at = apply("reduce_banana_split", "backward")(at, pair)
+    at = _each_alone(at, (*pair, "parts.0"), count - 1)
+    return then(apply("let_inline"), everywhere(attempt(component_of_a_tuple)))(at, place)
 
 
 def flat_states() -> Tactic:
