@@ -71,12 +71,10 @@ from relift.egraph.search.starts.forms import (
     Form,
     accepted,
     choices_in,
-    is_low_level,
     is_lowered_apart,
     is_near,
     is_worth_searching,
     least_of,
-    may_keep_names,
     multiply_adds,
     promising,
     steps_of,
@@ -93,6 +91,7 @@ from relift.egraph.search.starts.staged import (
     shape_of,
 )
 from relift.egraph.search.starts.stencils import stencil_starts
+from relift.egraph.search.starts.with_names import is_low_level, may_keep_names, may_lose_names
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
@@ -447,16 +446,17 @@ def _in_others(whole: Proposals) -> Outcome | None:
 
 def _without_names(whole: Proposals) -> Outcome | None:
     """What suits a program without the names in its functions, and as it is written, which may be searched, too."""
-    if whole.named or whole.strategies or is_low_level(whole.source.body):
+    source = whole.source
+    if whole.named or whole.strategies or not may_lose_names(source.body):
         return None
-    unnamed = after(whole.source, whole.given(), attempt(without_names()))
+    unnamed = after(source, whole.given(), attempt(without_names()))
     if not unnamed.steps:
         return None
-    grown, outcome = whole.of_part(replace(whole.source, body=unnamed.result)).all()
+    grown, outcome = whole.of_part(replace(source, body=unnamed.result)).all()
     found = [going_on(unnamed, each) for each in outcome]
     named = replace(whole, named=True)
     written = [*named.floor(), *named.of_rows()]
-    if may_keep_names(whole.source.body, written, found):
+    if may_keep_names(source.body, written, found):
         more, written = named.all()
         grown = grown.and_then(more)
     return grown, ranked([*found, *written])

@@ -256,8 +256,8 @@ def without_names() -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
-        if not has_loops(t.x) or taken_apart(t):
-            raise NoMatch("no name of what a loop computes")
+        if not has_loops(t.x) or not free_variables(t) or taken_apart(t):
+            raise NoMatch("no name in a function of what a loop computes")
         (name,) = t.f.parameters
         repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
         if repeated > MOST_REPEATED or parts_of(at.term) + repeated > LONG:

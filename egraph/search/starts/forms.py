@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.guidance.tilings import extent_of
-from relift.egraph.search.outcomes import Proposal, soonest
+from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.starts.staged import StagedKernel, shape_of
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import batches_apart, folded_apart, pairs_apart
@@ -48,7 +48,6 @@ from relift.rewrites.tactics.sharing import (
     has_fold,
     made_of_once,
     named,
-    names_what_is_kept,
     storable,
     unrolled,
 )
@@ -253,19 +252,6 @@ def multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
         nest = None if holds_array(dimensions(kernel.body.type)[1]) else extent_of(kernel)
         known[shape] = 0 if nest is None else nest.multiply_adds
     return known[shape]
-
-
-def is_low_level(t: Term) -> bool:
-    """Whether something of a term says what is stored, or who computes it."""
-    return any(isinstance(u, Pattern) and u.fills for u, _ in subterms(t))
-
-
-def may_keep_names(t: Term, written: Sequence[Proposal], without: Sequence[Proposal]) -> bool:
-    """Whether a program is searched with the names in its functions, beside what was found without: of arrays that a work-item may keep.
-
-    And where what it is lowered to as it is `written` is as good as all that.
-    """
-    return names_what_is_kept(t) or soonest(written) <= soonest(without)
 
 
 def steps_of(t: Term) -> int:

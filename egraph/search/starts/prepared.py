@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from relift.egraph.search.derived import after
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import (
-    MOST_PARTS,
     Tactic,
     apply,
     attempt,
@@ -58,18 +57,18 @@ _READ_ALONE: Tactic = then(through_what_is_read(), repeat(apply("map_identity"))
 """What a map goes through beside what it reads is no longer gone through."""
 
 
-def _read(*, most_again: int) -> Tactic:
+def _read(*, again: bool) -> Tactic:
     return then(
         attempt(interchanged()),
         attempt(repeated()),
         attempt(through_zips()),
-        attempt(components_apart(most_again)),
+        attempt(components_apart(again=again)),
         attempt(then(by_operators(), everywhere(_READ_ALONE))),
     )
 
 
 # forces on 5003 bodies take two cores 3.6 ms as a fold to three numbers, and 10.1 as three, by the model; a GPU has one loop for these again
-_READ: Mapping[str, Tactic] = {"cpu": _read(most_again=4), "gpu": _read(most_again=MOST_PARTS)}
+_READ: Mapping[str, Tactic] = {"cpu": _read(again=False), "gpu": _read(again=True)}
 """Tables are computed row by row, what folds and maps read is computed where they read it, and folds and scans are those of operators."""
 
 

@@ -15,6 +15,7 @@ from relift.egraph.search.guidance.plans import chunked_scans
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.staged import kernels_of
+from relift.egraph.search.starts.with_names import may_lose_names
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart, folded_apart
 from relift.rewrites.tactics.combinators import derive
@@ -383,3 +384,12 @@ def test_names_of_arrays_that_a_work_item_may_keep_are_told_apart() -> None:
     kept, long = (as_term(rl.map(shares, Input("x", f32[8, n]))) for n in (10, 5000))
     assert names_what_is_kept(kept)
     assert not names_what_is_kept(long)
+
+
+def test_long_programs_keep_their_names() -> None:
+    """A program of thousands of parts, which search goes on with under names, was refused for its length where these were looked for."""
+    v: Any = Input("v", f32)
+    for _ in range(12):
+        v = v * v
+    assert not may_lose_names(as_term(v))
+    assert may_lose_names(as_term(rl.map(lambda w: w + 1.0, Input("x", f32[8]))))

@@ -13,7 +13,7 @@ from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
-    MOST_PARTS,
+    LONG,
     Rewriting,
     Tactic,
     apply,
@@ -31,7 +31,16 @@ from relift.rewrites.tactics.spelled_out import component_of_a_tuple
 from relift.rewrites.tactics.steps.iterations import as_fold, of_elements, rolled, step_of
 from relift.semantics.patterns import Iterate, Let, Reduce, ReduceSeq, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
-from relift.semantics.syntax.terms import Apply, Combine, Get, MakeTuple, Term, Var, distinct
+from relift.semantics.syntax.terms import (
+    Apply,
+    Combine,
+    Get,
+    MakeTuple,
+    Term,
+    Var,
+    distinct,
+    parts_of,
+)
 from relift.semantics.syntax.types import Array, Tuple, holds_array
 
 
@@ -140,11 +149,11 @@ def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tac
     return tactic
 
 
-def components_apart(most_again: int = MOST_PARTS) -> Tactic:
+def components_apart(*, again: bool = True) -> Tactic:
     """A fold in order to a tuple each of whose components needs itself alone is a fold by an operator for each; raises `NoMatch` where none is.
 
-    Their laws hold then: a sum and a largest element are folded in chunks, whatever loop they are written as.  At most so many operations
-    of a step are computed again by each, where these are several loops.
+    Their laws hold then: a sum and a largest element are folded in chunks, whatever loop they are written as.  What components have
+    in common each computes `again`, where the fold is long; else none is apart that has much in common with others.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -155,20 +164,24 @@ def components_apart(most_again: int = MOST_PARTS) -> Tactic:
     >>> rl.show(derive(both, components_apart()).result)
     '(reduce(add, 0.0, x), reduce(maximum, -1.0, x))'
     """
-    return somewhere(at_kinds(ReduceSeq)(partial(_components_apart, most_again=most_again)))
+    return somewhere(at_kinds(ReduceSeq)(partial(_components_apart, again=again)))
 
 
-def _components_apart(at: Rewriting, place: Position, *, most_again: int) -> Rewriting:
+def _components_apart(at: Rewriting, place: Position, *, again: bool) -> Rewriting:
     at = inside("f")(repeat(apply("let_inline")))(at, place)
-    state, step = step_of(term_at(at.term, place))
+    t = term_at(at.term, place)
+    state, step = step_of(t)
     if not isinstance(state.type, Tuple) or holds_array(state.type):
         raise NoMatch("no fold to a tuple of numbers")
     if not isinstance(step, MakeTuple) or any(
         not _components_read(part, state) <= {i} for i, part in enumerate(step.parts)
     ):
         raise NoMatch("a component that needs another")
-    if _computed_again(step.parts) > most_again:
+    is_long = (t.solved["n"].constant or 0) >= _LONG_FOLD if isinstance(t, ReduceSeq) else False
+    if _in_common(step.parts) > _LITTLE and not (again and is_long):
         raise NoMatch("components that are computed of much in common")
+    if parts_of(at.term) + len(step.parts) * parts_of(step) > LONG:
+        raise NoMatch("a long term, were each component folded alone")
     at = _each_alone(at, place, len(step.parts))
     for i, _ in enumerate(step.parts):
         at = by_operators()(at, (*place, f"parts.{i}"))
@@ -177,7 +190,11 @@ def _components_apart(at: Rewriting, place: Position, *, most_again: int) -> Rew
     return _read(at, place)[0]
 
 
-def _computed_again(parts: Sequence[Term]) -> int:
+_LITTLE, _LONG_FOLD = 4, 256
+"""Operations in common that each may compute again, of however short folds; of long ones several work-items share each, in one loop for all."""
+
+
+def _in_common(parts: Sequence[Term]) -> int:
     """How many operations several components have in common."""
     each = [{u for u in distinct(part) if isinstance(u, Apply | Combine)} for part in parts]
     return sum(map(len, each)) - len(set[Term]().union(*each))
