@@ -24,7 +24,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.terms import MakeTuple, subterms
 
-N, M, THREE, K = 40, 33, 3, 5
+N, M, THREE, K, LONG = 40, 33, 3, 5, 256
 
 
 def swung(s: Any) -> Any:
@@ -224,7 +224,7 @@ def test_a_fold_to_numbers_that_need_themselves_alone_is_one_for_each(count: int
     """Whatever their number, none is folded in order."""
 
     @rl.program
-    def several(x: rl.f32[5]):
+    def several(x: rl.f32[K]):
         def step(acc, v):
             largest = (rl.maximum(acc[i], v) for i in range(1, count))
             return (acc[0] + v * v, *largest)
@@ -241,7 +241,7 @@ def test_a_number_that_needs_another_is_folded_with_it() -> None:
     """How far below the highest so far: it is not known without that."""
 
     @rl.program
-    def fallen(x: rl.f32[8]):
+    def fallen(x: rl.f32[M]):
         def step(acc, v):
             return rl.maximum(acc[0], v), rl.maximum(acc[1], acc[0] - v)
 
@@ -255,7 +255,7 @@ def test_forces_are_one_loop_where_a_device_has_none_for_several() -> None:
     """What the components are computed of in common would be computed for each."""
 
     @rl.program
-    def pulled(x: rl.f32[256], y: rl.f32[256]):
+    def pulled(x: rl.f32[LONG], y: rl.f32[LONG]):
         def step(acc, p):
             far = rl.rsqrt(p[0] * p[0] + p[1] * p[1] + 1.0)
             return acc[0] + p[0] * far, acc[1] + p[1] * far
