@@ -134,6 +134,14 @@ STEPS = {
     ),
     "a minimum": (lambda s, v: rl.minimum(s, v), "scan_seq(minimum, 0.0, x)"),
     "of a constant": (lambda s, v: s + 1.0, "scan_seq(add, 0.0, map(lambda x_: 1.0, x))"),
+    "where something holds": (
+        lambda s, v: rl.select(v > 0.0, v + s, s),
+        "scan_seq(add, 0.0, map(lambda x_: select(x_ > 0.0, x_, 0.0), x))",
+    ),
+    "a product where something holds": (
+        lambda s, v: rl.select(v > 0.0, s * v, s),
+        "scan_seq(mul, 0.0, map(lambda x_: select(x_ > 0.0, x_, 1.0), x))",
+    ),
 }  # fmt: skip
 
 
@@ -161,8 +169,18 @@ def test_steps_are_those_of_an_operator(step, wanted: str) -> None:
         lambda s, v: rl.maximum(s, v) + v,
         lambda s, v: s + s * v,
         lambda s, v: v - s,
+        lambda s, v: rl.select(s > v, s + v, s),
+        lambda s, v: rl.select(v > 0.0, s + v, v),
     ],
-    ids=["of an operator already", "affine", "of two operators", "of what is carried", "no law"],
+    ids=[
+        "of an operator already",
+        "affine",
+        "of two operators",
+        "of what is carried",
+        "no law",
+        "chosen by it",
+        "kept nowhere",
+    ],
 )
 def test_steps_that_are_no_operators_stay(step) -> None:
     @rl.program
@@ -243,3 +261,14 @@ def test_a_search_for_a_gpu_has_rows_of_averages_by_groups() -> None:
     tactic = rows_scanned(256, 32, GPU.local_memory_bytes)
     (proposal, *_) = Proposals(averages, sizes, GPU).derived(tactic)
     assert estimate(proposal.low, GPU).seconds < 1.5 * least_seconds(program, GPU)
+
+
+def test_what_is_added_where_something_holds_is_added_in_order_where_floats_are_exact() -> None:
+    """To -0.0 a neutral 0.0 is not nothing."""
+
+    @rl.program
+    def held(x: rl.f32[m]):
+        return rl.reduce_seq(lambda s, v: rl.select(v > 0.0, s + v, s), 0.0, x)
+
+    with pytest.raises(NoMatch):
+        derive(held, by_operators(), {"m": 8}, "exact")

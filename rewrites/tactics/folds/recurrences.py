@@ -18,6 +18,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     at_kinds,
+    attempt,
     first,
     inside,
     somewhere,
@@ -27,7 +28,7 @@ from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
 from relift.semantics.patterns import Map, ReduceSeq, ScanSeq, Zip
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import BinaryOperator, Combine, Term, Var, free_variables
+from relift.semantics.syntax.terms import Apply, BinaryOperator, Combine, Term, Var, free_variables
 
 
 def by_operators() -> Tactic:
@@ -52,7 +53,7 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
     assert isinstance(t, Accumulating), "cannot happen: it is asked for folds and scans"
     acc, x = t.f.parameters
     before = t.f.body
-    at = _multiple_and_rest(acc)(at, (*place, "f"))
+    at = then(attempt(_chosen(acc)), _multiple_and_rest(acc))(at, (*place, "f"))
     step = term_at(at.term, (*place, "f"))
     if isinstance(step, Combine) and step.right == acc:
         at = apply("operands_swapped")(at, (*place, "f"))
@@ -70,6 +71,29 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
     if step.right == x:
         return apply("reduce_to_seq", "backward")(at, place)
     return _computed_before("reduce_operator_map_fusion")(at, place)
+
+
+def _chosen(acc: Var) -> Tactic:
+    """What is added where a condition holds, or else nothing, is added always: elsewhere a neutral element is."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Apply) or t.function != "select":
+            raise NoMatch("no step that chooses")
+        condition, _, otherwise = t.arguments
+        if otherwise != acc or _is_in(acc, condition):
+            raise NoMatch("a step that chooses by what it carries, or keeps nothing")
+        here = (*place, "arguments.1")
+        at = _multiple_and_rest(acc)(at, here)
+        added = term_at(at.term, here)
+        if isinstance(added, Combine) and added.right == acc:
+            at = apply("operands_swapped")(at, here)
+        return _SELECTED(at, place)
+
+    return tactic
+
+
+_SELECTED = first(*(apply(f"select_neutral{each}", "backward") for each in ("", "_f64", "_i32")))
 
 
 def _computed_before(fusion: str) -> Tactic:
