@@ -277,3 +277,28 @@ def test_a_sum_beside_a_largest_element_is_shared_out() -> None:
 
     best = Proposals(both, {}, GPU).floor()[0]
     assert best.cost.seconds < 1e-3
+
+
+@rl.program
+def forces_in_order(bodies: rl.f32[300, 4]):
+    """What acts on each body, in one loop over all."""
+
+    def on(p):
+        def step(acc, q):
+            dx, dy, dz = (q[i] - p[i] for i in range(3))
+            squared = dx * dx + dy * dy + dz * dz + 0.01
+            weight = q[3] * rl.rsqrt(squared * squared * squared)
+            return acc[0] + dx * weight, acc[1] + dy * weight, acc[2] + dz * weight
+
+        return rl.reduce_seq(step, (0.0, 0.0, 0.0), bodies)
+
+    return rl.map(on, bodies)
+
+
+def test_long_steps_are_apart_where_what_comes_of_them_is_not_long() -> None:
+    """Each component needs its part of a step only; on the way to it the step stands there for each."""
+    found = derive(forces_in_order, components_apart())
+
+    folds = [t for t, _ in subterms(found.result) if isinstance(t, Reduce)]
+    assert len(folds) == 3
+    assert found.replay(RULES)[-1] == found.result

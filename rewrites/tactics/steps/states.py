@@ -14,6 +14,7 @@ from functools import partial
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     LONG,
+    MOST_PARTS,
     Rewriting,
     Tactic,
     apply,
@@ -180,13 +181,15 @@ def _components_apart(at: Rewriting, place: Position, *, again: bool) -> Rewriti
     is_long = (t.solved["n"].constant or 0) >= _LONG_FOLD if isinstance(t, ReduceSeq) else False
     if _in_common(step.parts) > _LITTLE and not (again and is_long):
         raise NoMatch("components that are computed of much in common")
-    if parts_of(at.term) + len(step.parts) * parts_of(step) > LONG:
-        raise NoMatch("a long term, were each component folded alone")
+    if parts_of(at.term) + len(step.parts) * parts_of(step) > MOST_PARTS:
+        raise NoMatch("a term of too many parts, on the way to a fold for each component")
     at = _each_alone(at, place, len(step.parts))
     for i, _ in enumerate(step.parts):
         at = by_operators()(at, (*place, f"parts.{i}"))
         if not isinstance(term_at(at.term, (*place, f"parts.{i}")), Reduce):
             raise NoMatch("a component that is folded in order")
+    if parts_of(at.term) > LONG:
+        raise NoMatch("a long term, were each component folded alone")
     return _read(at, place)[0]
 
 
