@@ -467,14 +467,19 @@ def test_work_items_that_take_turns_are_limited() -> None:
     "call", ["get_global_size(0)", "get_local_id(0)", "get_group_id(0)", "get_num_groups(0)"]
 )
 @pytest.mark.no_device
-def test_numbers_that_differ_between_pieces_get_no_certificate(call: str) -> None:
-    """The last group of a launch may be smaller: then these numbers are no longer those of the proof."""
+@pytest.mark.parametrize(("free", "verdict"), [(False, "unknown"), (True, "refuted")])
+def test_numbers_that_differ_between_pieces_get_no_certificate(
+    call: str, free: bool, verdict: str
+) -> None:
+    """The last group of a launch may be smaller, and a driver may take groups of any size: these numbers are not those of the proof."""
     compiled = compile_program(made("saxpy", n))
     source = compiled.source.replace("{\n", f"{{\n  const int other = {call};\n")
     source = source.replace("x[glb_0]", "x[other]")
-    (found,) = certificates(dataclasses.replace(compiled, source=source))
-    assert {c.verdict for c in found.claims} == {"unknown"}
-    assert call in found.text()
+    (kernel,) = compiled.plan.kernels
+    plan = dataclasses.replace(compiled.plan, kernels=(dataclasses.replace(kernel, free=free),))
+    (found,) = certificates(dataclasses.replace(compiled, source=source, plan=plan))
+    assert {c.verdict for c in found.claims} == {verdict}
+    assert call.partition("(")[0] in found.text()
 
 
 @pytest.mark.parametrize("sizes", [None, {"n": 100}])
