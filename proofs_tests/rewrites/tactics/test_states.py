@@ -24,7 +24,7 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.terms import MakeTuple, subterms
 
-N, M, THREE, K, LONG = 40, 33, 3, 5, 256
+N, M, THREE, FOUR, K, LONG = 40, 33, 3, 4, 5, 256
 
 
 def swung(s: Any) -> Any:
@@ -280,7 +280,7 @@ def test_a_sum_beside_a_largest_element_is_shared_out() -> None:
 
 
 @rl.program
-def forces_in_order(bodies: rl.f32[300, 4]):
+def forces_in_order(bodies: rl.f32[LONG, FOUR]):
     """What acts on each body, in one loop over all."""
 
     def on(p):
