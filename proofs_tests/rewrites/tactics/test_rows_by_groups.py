@@ -18,6 +18,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.device import GPU
 from relift.egraph.cost.model import estimate, least_seconds
+from relift.egraph.process.saturation import Budget
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
@@ -304,7 +305,7 @@ def test_what_no_group_shares_is_left_to_others() -> None:
 
 def test_rows_that_are_folded_twice_are_read_at_the_speed_of_memory() -> None:
     """A GPU's estimate is within a tenth of reading and writing everything once; a work-item for each row takes ten times that."""
-    task = Proposals(variance, {"b": 16, "n": 512, "m": 1024}, GPU)
+    task = Proposals(variance, {"b": 16, "n": 512, "m": 1024}, GPU, Budget(seconds=120.0))
     least = least_seconds(task.source, GPU)
     _, proposals = task.all()
     assert proposals[0].cost.seconds < 1.2 * least
