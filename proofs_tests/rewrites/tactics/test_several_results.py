@@ -85,6 +85,15 @@ def nearest(x: rl.f32[n], y: rl.f32[m]):
         (example("nbody_nvidia"), {"n": 32}, 2, 2),  # an operator on tuples, component by component
         (example("mriq"), {"n": 8, "k": 16}, 4, 1),
         (nearest, {"n": 8, "m": 16}, 2, 2),
+        (
+            nearest,
+            {"n": 7, "m": 19},
+            2,
+            2,
+        ),  # of the last one's results one is written, and three numbers are left
+        (example("nbody_nvidia"), {"n": 31}, 4, 2),
+        (example("mriq"), {"n": 9, "k": 13}, 4, 1),
+        (example("histogram"), {"n": 1031, "b": 5}, 2, 128),
     ],
     ids=lambda v: getattr(v, "name", None),
 )
@@ -96,7 +105,7 @@ def test_a_work_item_has_several_folds(
 
 
 def test_folds_of_what_is_their_own_are_left_alone() -> None:
-    """Sums of rows; and lengths that blocks, chunks or vectors do not divide."""
+    """Sums of rows; and chunks of which much is left, or that are longer than what there is."""
 
     @rl.program
     def sums(a: rl.f32[n, m]):
@@ -104,9 +113,13 @@ def test_folds_of_what_is_their_own_are_left_alone() -> None:
 
     with pytest.raises(NoMatch, match="read one array"):
         derive(sums, several_results(2, 2, 4), {"n": 8, "m": 16})
-    for sizes in ({"n": 7, "m": 16}, {"n": 8, "m": 12}):
-        with pytest.raises(NoMatch, match="do not divide"):
-            derive(nearest, several_results(2, 2, 4), sizes)
+    for sizes, chunks in (
+        ({"n": 8, "m": 96 + 255}, 64),
+        ({"n": 1, "m": 16}, 2),
+        ({"n": 8, "m": 7}, 2),
+    ):
+        with pytest.raises(NoMatch, match="leave few"):
+            derive(nearest, several_results(2, chunks, 4), sizes)
 
 
 def test_the_distances_of_a_point_stay_in_registers() -> None:

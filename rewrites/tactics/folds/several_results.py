@@ -13,6 +13,7 @@ Source: NVIDIA's n-body, GPU Gems 3, chapter 31, for the chunks; LIFT, GPGPU'16,
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
@@ -33,10 +34,12 @@ from relift.rewrites.tactics.folds.partial_results import (
     IN_ORDER,
     STORED_ACROSS,
 )
-from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.shared import lifted_of_one_array
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups
 from relift.rewrites.tactics.groups.tiles import copy
+from relift.rewrites.tactics.groups.whole_windows import first_of_more
+from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
@@ -46,12 +49,15 @@ from relift.semantics.syntax.types import Array
 _MOST_IN_ORDER = 64
 """So many results of chunks are folded by one work-item; of more, each row by a group."""
 _MEMBERS, _LOCAL_BYTES = 64, 32 * 1024
+_MOST_LEFT = 64
+"""So many elements that fill no vectors of chunks are folded by one work-item for each result."""
 
 
 def several_results(own: int, chunks: int, width: int) -> Tactic:
     """The outermost map of folds of one array with `own` results for a work-item, each fold in so many chunks.
 
-    Raises `NoMatch` where there is no such map, or the numbers do not divide its lengths.
+    What fills no vectors of chunks is folded with their results; of the last work-item's results only those are written that
+    there are.  Raises `NoMatch` where there is no such map, or chunks leave much of it.
 
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
@@ -82,11 +88,15 @@ def several_results(own: int, chunks: int, width: int) -> Tactic:
         at = repeat(topdown(apply("map_fusion")))(at, place)
         folds = folds_of_one_array(term_at(at.term, place))
         here, fold = (*place, *folds.place), folds.fold
-        results, length = folds.results, folds.length
-        if results % own or length % (chunks * width) or length == chunks:
-            raise NoMatch(
-                f"{own} results or {chunks} chunks do not divide {results} folds of {length}"
-            )
+        left = folds.length % (chunks * width)
+        length = folds.length - left
+        if left > _MOST_LEFT or length <= chunks or folds.results < own:
+            raise NoMatch(f"no {chunks} chunks of {folds.length} leave few for each of {own}")
+        if left:
+            at = fold_here_with_rest(length)(at, (*here, "f", *fold))
+            fold = (*fold, "left")
+        if more := -folds.results % own:
+            at, here = _of_more(at, place, folds.place, more)
         at = inside("f", *fold)(apply("partial_reduce_chunks", m=length // chunks))(at, here)
         at = inside("f", *fold, "xs")(ELEMENTS_IN_CHUNKS)(at, here)
         partial = {"g": ("f", *fold, "xs")}
@@ -103,6 +113,16 @@ def several_results(own: int, chunks: int, width: int) -> Tactic:
         return then(IN_ORDER, topdown(EACH_RESULT))(at, place)
 
     return tactic
+
+
+def _of_more(
+    at: Rewriting, place: Position, below: Position, more: int
+) -> tuple[Rewriting, Position]:
+    """A map below a place as one of so many more elements, of which the first are taken: in the end, if nothing needs them before."""
+    here = (*place, *below)
+    with suppress(NoMatch):
+        return first_of_more(at, (*here, "xs"), more, 0, place), (*place, "xs", *below)
+    return padded(more, 0)(at, here), (*here, "xs")
 
 
 def _own_in_registers(at: Rewriting, place: Position) -> Rewriting:
