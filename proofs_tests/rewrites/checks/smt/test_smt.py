@@ -368,6 +368,7 @@ BEYOND = {
     "iterate_transposed": "induction with an invariant",
     "reduce_seq_rolled": "induction with an invariant",
     "scan_seq_rolled": "induction with an invariant",
+    "scan_seq_chunks": "induction with an invariant",
     **{
         f"{steps}_{which}_alone": "one of two accumulators, by induction"
         for steps in ("reduce_seq", "scan_seq", "iterate")
