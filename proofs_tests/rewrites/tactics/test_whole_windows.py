@@ -25,8 +25,10 @@ from relift import (
     reduce,
     slide,
     slide_nd,
+    take,
     transpose,
 )
+from relift import zip as zipped
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
@@ -66,6 +68,13 @@ def every_other(xs: f32[n * 2 + 1]):
 
 
 @program
+def with_the_first(xs: f32[n + 2], ys: f32[n + 7]):
+    """What is zipped with the windows is a part of an array already, which has more than they lack."""
+    pairs = zipped(slide(3, 1, xs), take(n, ys))
+    return map(lambda p: reduce(add, 0.0, p[0]) * p[1], pairs)
+
+
+@program
 def of_columns(image: f32[n, m]):
     """What is transposed is transposed back after the windows."""
 
@@ -89,6 +98,7 @@ def of_channels(images: f32[c, n, m]):
 CASES = {
     "one line": (sums, {"n": 31}, [32]),
     "steps of two": (every_other, {"n": 31}, [32]),
+    "with a part of another line": (with_the_first, {"n": 31}, [32]),
     "columns": (of_columns, {"n": 31, "m": 3}, [32]),
     "channels": (of_channels, {"c": 2, "n": 15, "m": 31}, [32]),
     "an image": (stencil("j2d5pt"), {"n": 31, "m": 63}, [32, 64]),

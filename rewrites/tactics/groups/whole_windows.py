@@ -21,11 +21,11 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.nests.padding import lengthened
 from relift.semantics.patterns import Map, Slide, Take, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Get, MakeTuple, Term, Var
-from relift.semantics.syntax.types import dimensions
 
 _WHOLE = (256, 128, 64, 32, 16, 8)
 """Windows that tiles divide: the most that add few."""
@@ -68,7 +68,7 @@ def whole_windows() -> Tactic:
 def _windows(at: Rewriting, place: Position) -> list[tuple[Position, int]]:
     """Where windows are that tiles do not divide, and how many more there are to be."""
     found = ((below, t) for below, t in positions(term_at(at.term, place)) if isinstance(t, Slide))
-    each = (((*place, *below), _more(dimensions(t.type)[0][0].constant or 0)) for below, t in found)
+    each = (((*place, *below), _more(length_of(t))) for below, t in found)
     return [(here, more) for here, more in each if more]
 
 
@@ -155,7 +155,7 @@ def _first_of_each(depth: int, more: int) -> Tactic:
     """An array, or at a depth what it consists of, as the first of so many more; unless it is."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if _is_first_of_each(term_at(at.term, place), depth):
+        if _is_first_of_each(term_at(at.term, place), depth, more):
             return at
         if not depth:
             return lengthened(more)(at, place)
@@ -166,10 +166,10 @@ def _first_of_each(depth: int, more: int) -> Tactic:
     return tactic
 
 
-def _is_first_of_each(t: Term, depth: int) -> bool:
+def _is_first_of_each(t: Term, depth: int, more: int) -> bool:
     if depth:
-        return isinstance(t, Map) and _is_first_of_each(t.f.body, depth - 1)
-    return isinstance(t, Take)
+        return isinstance(t, Map) and _is_first_of_each(t.f.body, depth - 1, more)
+    return isinstance(t, Take) and length_of(t.xs) == length_of(t) + more
 
 
 def _use(at: Rewriting, place: Position) -> Position:
