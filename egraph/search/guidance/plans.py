@@ -192,12 +192,9 @@ def _along_rows(program: Program, device: DeviceDescription) -> tuple[int, ...]:
     terms = [t for t, _ in subterms(program.body)]
     most = _SHORT * device.vector_width
     short = any(isinstance(t, Reduce) and (t.solved["n"].constant or most) < most for t in terms)
-    narrow = short and not any(isinstance(t, Slide) for t in terms)
-    return tuple(
-        dict.fromkeys(
-            (device.vector_width, *([min(_NARROW, device.vector_width)] if narrow else []))
-        )
-    )
+    width = device.vector_width
+    narrow = short and width > _NARROW and not any(isinstance(t, Slide) for t in terms)
+    return (width, _NARROW) if narrow else (width,)
 
 
 def _innermost(t: Term) -> Term:
