@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator as arithmetic
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal as Choice
 from typing import TypeAlias, cast, get_args
@@ -101,7 +103,8 @@ def neutral_of(laws: Laws, element: Type) -> Number | None:
 def is_neutral(operator: Operator, t: Term) -> bool:
     """Whether `t` is the declared neutral element of an operator, or a vector of it.
 
-    Of an operator on tuples that works component by component each may be that of its own operator.
+    Of an operator on tuples that works component by component each may be that of its own operator.  An element may be
+    computed, of small whole numbers alone.
 
     >>> import relift as rl
     >>> from relift.rewrites.declared_laws import is_neutral
@@ -110,6 +113,9 @@ def is_neutral(operator: Operator, t: Term) -> bool:
     >>> pair = rl.tup(rl.f32, rl.f32)
     >>> [is_neutral(plus, as_term(z, pair)) for z in ((0.0, float("-inf")), (0.0, 0.0))]
     [True, False]
+    >>> zero, two = (as_term(z, rl.f32) for z in (0.0, 2.0))
+    >>> [is_neutral(rl.add, t) for t in (zero * zero, two - two, two * two)]
+    [True, True, False]
     """
     match operator:
         case Vectorized(_, inner):
@@ -117,10 +123,35 @@ def is_neutral(operator: Operator, t: Term) -> bool:
         case BinaryOperator(_, laws):
             if isinstance(t, MakeTuple):
                 return _is_neutral_by_components(operator, t)
-            neutral = neutral_of(laws, t.type)
-            return isinstance(t, Literal) and neutral is not None and t.value == neutral
+            neutral, value = neutral_of(laws, t.type), _value(t)
+            return neutral is not None and value is not None and value == neutral
         case OperatorMetavariable():
             return False
+
+
+_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "add": arithmetic.add,
+    "sub": arithmetic.sub,
+    "mul": arithmetic.mul,
+}
+"""What all types of numbers make of small whole numbers alike."""
+
+_SMALL = 64
+"""The largest of these: their products are numbers of every type."""
+
+
+def _value(t: Term) -> Number | None:
+    """The value of a literal, or of sums, differences and products of small whole numbers; None for another term."""
+    if isinstance(t, Literal):
+        return t.value
+    if not isinstance(t, Apply) or t.function not in _ARITHMETIC or t.type == boolean:
+        return None
+    values = [_value(each) for each in t.arguments]
+    whole = [int(v) for v in values if v is not None and abs(v) <= _SMALL and v == int(v)]
+    if len(whole) < len(values) or not isinstance(t.type, Scalar):
+        return None
+    value = _ARITHMETIC[t.function](*whole)
+    return value if t.type.is_float or t.type.range[0] <= value <= t.type.range[1] else None
 
 
 _OPERATORS = {

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import relift as rl
@@ -13,7 +14,9 @@ from relift.rewrites.declared_laws import is_neutral
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, n
 from relift.rewrites.rule import rule
-from relift.semantics.syntax.terms import Input, Literal
+from relift.semantics.notation.parser import parse_term
+from relift.semantics.syntax.binding import substitute
+from relift.semantics.syntax.terms import Input, Literal, Var
 from relift.semantics.syntax.types import f32, i32
 
 XS, YS = Input("xs", f32[4]), Input("ys", f32[4])
@@ -61,6 +64,38 @@ def test_a_parameter_may_be_called_like_one_around_it() -> None:
     changed, substitution = apply_rule(interchange, shadowed)
     assert len({x.name for x in substitution.functions["h"].parameters}) == 2
     assert rl.show(changed) == "transpose(map(lambda y: map(lambda x: y + y, xs), ys))"
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "neutral"),
+    [("a * a", [0.0], True), ("a - a", [3.0], True), ("a - a", [0.5], False), ("a - a", [1000.0], False),
+     ("a / b", [0.0, 2.0], False), ("a * b", [0.0, np.inf], False), ("a * x", [0.0], False), ("x - x", [], False)],
+)  # fmt: skip
+def test_a_neutral_number_may_be_computed_of_small_whole_numbers_alone(
+    text: str, values: list[float], neutral: bool
+) -> None:
+    a, b, x = (Var(name, f32) for name in "abx")
+    numbers = {name: Literal(value, f32) for name, value in zip("ab", values, strict=False)}
+
+    assert is_neutral(rl.add, substitute(parse_term(text, a=a, b=b, x=x), numbers)) == neutral
+
+
+@pytest.mark.parametrize("value", [1.0, -0.5])
+def test_a_value_that_is_given_must_fit_its_rule(value: float) -> None:
+    """The neutral element of a sum is no other number, whoever says so."""
+    t = parse_term("reduce(add, 7.0, xs)", xs=Input("xs", f32[8]))
+    fits = {"z": Literal(0.0, f32)}
+    longer, _ = apply_rule(RULES["reduce_pad"], t, direction="backward", choices={"left": 0, "right": 2}, given=fits)  # fmt: skip
+
+    assert rl.show(longer) == "reduce(add, 7.0, pad(0, 2, 0.0, xs))"
+    with pytest.raises(NoMatch, match="neutral"):
+        apply_rule(
+            RULES["reduce_pad"],
+            t,
+            direction="backward",
+            choices={"left": 0, "right": 2},
+            given={"z": Literal(value, f32)},
+        )
 
 
 def test_only_the_declared_number_is_neutral() -> None:

@@ -76,15 +76,23 @@ def applied(
     parts: Mapping[str, Position],
     choices: Mapping[str, int],
     policy: FloatPolicy,
+    given: Mapping[str, Term] | None = None,
 ) -> tuple[Term, Substitution]:
     """What the rule makes of a whole term, and what its metavariables stand for; raises `NoMatch`."""
     known = _known.get()
     if known is None:
         return apply_rule(
-            rule, t, place, direction=direction, choices=choices, parts=parts, policy=policy
+            rule,
+            t,
+            place,
+            direction=direction,
+            choices=choices,
+            parts=parts,
+            given=given,
+            policy=policy,
         )
     here = term_at(t, place)
-    chosen = tuple(sorted(choices.items())), tuple(sorted(parts.items()))
+    chosen = tuple(tuple(sorted(each.items())) for each in (choices, parts, given or {}))
     key = id(rule), here, direction, chosen, policy, has_open_cells(t)
     if (held := known.get(key)) is not None and held[0] is rule:
         if isinstance(found := held[1], str):
@@ -94,7 +102,7 @@ def applied(
     if len(known) >= MOST_KNOWN:
         known.clear()
     try:
-        substitution = matched(rule, here, direction, choices, parts)
+        substitution = matched(rule, here, direction, choices, parts, given or {})
     except NoMatch as failure:
         known[key] = rule, failure.message  # whatever the term stands in
         raise

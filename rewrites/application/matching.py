@@ -43,6 +43,7 @@ from relift.semantics.syntax.binding import (
     Position,
     alpha_equal,
     binders_at,
+    free_types,
     replace_at,
     substitute,
     term_at,
@@ -73,13 +74,14 @@ def apply_rule(
     direction: Direction = "forward",
     choices: Mapping[str, int] | None = None,
     parts: Mapping[str, Position] | None = None,
+    given: Mapping[str, terms.Term] | None = None,
     policy: FloatPolicy = "reassociate",
 ) -> tuple[terms.Term, Substitution]:
     """`t` with the rule applied at a position, and what its metavariables stand for.
 
     `choices` gives values to sizes that matching does not determine, and `parts` the places, from the
     position on, of what metavariables stand for in `g(h(x))`, where any part could be `h(x)`, or under the name
-    of g of what that is given in `g(let(h, x))`.  Raises `NoMatch`.
+    of g of what that is given in `g(let(h, x))`.  `given` are values that stand nowhere in the term.  Raises `NoMatch`.
 
     >>> from relift import i32, show
     >>> from relift.rewrites.application.matching import apply_rule
@@ -90,7 +92,8 @@ def apply_rule(
     >>> show(apply_rule(RULES["split_join"], t, choices={"m": 4})[0])
     'join(map(lambda c: map(lambda x: x + 1, c), split(4, xs)))'
     """
-    substitution = matched(rule, term_at(t, position), direction, choices or {}, parts or {})
+    here = term_at(t, position)
+    substitution = matched(rule, here, direction, choices or {}, parts or {}, given or {})
     return apply_filled(rule, t, position, direction, substitution, policy), substitution
 
 
@@ -100,11 +103,12 @@ def matched(
     direction: Direction,
     choices: Mapping[str, int],
     parts: Mapping[str, Position],
+    given: Mapping[str, terms.Term],
 ) -> Substitution:
     """What the metavariables of a side stand for where it is this term, whatever that stands in; raises `NoMatch`."""
     before, _ = rule.side(direction)
     chosen = {name: term_at(here, place) for name, place in parts.items()}
-    return match(rule, before, here, choices, chosen)
+    return match(rule, before, here, choices, chosen, given)
 
 
 def apply_filled(
@@ -145,27 +149,15 @@ def apply_filled(
     if new.type != here.type:
         raise NoMatch(f"{rule.name}: the result has type {new.type} instead of {here.type}")
     around = {x.name: x.type for x in binders_at(t, position)}
-    before_it = _free_types(here)
+    before_it = free_types(here)
     if unbound := terms.free_variables(new) - before_it.keys() - around.keys():
         raise NoMatch(
             f"{rule.name}: the result uses {', '.join(sorted(unbound))} outside its binder"
         )
-    for name, of in _free_types(new).items():
+    for name, of in free_types(new).items():
         if of != {**before_it, **around}[name]:
             raise NoMatch(f"{rule.name}: the result uses {name} as if it had type {of}")
     return replace_at(t, position, new)
-
-
-def _free_types(t: terms.Term) -> Mapping[str, Type]:
-    """The free variables of a term, and the type that each is used at; each term keeps its own."""
-    known: dict[str, Type] | None = vars(t).get("_free_types")
-    if known is None:
-        known = {t.name: t.type} if isinstance(t, terms.Var) else {}
-        for _, u, binders in terms.inside(t):
-            bound = {x.name for x in binders}
-            known |= {x: of for x, of in _free_types(u).items() if x not in bound}
-        vars(t)["_free_types"] = known
-    return known
 
 
 def match(
@@ -174,11 +166,13 @@ def match(
     t: terms.Term,
     choices: Mapping[str, int],
     parts: Mapping[str, terms.Term] | None = None,
+    given: Mapping[str, terms.Term] | None = None,
 ) -> Substitution:
     """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
     if (differing := unlike(pattern, t)) is not None:
         _fail(rule, *differing)
     matcher = _Matcher(rule, parts or {})
+    matcher.functions |= {name: terms.Lambda((), value) for name, value in (given or {}).items()}
     try:
         matcher.match(pattern, t, {})
         matcher.sizes.solve()

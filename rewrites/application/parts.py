@@ -15,14 +15,45 @@ from relift.rewrites.metavariables import is_miller
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.binding import Position, positions
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import Metavariable, Term, innermost, operator_of, subterms
+from relift.semantics.syntax.terms import (
+    Metavariable,
+    Term,
+    free_variables,
+    innermost,
+    operator_of,
+    subterms,
+)
 
 TRIED = 400
 """So many places, or combinations of them, are tried."""
 
 
-def determines(rule: Rule, direction: Direction) -> bool:
-    """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
+def given_values(
+    rule: Rule, direction: Direction, substitution: Substitution
+) -> Mapping[str, Term]:
+    """The values that a side of a rule says nothing of, and that are the same wherever it is matched.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.application.matching import apply_rule
+    >>> from relift.rewrites.application.parts import given_values
+    >>> from relift.rewrites.library import RULES
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> t = parse_term("reduce(add, 7.0, xs)", xs=Input("xs", f32[8]))
+    >>> _, filled = apply_rule(RULES["reduce_pad"], t, direction="backward", choices={"left": 0, "right": 2})
+    >>> given_values(RULES["reduce_pad"], "backward", filled)
+    {'z': Literal(value=0.0, type=f32)}
+    """
+    found = _determined(rule, direction) - _arguments(rule, direction).keys()
+    return {
+        name: f.body
+        for name, f in substitution.functions.items()
+        if name not in found and not f.parameters and not free_variables(f.body)
+    }
+
+
+def _determined(rule: Rule, direction: Direction) -> set[str]:
+    """The metavariables of functions and operators that matching a side of a rule determines."""
     found: set[str] = set()
     before, _ = rule.side(direction)
     for t, bound in subterms(before):
@@ -30,6 +61,24 @@ def determines(rule: Rule, direction: Direction) -> bool:
             found.add(t.name)
         elif (operator := operator_of(t)) is not None:
             found.add(innermost(operator).name)
+    return found
+
+
+def _arguments(rule: Rule, direction: Direction) -> dict[str, None]:
+    """The metavariables to which a side applies others, in order."""
+    before, _ = rule.side(direction)
+    return dict.fromkeys(
+        u.name
+        for t, _ in subterms(before)
+        if isinstance(t, Metavariable)
+        for u in t.arguments
+        if isinstance(u, Metavariable)
+    )
+
+
+def determines(rule: Rule, direction: Direction) -> bool:
+    """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
+    found = _determined(rule, direction)
     return all(name in found for name in rule.parameters if name not in rule.sizes)
 
 
@@ -56,13 +105,7 @@ def parts_of(
     if determines(rule, direction):
         return {}
     before, _ = rule.side(direction)
-    inner = dict.fromkeys(
-        u.name
-        for t, _ in subterms(before)
-        if isinstance(t, Metavariable)
-        for u in t.arguments
-        if isinstance(u, Metavariable)
-    )
+    inner = _arguments(rule, direction)
     inside = list(positions(here))
     places = [
         [(place, t) for place, t in inside if t.type == substitution.functions[name].body.type]

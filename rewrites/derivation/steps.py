@@ -14,6 +14,7 @@ from typing import ClassVar, TypeAlias
 from relift.display.displayed import Displayed
 from relift.processes.collecting import uncollected
 from relift.rewrites.application.matching import apply_filled, apply_rule
+from relift.rewrites.application.parts import given_values
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
 from relift.rewrites.derivation.own_rules import OwnRule
@@ -160,13 +161,20 @@ def steps_at(
     t, rules = small.body, derivation.known(rules)
     for step in derivation.steps:
         chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
+        rule, filled = rules[step.rule], step.substitution
+        given = {
+            name: value
+            for name, value in given_values(rule, step.direction, filled).items()
+            if name not in step.parts
+        }
         t, substitution = apply_rule(
-            rules[step.rule],
+            rule,
             t,
             step.position,
             direction=step.direction,
             choices=chosen,
             parts=step.parts,
+            given=given,
             policy=derivation.policy,
         )
         yield t, replace(step, substitution=substitution, choices=chosen)

@@ -205,15 +205,16 @@ def apply(
     rule: str | Rule,
     direction: Direction = "forward",
     parts: Mapping[str, Position] | None = None,
+    given: Mapping[str, Term] | None = None,
     **choices: int,
 ) -> Tactic:
-    """The rule, or that of the library of this name; `choices` and `parts` are what it leaves open (see `apply_rule`)."""
+    """The rule, or that of the library of this name; `choices`, `parts` and `given` are what it leaves open (see `apply_rule`)."""
     known = rule if isinstance(rule, Rule) else _of_the_library(rule)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         try:
             t, substitution = applied(
-                known, at.term, place, direction, parts or {}, choices, at.policy
+                known, at.term, place, direction, parts or {}, choices, at.policy, given
             )
         except NoMatch as failure:
             _note(at, failure)

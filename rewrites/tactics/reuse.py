@@ -36,6 +36,9 @@ SAMPLE = 65
 Neighbours: TypeAlias = tuple[tuple[float, float], ...]
 """For each dimension, which share of its neighbours is adjacent in memory, and how many cells apart they are."""
 
+Steps: TypeAlias = list[int]
+"""How many cells each two neighbours of a dimension are apart, of those that are looked at."""
+
 
 def neighbours(whole: Term, place: Position) -> Neighbours | None:
     """How neighbours in each dimension of an array in a term lie in memory; None for what shows no cell of one.
@@ -50,9 +53,30 @@ def neighbours(whole: Term, place: Position) -> Neighbours | None:
     >>> neighbours(parse_term("transpose(xss)", xss=xss), ())
     ((1.0, 1.0), (0.0, 8.0))
     """
+    apart = _steps_at(whole, place)
+    if apart is None:
+        return None
+    return tuple((steps.count(1) / len(steps), sum(steps) / len(steps)) for steps in apart)
+
+
+def distances(whole: Term, place: Position) -> tuple[int, ...]:
+    """How many cells neighbours in each dimension of an array are apart, most of them; none for what shows no cell of one.
+
+    >>> from relift import f32
+    >>> from relift.rewrites.tactics.reuse import distances
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> distances(parse_term("pad(0, 2, clamp, xss)", xss=Input("xss", f32[4, 7])), ())
+    (7, 1)
+    """
+    apart = _steps_at(whole, place) or ()
+    return tuple(max(steps, key=steps.count) for steps in apart)
+
+
+def _steps_at(whole: Term, place: Position) -> tuple[Steps, ...] | None:
     environment = inputs(*dict.fromkeys(t for t, _ in subterms(whole) if isinstance(t, Input)))
     try:
-        return _neighbours(_shown_at(whole, place, environment, ()), ())
+        return _steps(_shown_at(whole, place, environment, ()), ())
     except Unsupported:
         return None
 
@@ -128,25 +152,25 @@ def _stored(t: Term, environment: Environment) -> View:
     return stored("computed", t.type)
 
 
-def _neighbours(shown: View, around: tuple[Size, ...]) -> Neighbours | None:
+def _steps(shown: View, around: tuple[Size, ...]) -> tuple[Steps, ...] | None:
     match shown:
         case ArrayView(length, at):
             index = variable(f"d{len(around)}", length)
-            return _neighbours(at(index), (*around, index))
+            return _steps(at(index), (*around, index))
         case TupleView(parts):
-            return _neighbours(parts[0], around)
+            return _steps(parts[0], around)
         case VectorView():
-            return _neighbours(shown.lane(Size.of(0)), around)
+            return _steps(shown.lane(Size.of(0)), around)
         case Guarded():
-            return _neighbours(shown.inside, around)
+            return _steps(shown.inside, around)
         case CodeValue():
             return None
         case Cell(_, offset):
             return _offsets(offset, around)
 
 
-def _offsets(offset: Size, around: tuple[Size, ...]) -> Neighbours:
-    """How often elements that follow one another in a dimension do so in memory, and how far they are apart."""
+def _offsets(offset: Size, around: tuple[Size, ...]) -> tuple[Steps, ...]:
+    """How far elements that follow one another in a dimension are apart in memory, the others being in the middle."""
     middle: dict[str, int] = {}
     lengths: dict[str, int] = {}
     for index in around:
@@ -157,11 +181,10 @@ def _offsets(offset: Size, around: tuple[Size, ...]) -> Neighbours:
         if not isinstance(atom, Variable) or atom.extent.constant is None:
             raise Unsupported("what is read depends on data")
         middle[atom.name] = atom.extent.constant // 2
-    found: list[tuple[float, float]] = []
+    found: list[Steps] = []
     for index in around:
         name = next((a.name for a in variables_of(index) if isinstance(a, Variable)), "")
         many = min(lengths.get(name, 1), SAMPLE)
         cells = [evaluate(offset, {**middle, name: i}) for i in range(many)]
-        steps = [abs(b - a) for a, b in itertools.pairwise(cells)] or [0]
-        found.append((steps.count(1) / len(steps), sum(steps) / len(steps)))
+        found.append([abs(b - a) for a, b in itertools.pairwise(cells)] or [0])
     return tuple(found)

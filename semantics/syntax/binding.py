@@ -26,6 +26,7 @@ from relift.semantics.syntax.terms import (
     mask_of,
     parts_of,
 )
+from relift.semantics.syntax.types import Type
 
 Position: TypeAlias = tuple[str, ...]
 Replacing: TypeAlias = Callable[[Term], Term | None]
@@ -135,6 +136,18 @@ def _component(t: Get, of: Term) -> Term:
     if isinstance(of, MakeTuple):
         return of.parts[t.index]
     return t if of is t.of else changed(t, {"of": of})
+
+
+def free_types(t: Term) -> Mapping[str, Type]:
+    """The free variables of a term, and the type that each is used at; each term keeps its own."""
+    known: dict[str, Type] | None = vars(t).get("_free_types")
+    if known is None:
+        known = {t.name: t.type} if isinstance(t, Var) else {}
+        for _, u, binders in inside(t):
+            bound = {x.name for x in binders}
+            known |= {x: of for x, of in free_types(u).items() if x not in bound}
+        vars(t)["_free_types"] = known
+    return known
 
 
 def substitute(t: Term, values: Mapping[str, Term]) -> Term:

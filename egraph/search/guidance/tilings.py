@@ -371,7 +371,9 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         if any(_has_few(extent, *each, device) for each in in_parts):
             in_parts += _both(extent, parts_of(extent, device, small=True), _SPLIT_FEW)
         for parts, tiles in in_parts:
-            yield folds_in_parts(parts, tile_for_groups(tiles), tiles.rows, tiles.columns)
+            yield folds_in_parts(
+                parts, tile_for_groups(tiles), tiles.rows, tiles.columns, tiles.depth
+            )
 
 
 def _both(nest: Extent, found: Sequence[tuple[int, Tiles]], most: int) -> list[tuple[int, Tiles]]:

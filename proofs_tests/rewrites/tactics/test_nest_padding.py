@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +21,13 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
-from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.derivation.steps import Derivation, redo
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
 from relift.rewrites.tactics.nests.edges import edges_apart
+from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ToGlobal
@@ -79,6 +82,25 @@ def gated(A: f32[n, k], B: f32[k, m], C: f32[k, m]):
     return map(row, A)
 
 
+def nest_of(name: str, op: Any, start: float, of: Callable[[Any, Any], Any]) -> Program:
+    """A nest whose folds are of what a function makes of two elements."""
+
+    def pairs(A: f32[n, k], B: f32[m, k]):
+        def cell(x, y):
+            return reduce(op, start, map(lambda p: of(p[0], p[1]), zipped(x, y)))
+
+        return map(lambda x: map(lambda y: cell(x, y), B), A)
+
+    pairs.__name__ = name
+    return program(pairs)
+
+
+distances = nest_of("distances", add, 0.0, lambda a, b: (a - b) * (a - b))
+turned = nest_of("turned", add, 1.5, lambda a, b: b * a)
+widest = nest_of("widest", maximum, -np.inf, lambda a, b: a * b)
+shifted = nest_of("shifted", add, 0.0, lambda a, b: a * b + 1.0)
+
+
 SIZES = {"n": 9, "m": 19, "k": 6}
 _FEW_STEPS = 100
 TACTICS: dict[str, Tactic] = {
@@ -124,14 +146,58 @@ def test_one_dimension_is_padded_alone(sizes: dict[str, int]) -> None:
     np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
 
 
-def test_a_rest_of_the_folds_goes_on_in_registers() -> None:
-    found = derive(product, TACTICS["groups"], {"n": 8, "m": 16, "k": 6})
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [(product, "reduce_pad"), (distances, "reduce_pad"), (turned, "reduce_pad"), (widest, "reduce_seq_concat"),
+     (shifted, "reduce_seq_concat")],
+    ids=lambda case: getattr(case, "name", case),
+)  # fmt: skip
+def test_folds_go_on_to_the_end_of_a_chunk_where_zeros_change_nothing(
+    source: Program, rule: str
+) -> None:
+    """What follows whole chunks is one more chunk, or goes on in registers."""
+    found = derive(source, TACTICS["groups"], {"n": 8, "m": 16, "k": 6})
     kernel = compile_program(replace(found.program, body=found.result))
     arrays = whole_inputs(found.program, seed=1)
 
-    assert "reduce_seq_concat" in {step.rule for step in found.steps}
+    assert {step.rule for step in found.steps} & {"reduce_pad", "reduce_seq_concat"} == {rule}
     assert kernel.source.count("kernel void") == 1
     np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
+    claims = [claim for one in certificates(kernel) for claim in one.claims]
+    assert {c.verdict for c in claims if c.kind in ("bounds", "races", "barriers")} == {"proved"}
+
+
+def test_nothing_follows_whole_chunks() -> None:
+    found = derive(product, TACTICS["groups"], {"n": 8, "m": 16, "k": 8})
+
+    assert not {step.rule for step in found.steps} & {"reduce_pad", "reduce_seq_concat"}
+
+
+def test_parts_of_folds_are_whole_chunks() -> None:
+    """Two parts of five steps each, in chunks of four, are of eight."""
+    tiles = Tiles(8, 16, 4, 1, 1)
+    found = derive(
+        product, folds_in_parts(2, tile_for_groups(tiles), 8, 16, 4), {"n": 8, "m": 16, "k": 10}
+    )
+    arrays = whole_inputs(found.program, seed=1)
+
+    assert [step.rule for step in found.steps].count("reduce_pad") == 1
+    assert "reduce_seq_concat" not in {step.rule for step in found.steps}
+    np.testing.assert_array_equal(
+        compile_program(replace(found.program, body=found.result))(*arrays),
+        found.program(*arrays),
+    )
+
+
+@pytest.mark.parametrize(("columns", "together"), [(16, True), (18, False)])
+def test_rows_that_no_vectors_divide_are_copied_cell_by_cell(columns: int, together: bool) -> None:
+    """So neighbours read neighbouring cells; the rows of the other operand are of whole vectors."""
+    found = derive(product, TACTICS["groups"], {"n": 8, "m": columns, "k": 8})
+    text = compile_program(replace(found.program, body=found.result)).source
+
+    assert "*(global const float4*)(A" in text
+    assert ("*(global const float4*)(B" in text) == together
+    assert "min(" not in text or not together
 
 
 def test_a_nest_in_a_map_is_not_padded_by_what_is_stored_before() -> None:
@@ -224,3 +290,11 @@ def test_a_column_beyond_is_stored_side_by_side() -> None:
     stored = [str(u.xs.type) for u, _ in subterms(found.result) if isinstance(u, ToGlobal)]
 
     assert set(stored) == {"f32[1, 3]", "f32[16, 1]", "f32[16, 16]"}
+
+
+def test_folds_that_go_on_over_zeros_do_so_at_other_sizes_too() -> None:
+    found = derive(product, TACTICS["groups"], {"n": 8, "m": 16, "k": 6})
+    again = redo(found, RULES, {"n": 8, "m": 16, "k": 10}, {})
+
+    assert "reduce_pad" in {step.rule for step in again.steps}
+    assert again.replay(RULES)[-1] == again.result

@@ -6,19 +6,34 @@
 The folds go their whole way; only rows and columns that nobody reads are computed beside.  Those lie beyond the
 result: what is computed is stored, and the result is a copy, or only what is taken is written at all.  Rows that lie side
 by side are added in whole vectors where these divide both what there is and what is added: so each vector is read at once.
+
+    fold op z g (zip x y)  =  fold op z g (zip (pad 0 r 0 x) (pad 0 r 0 y))                  (g (0, 0) is neutral in op)
+
+Folds in chunks go further than they have steps: what is read there is nothing, and changes nothing.
 """
 
 from __future__ import annotations
 
 from math import gcd
+from typing import Any
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
-from relift.rewrites.tactics.nests.normal_form import Nest
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    inside,
+    skip,
+    then,
+)
+from relift.rewrites.tactics.nests.normal_form import Nest, straight
 from relift.rewrites.tactics.reuse import lie_together
-from relift.semantics.patterns import Zip
-from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.types import dimensions
+from relift.semantics.language.coercion import as_term
+from relift.semantics.patterns import ReduceSeq, Zip
+from relift.semantics.syntax.binding import Position, substitute, term_at
+from relift.semantics.syntax.terms import Combine
+from relift.semantics.syntax.types import Scalar, Tuple, Type, boolean, dimensions
 
 _TAKEN: Position = ("xs",)
 """From what was padded to the nest, once for each of its dimensions."""
@@ -113,6 +128,63 @@ def _each_lengthened(more: int, lanes: int) -> Tactic:
         return lengthened(more, gcd(lanes, length, more) if together else 1)(at, place)
 
     return tactic
+
+
+by_an_operator = then(
+    apply("reduce_map_fusion", "backward", parts={"g": ("f", "right")}),
+    apply("reduce_to_seq", "backward"),
+)
+"""A fold that computes something of each element, as one by an operator, of what a map makes of them."""
+
+
+def in_whole_chunks(steps: int, depth: int) -> Tactic:
+    """The folds of a table in normal form, of so many steps, which go on to the end of a chunk where they can."""
+    more = -steps % depth
+    return attempt(longer_folds(more)) if more else skip
+
+
+def longer_folds(more: int) -> Tactic:
+    """The folds of a table in normal form go on for so many steps, which change nothing.
+
+    Raises `NoMatch` where nothing says so: the folds are by no operator, or of zeros they make something else than its
+    neutral element.
+
+    >>> from relift.rewrites.tactics.nests.padding import longer_folds
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive, fuse, then
+    >>> product = then(fuse(), longer_folds(3))
+    >>> found = derive(load_program("examples/matmul.py"), product, {"n": 2, "m": 4, "k": 5})
+    >>> [step.rule for step in found.steps if "pad" in step.rule]
+    ['reduce_pad', 'pad_constant_map', 'pad_constant_zip']
+    """
+
+    def folds(at: Rewriting, place: Position) -> Rewriting:
+        fold = term_at(at.term, place)
+        if not isinstance(fold, ReduceSeq) or not isinstance(fold.xs, Zip):
+            raise NoMatch("a fold in normal form goes through two arrays at once")
+        step, (_, element) = fold.f.body, fold.f.parameters
+        if not isinstance(step, Combine):
+            raise NoMatch("the folds are by no operator")
+        nothing = as_term(_zeros(element.type), element.type)
+        neutral = substitute(step.right, {element.name: nothing})
+        of_each = apply("pad_constant_map", "backward", given={"c": nothing})
+        lengthened = then(
+            apply("reduce_pad", "backward", given={"z": neutral}, left=0, right=more),
+            inside("xs")(then(of_each, inside("xs")(apply("pad_constant_zip")))),
+        )
+        fused = then(apply("reduce_to_seq"), apply("reduce_map_fusion"))
+        return then(by_an_operator, lengthened, fused)(at, place)
+
+    return then(inside("f", "f")(folds), straight())
+
+
+def _zeros(t: Type) -> Any:
+    """Zero for each number of a type, in tuples as these are."""
+    if isinstance(t, Tuple):
+        return tuple(map(_zeros, t.parts))
+    if not isinstance(t, Scalar) or t == boolean:
+        raise NoMatch(f"a fold of {t} is not made longer")
+    return 0.0 if t.is_float else 0
 
 
 def lengthened(more: int, lanes: int = 1) -> Tactic:

@@ -16,19 +16,23 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first,
 from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at
-from relift.rewrites.tactics.nests.padding import padded
+from relift.rewrites.tactics.nests.padding import by_an_operator, in_whole_chunks, padded
 from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.vectors.lanes import in_vectors
-from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.types import dimensions
 
 _WIDTH = 4
 """Lanes of a vector of results, and of what is read: 16 bytes, the widest access of a GPU."""
 
 
-def folds_in_parts(parts: int, tactic: Tactic, rows: int = 1, columns: int = 1) -> Tactic:
+def folds_in_parts(
+    parts: int, tactic: Tactic, rows: int = 1, columns: int = 1, depth: int = 1
+) -> Tactic:
     """A nest whose folds are made of so many parts, all of which a tactic computes, as a nest in one more map.
 
     Its blocks are of so many rows and columns: where these do not divide it, there is more of each part than is read.
+    A part of the folds is in whole chunks of this `depth`, where they can go on to the end of one.
 
     Raises `NoMatch` where the parts do not divide the folds, the nest is in one more map already, or its folds are by
     no operator.
@@ -53,6 +57,9 @@ def folds_in_parts(parts: int, tactic: Tactic, rows: int = 1, columns: int = 1) 
         at = normal_form()(at, here)
         table = (*here, *parts_at(at, here).folds)
         at = prologues_stored()(at, table)
+        if depth > 1:
+            at = in_whole_chunks(steps, parts * depth)(at, table)
+            steps = dimensions(term_at(at.term, (*table, "f", "f", "xs")).type)[0][0].constant or 0
         if steps % parts:
             at = _rest_apart(steps - steps % parts)(at, table)
             table = (*table, *_BESIDE)
@@ -104,18 +111,14 @@ _PARTS: Position = ("xs", "xss")
 
 def _parts_outside(steps: int) -> Tactic:
     """The folds of a table in normal form are made of parts of so many steps, of which there is a table each."""
-    by_an_operator = then(
-        apply("reduce_map_fusion", "backward", parts={"g": ("f", "right")}),
-        apply("reduce_to_seq", "backward"),
-        apply("partial_reduce_chunks", m=steps),
-    )
+    in_chunks = then(by_an_operator, apply("partial_reduce_chunks", m=steps))
     of_chunks = then(
         ELEMENTS_IN_CHUNKS,
         inside("xs")(apply("split_zip")),
         apply("map_fusion"),
     )
     columns = then(
-        inside("f")(then(by_an_operator, inside("xs")(of_chunks))),
+        inside("f")(then(in_chunks, inside("xs")(of_chunks))),
         apply("map_fusion", "backward", parts={"g": ("f", "xs", "xs", "ys")}),
         apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
         inside("xs")(_interchanged),
