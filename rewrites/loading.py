@@ -72,7 +72,7 @@ def load_strategy(spec: str) -> Callable[..., Any]:
         return brought
     path, name = _split(spec, "strategy")
     module = load_file(Path(path))
-    found = getattr(module, name, None)
+    found = vars(module).get(name)
     if not callable(found) or isinstance(found, Program):
         why = "defines no" if found is None else "holds no strategy under the name"
         raise CannotLoad(

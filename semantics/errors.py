@@ -16,6 +16,13 @@ from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+_LAYERS = ("semantics", "rewrites", "egraph", "compiler", "src")
+_OWN = (
+    (_PACKAGE,)
+    if (_PACKAGE / "__main__.py").exists()
+    else tuple(_PACKAGE / each for each in _LAYERS)
+)
+"""Where Relift's modules are: as it is installed in one folder, in a checkout beside tests and examples, which are users."""
 
 
 class ReliftError(Exception):
@@ -132,6 +139,26 @@ def callers_line() -> str | None:
     return None
 
 
+def users_line(error: BaseException) -> str | None:
+    """`file:line` of the user's own code that raised this, on its own or in a library that it called; None where Relift did.
+
+    >>> from relift.semantics.errors import users_line
+    >>> try:
+    ...     callers_line(1)
+    ... except TypeError as error:
+    ...     users_line(error)
+    """
+    import traceback  # only a message asks
+
+    found: str | None = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if not is_ours(frame.filename):
+            found = f"{frame.filename}:{frame.lineno}"
+        elif _is_of_relift(frame.filename):
+            found = None
+    return found
+
+
 _INSTALLED = frozenset(["site-packages", "dist-packages"])
 """What the folders of installed modules are called."""
 
@@ -152,6 +179,11 @@ def is_ours(file: str) -> bool:
     if file.startswith("<"):
         return True
     resolved = Path(file).resolve()
-    layers = ("semantics", "rewrites", "egraph", "compiler", "src")
-    below = (*(_PACKAGE / layer for layer in layers), *_of_python())
-    return any(map(resolved.is_relative_to, below)) or not _INSTALLED.isdisjoint(resolved.parts)
+    installed = not _INSTALLED.isdisjoint(resolved.parts)
+    return installed or _is_of_relift(file) or any(map(resolved.is_relative_to, _of_python()))
+
+
+@cache
+def _is_of_relift(file: str) -> bool:
+    """Whether a file is one of Relift's own."""
+    return any(map(Path(file).resolve().is_relative_to, _OWN))

@@ -37,6 +37,19 @@ from relift.semantics.syntax.types import Scalar
 _C = {"float16": "_Float16", "float32": "float", "float64": "double", "bool": "uint8_t"}
 """The types of C for those of NumPy; whole numbers have the names that <stdint.h> gives them."""
 
+CMAKE = "CMakeLists.txt"
+
+
+def owner(name: str) -> str:
+    """The first line of a library's CMake file, which says whose it is.
+
+    >>> from relift.compiler.ahead.c_library import owner
+    >>> owner("dot")
+    '# dot, written by relift build, which writes it anew'
+    """
+    return f"# {name}, written by relift build, which writes it anew"
+
+
 MOST_CELLS = 20_000
 """Cells that the test of a library holds."""
 
@@ -91,7 +104,7 @@ def c_library(program: Program, *, contract: bool = True) -> CLibrary:
         f"{name}.h": host.header(),
         f"{name}.c": host.source(),
         f"test_{name}.c": test,
-        "CMakeLists.txt": _cmake(name, compiled.source, contract=contract),
+        CMAKE: f"{owner(name)}\n{_cmake(name, compiled.source, contract=contract)}",
     }
     return CLibrary(name, found, tested)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import symtable
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import decode_source
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -49,7 +51,8 @@ class Benchmark:
     default.  `gold` is the same in NumPy and float64, on the arguments of the program.  `flops` and `moved`
     count the operations and the bytes that any program must do and move; they take all sizes.  `numpy` and
     `by_hand` are the same in NumPy and single precision, and in OpenCL that a person wrote for a CPU: both are
-    timed in turn with the kernels.
+    timed in turn with the kernels.  With `by_device`, `make` takes the `device` on which it is timed, too: a
+    search for it, say.
     """
 
     name: str
@@ -67,10 +70,32 @@ class Benchmark:
     reference: Reference | None = None
     numpy: Callable[..., Any] | None = None
     by_hand: ByHand | None = None
+    by_device: bool = False
 
-    def at(self, variant: Sizes) -> Program:
-        """The program at the sizes at which it is timed."""
-        return self.make(**{**self.sizes, **variant})
+    def at(self, variant: Sizes, device: str | None = None) -> Program:
+        """The program at the sizes at which it is timed, on a device where one is named."""
+        of = {"device": device} if self.by_device and device is not None else {}
+        return self.make(**{**self.sizes, **variant}, **of)
+
+    def unfit(self) -> str | None:
+        """What its functions cannot be asked, in words; None where they take all sizes of each variant."""
+        if not self.variants:
+            return "has no variants; one without parameters is {}"
+        for named in ("make", "flops", "moved"):
+            function = getattr(self, named)
+            if not callable(function):
+                return f"has a {named} that is no function of its sizes"
+            takes = inspect.signature(function)
+            for variant in self.variants:
+                sizes = {**self.sizes, **variant}
+                try:
+                    takes.bind(**sizes)
+                except TypeError:
+                    given = ", ".join(f"{name}={size}" for name, size in sizes.items())
+                    return f"has a {named} of {takes}, which does not take its sizes {given}"
+                if named != "make" and not isinstance(count := function(**sizes), Real):
+                    return f"has a {named} that is no number but {str(count)[:60]!r}"
+        return None
 
     def described(self, variant: Sizes) -> dict[str, Any]:
         """What a table of times says besides times."""
@@ -133,7 +158,7 @@ def load_samples(samples: Path, benchmarks: Iterable[Benchmark]) -> ModuleType:
     """
     found = load_file(samples)
     for b in benchmarks:
-        if not callable(getattr(found, b.name, None)):
+        if not callable(vars(found).get(b.name)):
             said = f"{samples} has no function {b.name}, which computes rows of that benchmark's result"
             raise ReliftError(said, place="")
     return found
@@ -141,12 +166,14 @@ def load_samples(samples: Path, benchmarks: Iterable[Benchmark]) -> ModuleType:
 
 def _listed(file: Path) -> Sequence[Benchmark]:
     """The benchmarks of a file, which is executed; raises `ReliftError` where it lists other things."""
-    found = getattr(load_file(file), "benchmarks", ())
+    found = vars(load_file(file)).get("benchmarks", ())
     listed = found if isinstance(found, Sequence) else (found,)
     for other in listed:
         if not isinstance(other, Benchmark):
             said = f"{file}: benchmarks is or holds {str(other)[:60]!r}; it is a list of Benchmark"
             raise ReliftError(said, place="")
+        if (why := other.unfit()) is not None:
+            raise ReliftError(f"{file}: the benchmark {other.name} {why}", place="")
     return listed
 
 

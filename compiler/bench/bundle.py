@@ -66,7 +66,7 @@ def write_bundle(
                 }
             )
     write_text(folder / SAMPLES, read_text(samples))
-    for file, name in getattr(expected, "OTHERS", ()):
+    for file, name in vars(expected).get("OTHERS", ()):
         write_text(folder / name, Path(file).read_text(encoding="utf-8"))
     return write_manifest(folder, entries)
 

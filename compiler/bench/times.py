@@ -70,7 +70,7 @@ def times_of(
         given = getattr(expected, b.name)
         for row in time_in_turn(b, b.variants, [*devices], given, settings, rounds):
             predict = devices[row["device"]]
-            yield {**row, "predicted": predict(b.at(row["variant"]))}
+            yield {**row, "predicted": predict(b.at(row["variant"], row["device"]))}
 
 
 def _require_right(b: Benchmark) -> None:
@@ -115,17 +115,16 @@ def time_in_turn(
     All kernels, what was written by hand and NumPy take turns, so that all see the same machine.  NumPy's
     library has as many threads as the first device has units.
     """
-    first = b.at(variants[0])
+    first = b.at(variants[0], devices[0])
     plan = compile_program(first).plan
     rows, arguments = inputs_of(entry_of(b, variants[0], first, plan))
     kernels: list[_Runner] = []
     for variant in variants:
-        program = b.at(variant)
-        compiled = {s: compile_program(program, analyses=a) for s, a in settings.items()}
-        for made in compiled.values():
-            require_not_refuted(made)
         for device in devices:
-            for setting, made in compiled.items():
+            program = b.at(variant, device)
+            for setting, analyses in settings.items():
+                made = compile_program(program, analyses=analyses)
+                require_not_refuted(made)
                 entry = entry_of(b, variant, program, made.plan)
                 about = {**entry, "analyses": setting, "device": device}
                 session = session_on(made.source, made.plan, device, tuple(b.options))
@@ -195,7 +194,11 @@ def _checked(
         for row, output in zip(session.run(rows), about["outputs"], strict=True)
     ]
     picked = picked_rows(len(outputs[0]))
-    error = largest_error(outputs, expected(picked, *arguments), picked)
+    wanted = expected(picked, *arguments)
+    try:
+        error = largest_error(outputs, wanted, picked)
+    except ValueError as unlike:  # its shape is not the result's, or it has other parts
+        raise ReliftError(f"{about['name']}: {unlike}", place="") from None
     return _Runner(
         lambda times: session.timed(rows, times),
         {

@@ -2,8 +2,8 @@
 
     relift bench --folder examples/searched --target cpu
 
-Each variant is one of the candidates of `relift optimize`, in the order in which it would measure them; the
-fastest is what `relift optimize --tune` keeps.
+Each variant is one of the candidates of `relift optimize` for the device that is timed, in the order in which it would
+measure them; the fastest is what `relift optimize --tune` keeps.
 """
 
 from dataclasses import replace

@@ -41,10 +41,10 @@ def candidates(name, target, sizes, most):
 
 
 def found(name, target, most):
-    """A function from sizes and the number of a candidate to its program."""
+    """A function from sizes and the number of a candidate to its program, searched for the device, or any such one."""
 
-    def program(candidate=0, **sizes):
-        known = candidates(name, target, tuple(sorted(sizes.items())), most)
+    def program(candidate=0, device=target, **sizes):
+        known = candidates(name, device, tuple(sorted(sizes.items())), most)
         return known[candidate % len(known)]
 
     return program
@@ -72,5 +72,6 @@ def benchmark(name, target, sizes, small, flops, moved, candidates_timed=MOST, o
         flops=flops,
         moved=moved,
         variants=[{"candidate": number} for number in range(candidates_timed)],
+        by_device=True,
         **more,
     )

@@ -6,7 +6,7 @@ import os
 
 from relift.rewrites.checks.isolation import Stopped
 from relift.rewrites.checks.verdicts import TierName, TierResult
-from relift.semantics.errors import ReliftError, in_a_line
+from relift.semantics.errors import ReliftError, in_a_line, users_line
 
 NAMES: dict[TierName, str] = {
     "1": "types", "2": "random", "3": "free", "4a": "index", "4b": "kernel", "5": "search",
@@ -39,4 +39,6 @@ def _told(error: Exception) -> str:
             return "it ran out of memory"
         case _:
             told = in_a_line(error)[:200]
+            if (place := users_line(error)) is not None:
+                return f"{place}: {told}"
             return f"internal error: {told} (a defect of Relift; RELIFT_TRACEBACK=1 shows where)"

@@ -10,7 +10,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import ROOT, here
-from relift.compiler.ahead.c_library import CLibrary, c_library
+from relift.compiler.ahead.c_library import CLibrary, c_library, owner
 from relift.rewrites.checks.random.draws import KINDS, Kind
 from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import Unsupported
@@ -132,3 +132,18 @@ def test_a_library_is_built_from_the_command_line(tmp_path: Path) -> None:
     folder.mkdir()
 
     assert outcome(CLibrary("dot", texts, ""), folder)[0] == 0
+
+
+def test_a_cmake_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    """That of a user's project, or of another library: what to do with it is said."""
+    file = tmp_path / "CMakeLists.txt"
+    for text in ("project(mine C)\n", f"{owner('other')}\n"):
+        file.write_text(text)
+        done = here("build", str(ROOT / "examples" / "dot.py"), "--size", "n=64", "--out", str(tmp_path))  # fmt: skip
+        assert done.returncode == 2
+        assert (
+            f"{file} is not of the library dot; name another folder, {tmp_path / 'dot'}"
+            in done.stderr
+        )
+        assert [f.name for f in tmp_path.iterdir()] == [file.name]
+        assert file.read_text() == text

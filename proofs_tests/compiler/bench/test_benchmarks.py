@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from relift.compiler.bench.benchmarks import load_benchmarks
+from proofs_tests.command_line import here
+from proofs_tests.compiler.programs import typed
+from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
+from relift.compiler.bench.times import time_in_turn
+from relift.compiler.lowering.analyses import EVERYTHING
 from relift.semantics.errors import ReliftError
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.types import f32
 
 LISTING = {
     "plain": "benchmarks = []",
@@ -46,3 +54,68 @@ def test_what_lists_benchmarks_is(text: str, tmp_path: Path) -> None:
 
     with pytest.raises(ReliftError, match="it ran"):
         load_benchmarks(tmp_path, [], "cpu")
+
+
+ONE = """
+from relift.bench import Benchmark
+def late(**sizes):
+    raise KeyError("mine")
+def made(n):
+    return 3
+one = dict(target="cpu", make=made, sizes={"n": 4}, small=[], gold=None, flops=made, moved=made)
+benchmarks = [Benchmark("own", **{**one, WITH})]
+"""
+UNFIT = {
+    "'variants': []": "has no variants",
+    "'sizes': {'m': 4}": "has a make of (n), which does not take its sizes m=4",
+    "'flops': None": "has a flops that is no function",
+    "'moved': lambda n: 'n'": "has a moved that is no number but 'n'",
+}
+DEVICES = ["cpu", "C with OpenMP"]
+
+
+@pytest.mark.parametrize("wrong", UNFIT)
+def test_what_a_benchmark_cannot_be_asked_is_said_when_it_is_loaded(
+    wrong: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(ONE.replace("WITH", wrong))
+
+    with pytest.raises(ReliftError) as said:
+        load_benchmarks(tmp_path, [], "cpu")
+    assert f"{tmp_path / 'own.py'}: the benchmark own {UNFIT[wrong]}" in str(said.value)
+
+
+def test_what_a_benchmark_raises_is_said_with_its_line(tmp_path: Path) -> None:
+    """It is the user's own code that failed, and no defect of Relift."""
+    (tmp_path / "own.py").write_text(ONE.replace("WITH", "'make': late"))
+    (tmp_path / "samples.py").write_text("def own(rows):\n    return rows\n")
+
+    done = here("bench", "--folder", str(tmp_path))
+
+    assert done.returncode == 2
+    assert done.stderr == f"relift: {tmp_path / 'own.py'}:4: KeyError: 'mine'\n"
+
+
+def test_a_module_is_asked_for_its_own_names_only(tmp_path: Path) -> None:
+    """A user's `__getattr__` answers others, not Relift."""
+    (tmp_path / "own.py").write_text(
+        "benchmarks = []\ndel benchmarks\ndef __getattr__(name):\n    return 1 / 0\n"
+    )
+
+    assert load_benchmarks(tmp_path, [], "cpu") == []
+
+
+def test_a_benchmark_by_device_is_made_for_each() -> None:
+    """What a search finds for one device is not what it would find for another."""
+    asked: list[str | None] = []
+
+    def make(n: int, device: str | None = None) -> Program:
+        asked.append(device)
+        return typed(x=f32[n])(lambda x: rl.map_glb(0)(lambda v: v + v, x))
+
+    b = Benchmark("own", "cpu", make, {"n": 64}, [], None, lambda n: n, lambda n: n, by_device=True)
+    for each in (b, replace(b, by_device=False)):
+        rows = time_in_turn(each, [{}], DEVICES, lambda rows, x: 2 * x[rows], EVERYTHING, 5)
+        assert [row["device"] for row in rows if row["ok"]] == DEVICES
+
+    assert asked == [DEVICES[0], *DEVICES, None, None, None]

@@ -220,7 +220,7 @@ def test_missing_samples_are_said_before_a_search(
         "from relift.bench import Benchmark\n"
         "def make(**sizes):\n"
         "    raise SystemExit('the program was made')\n"
-        "benchmarks = [Benchmark('late', 'cpu', make, {'n': 1}, [{'n': 1}], gold=None, flops=None, moved=None)]\n"
+        "benchmarks = [Benchmark('late', 'cpu', make, {'n': 1}, [{'n': 1}], None, lambda n: n, lambda n: n)]\n"
     )
     if samples is not None:
         (tmp_path / "samples.py").write_text(samples)

@@ -31,7 +31,7 @@ from relift.cli.rules import check, ledger
 from relift.cli.searching import explain, optimize
 from relift.cli.serving import serve
 from relift.cli.validating import validate
-from relift.semantics.errors import Refuted, ReliftError, in_a_line
+from relift.semantics.errors import Refuted, ReliftError, in_a_line, users_line
 
 app = typer.Typer(
     name="relift",
@@ -114,7 +114,7 @@ def main() -> None:
         fail("this process may take no more memory; ulimit -v says how much it may, raise it", 2)
     except OSError as error:
         if error.errno not in _OF_THE_SYSTEM:
-            _defect(error)
+            _unforeseen(error)
         what = error.filename or "what a command writes"
         fail(
             f"{what}: {error.strerror}; name another place, or see to it that this one can be used",
@@ -129,7 +129,7 @@ def main() -> None:
         if usage is not None:
             message = usage()
             sys.exit(2) if not message else fail(message, 2)  # empty: the help has been printed
-        _defect(error)
+        _unforeseen(error)
 
 
 _OF_THE_SYSTEM = (
@@ -139,8 +139,11 @@ _OF_THE_SYSTEM = (
 """What no file of Relift's and no argument is to blame for."""
 
 
-def _defect(error: Exception) -> NoReturn:
+def _unforeseen(error: Exception) -> NoReturn:
+    """End with what a user's own code raised, where it stands, or with a defect of Relift."""
     if os.environ.get("RELIFT_TRACEBACK"):
         raise error
     said = in_a_line(error)
+    if (place := users_line(error)) is not None:
+        fail(f"{place}: {said}", 2)
     fail(f"internal error: {said} (this is a defect of Relift; relift --verbose shows where)", 70)

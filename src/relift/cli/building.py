@@ -132,14 +132,18 @@ def build(
 
 def _write_library(low: Program, out: Path, float_policy: str, *, as_json: bool) -> None:
     """The library in C of a program in low-level patterns, and how it is built and tested."""
-    from relift.compiler.ahead.c_library import c_library
-    from relift.files import write_folder
+    from relift.compiler.ahead.c_library import CMAKE, c_library, owner
+    from relift.files import read_text, write_folder
 
     with progress_of("asking the interpreter for the test"):
         library = c_library(low, contract=float_policy != "exact")
-    write_folder(
-        out, {n: text.encode() for n, text in library.files.items()}, last="CMakeLists.txt"
-    )
+    there = out / CMAKE
+    if there.exists() and not read_text(there).startswith(f"{owner(library.name)}\n"):
+        raise Refusal(
+            f"{there} is not of the library {library.name}; name another folder, {out / library.name} say, "
+            f"and add_subdirectory({library.name}) there"
+        )
+    write_folder(out, {n: text.encode() for n, text in library.files.items()}, last=CMAKE)
     if as_json:
         print_json({"name": library.name, "files": sorted(library.files), "tested": library.tested})
         return

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from relift.display.blocks import Block
 from relift.display.printing import html
-from relift.semantics.errors import ReliftError, in_a_line
+from relift.semantics.errors import ReliftError, in_a_line, users_line
 from relift.web import guard
 from relift.web.requests import CheckRule, Request
 
@@ -194,7 +194,10 @@ def _child(request: Request, writer: Connection, folder: str) -> None:
         pass
     except Exception as error:  # noqa: BLE001  whatever happens, the client is told
         told = in_a_line(error)[:300]
-        say({"kind": "error", "text": f"internal error: {told} (a defect of Relift)"})
+        if (place := users_line(error)) is not None:
+            say({"kind": "error", "text": _without_folders(f"{place}: {told}")})
+        else:
+            say({"kind": "error", "text": f"internal error: {told} (a defect of Relift)"})
     finally:
         os._exit(0)
 
