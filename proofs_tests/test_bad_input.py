@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -446,8 +447,7 @@ def test_where_an_answer_cannot_go(
     """A full device is no defect of Relift's, and one who reads no further, as `head -1`, hears nothing."""
 
     class Broken(io.StringIO):
-        def write(self, text: str) -> int:
-            raise OSError(number, os.strerror(number))
+        write = Mock(side_effect=OSError(number, os.strerror(number)))  # not this file's own line
 
         def fileno(self) -> int:
             return handle
