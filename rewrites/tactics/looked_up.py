@@ -1,4 +1,7 @@
-"""Tactics for what is looked up at indices that are data: tuples lie row by row, so that one is read at once.
+"""Tactics for what is looked up at indices that are data.
+
+    tuples_side_by_side        tuples lie row by row, so that one is read at once
+    computed_where_looked_up   what is computed of each index, or of each element, is computed of those that are looked up
 
 An array of tuples is stored component by component, so that neighbours read side by side.  Who looks one up at an index
 that is data reads each component far from all others; a copy in which the numbers of a tuple lie side by side, as a
@@ -8,8 +11,20 @@ vector, is read once for all of them.  Source: SHOC's MD, whose positions are ve
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
-from relift.semantics.patterns import AtRuntimeUnsafe
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    at_kinds,
+    attempt,
+    first,
+    inside,
+    somewhere,
+    then,
+)
+from relift.rewrites.tactics.sharing import has_fold
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import AtRuntimeUnsafe, GatherIndices, Map
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
@@ -39,6 +54,58 @@ def tuples_side_by_side() -> Tactic:
         return at
 
     return tactic
+
+
+def computed_where_looked_up() -> Tactic:
+    """Indices that are computed without folds are computed where each is looked up, and what is computed of an element of a map is
+    computed of what is looked up: a kernel looks up in buffers, in which nothing of such an element is.
+
+    Raises `NoMatch` where there is nothing of that.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.looked_up import computed_where_looked_up
+    >>> @rl.program
+    ... def backwards(ids: rl.i32[8], x: rl.f32[2, 8]):
+    ...     back = rl.map(lambda i: 7 - i, ids)
+    ...     return rl.map(lambda r: rl.gather_indices(back, rl.map(lambda v: v * v, r)), x)
+    >>> print(rl.show(derive(backwards, computed_where_looked_up()).result))
+    map(lambda r: map(lambda i: at_runtime_unsafe(7 - i, r) * at_runtime_unsafe(7 - i, r), ids), x)
+    """
+    return first(
+        then(somewhere(_each_looked_up), attempt(somewhere(_of_what_is_looked_up))),
+        somewhere(_of_what_is_looked_up),
+    )
+
+
+@at_kinds(GatherIndices)
+def _each_looked_up(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    assert isinstance(t, GatherIndices), "cannot happen: it is only for such"
+    if _is_computed(t.ids) and (free_variables(t.ids) or not has_fold(t.ids)):
+        return apply("gather_indices_of_map")(at, place)
+    if _is_of_an_element(t.xs):
+        each = inside("ids")(apply("map_identity", "backward"))
+        return then(each, apply("gather_indices_of_map"))(at, place)
+    raise NoMatch("no indices that are computed, or elements of an element of a map")
+
+
+@at_kinds(AtRuntimeUnsafe)
+def _of_what_is_looked_up(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    assert isinstance(t, AtRuntimeUnsafe), "cannot happen: it is only for such"
+    if not _is_of_an_element(t.xs):
+        raise NoMatch("no elements of an element of a map are looked up")
+    return then(apply("at_runtime_of_map"), apply("let_inline"))(at, place)
+
+
+def _is_computed(t: Term) -> bool:
+    return isinstance(t, Map) and not is_layout(t)
+
+
+def _is_of_an_element(t: Term) -> bool:
+    """Whether an array is computed of an element of a map, without folds, so that no kernel of its own stores it."""
+    return _is_computed(t) and bool(free_variables(t)) and not has_fold(t)
 
 
 _PACKED = then(

@@ -35,7 +35,17 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.semantics.indices.inverses import computes_itself, invertible_data, taken_apart
-from relift.semantics.patterns import Iterate, Let, Map, Reduction, Slide, Stepping, ToGlobal
+from relift.semantics.patterns import (
+    InOrder,
+    Iterate,
+    Let,
+    Map,
+    Reduction,
+    Slide,
+    Stepping,
+    ToGlobal,
+    Zip,
+)
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -335,7 +345,8 @@ def only_named(t: Term, place: Position) -> bool:
 
 
 def apart(*, within: bool = False, rows: bool = False) -> Tactic:
-    """What functions of the elements of an array compute by folds becomes an array of its own, one after the other.
+    """What functions of the elements of an array compute by folds, or need as a whole and have no room for, becomes an array of
+    its own, one after the other.
 
     Such a value may be an array, too, one fold for each element: it becomes rows.  `within`: also in the functions of
     other maps, from the innermost out; with `rows`, also the arrays there that are read more than once.
@@ -361,7 +372,7 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
         if is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if has_fold(u)
-        or (not inner and _is_long_name(body, below, u))
+        or (not inner and (_is_long_name(body, below, u) or _needs_room(body, below, u)))
         or ((not inner or (rows and isinstance(u.type, Array))) and _is_read_again(body, below, u))
     ]
     if not found:
@@ -404,6 +415,15 @@ def _is_long_name(body: Term, place: Position, u: Term) -> bool:
     (name,) = above.f.parameters
     uses = places_of(above.f.body, name)
     return len(uses) > 1 or any(not only_named(above.f.body, use) for use in uses)
+
+
+def _needs_room(body: Term, place: Position, u: Term) -> bool:
+    """Whether an array that is as long is read in another order than it is computed in, or by a loop that none is fused with."""
+    if not _is_long(u):
+        return False
+    above = (term_at(body, place[:i]) for i in reversed(range(len(place))))
+    reader = next((t for t in above if not isinstance(t, Zip)), body)
+    return isinstance(reader, InOrder) or (isinstance(reader, Pattern) and reader.layout)
 
 
 def _is_long(t: Term) -> bool:

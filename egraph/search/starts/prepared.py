@@ -21,6 +21,7 @@ from relift.rewrites.tactics.folds.beside import (
     zipped_of_one_array,
 )
 from relift.rewrites.tactics.folds.recurrences import by_operators
+from relift.rewrites.tactics.looked_up import computed_where_looked_up
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.nests.where_read import repeated, through_zips
@@ -60,6 +61,7 @@ _READ_ALONE: Tactic = then(through_what_is_read(), repeat(apply("map_identity"))
 def _read(*, again: bool) -> Tactic:
     return then(
         attempt(interchanged()),
+        attempt(computed_where_looked_up()),
         attempt(repeated()),
         attempt(through_zips()),
         attempt(components_apart(again=again)),

@@ -1,6 +1,7 @@
 """Lookups at indices that are data, and arrays of tuples that lie row by row for them.
 
 at_runtime i . map f         =  let f . at_runtime i
+gather_indices (map f ids)   =  \\xs. map (\\i. at_runtime (f i) xs) ids
 xs                           =  map components . as_vector w . join . map row_of          (xs of w, or w - 1, numbers each)
 """
 
@@ -8,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.notation import A, B, n
+from relift.rewrites.notation import A, B, m, n
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     as_scalar,
     as_vector,
     at_runtime_unsafe,
+    gather_indices,
     join,
     let,
     make_array,
@@ -32,6 +34,12 @@ def _lane(v: Any, i: int) -> Any:
 def at_runtime_of_map(f: Fun[A, B], i: i32, xs: A[n]):
     """Of what is computed of all elements, the one that is looked up is computed alone."""
     return at_runtime_unsafe(i, map(f, xs)), let(f, at_runtime_unsafe(i, xs))
+
+
+@rule(source="LIFT, ICFP'15, map fusion, for indices that are computed")
+def gather_indices_of_map(f: Fun[A, i32], ids: A[m], xs: B[n]):
+    """Each index is computed where it is looked up."""
+    return gather_indices(map(f, ids), xs), map(lambda i: at_runtime_unsafe(f(i), xs), ids)
 
 
 @rule(source="SHOC MD: positions are one vector each")
