@@ -3,9 +3,6 @@
     named         what a function needs again, or for every element of an array, is computed before, under a name
     stored        what needs no variable is stored by a kernel of its own
     apart         what is computed of each element of an array becomes an array, which a kernel may store
-    copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
-    finished      what a step of a loop makes of an array is computed as a whole before any of it is written
-    unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
     inlined       a name outside all functions goes: equal terms are shared by what stores them
 
 A program is a tree; equal terms, up to the names of variables, are one value.  Which of the forms is best is not
@@ -31,21 +28,10 @@ from relift.rewrites.tactics.combinators import (
     everywhere,
     repeat,
     somewhere,
-    then,
     topdown,
 )
 from relift.semantics.indices.inverses import computes_itself, invertible_data, taken_apart
-from relift.semantics.patterns import (
-    InOrder,
-    Iterate,
-    Let,
-    Map,
-    Reduction,
-    Slide,
-    Stepping,
-    ToGlobal,
-    Zip,
-)
+from relift.semantics.patterns import InOrder, Let, Map, Reduction, Slide, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -69,12 +55,6 @@ from relift.semantics.syntax.terms import (
     subterms,
 )
 from relift.semantics.syntax.types import Array, cells, holds_array
-
-MOST_STEPS = 16
-"""Steps of an iteration that are written out at most."""
-
-MOST_WRITTEN = 1 << 13
-"""Parts of an iteration that is written out, at most: a step that reads its array twice doubles all steps before it."""
 
 MOST_FOLDED = 1 << 14
 """Elements that are folded where their result is read once, at most."""
@@ -365,14 +345,10 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
     body = t.f.body
     found = [
         (parts_of(u), below)
-        for below, u in positions(body)
-        if below and isinstance(u, Pattern)
-        if computes_itself(u) or isinstance(u, Let)
-        if x.name in free_variables(u) and (inner or free_variables(u) == frozenset((x.name,)))
-        if is_read(body, below)
-        if not ({y.name for y in binders_at(body, below)} & free_variables(u))
+        for below, u in _read_in(t)
+        if inner or free_variables(u) == frozenset((x.name,))
         if has_fold(u)
-        or (not inner and (_is_long_name(body, below, u) or _needs_room(body, below, u)))
+        or (not inner and _has_no_room(body, below, u))
         or ((not inner or (rows and isinstance(u.type, Array))) and _is_read_again(body, below, u))
     ]
     if not found:
@@ -380,6 +356,25 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
     _, below = min(found)
     at = apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
     return everywhere(_said_twice)(at, (*place, "f"))
+
+
+def lacks_room(t: Map) -> bool:
+    """Whether what a map computes of an element is needed as a whole, and no work-item has room for it."""
+    return any(_has_no_room(t.f.body, below, u) for below, u in _read_in(t))
+
+
+def _read_in(t: Map) -> Iterator[tuple[Position, Term]]:
+    """What the function of a map computes of its element alone, and reads."""
+    (x,) = t.f.parameters
+    body = t.f.body
+    for below, u in positions(body):
+        if not below or not isinstance(u, Pattern) or x.name not in free_variables(u):
+            continue
+        computed = computes_itself(u) or isinstance(u, Let)
+        computed = computed or isinstance(u, InOrder)
+        bound = {y.name for y in binders_at(body, below)}
+        if computed and is_read(body, below) and not bound & free_variables(u):
+            yield below, u
 
 
 @at_kinds(Let)
@@ -404,26 +399,27 @@ def _is_read_again(body: Term, place: Position, u: Term) -> bool:
     return any(isinstance(t, Slide) for t in above) or len(places_of(body, u)) > 1
 
 
-def _is_long_name(body: Term, place: Position, u: Term) -> bool:
-    """Whether an array of more than `MOST_KEPT` cells has a name that is read in several places, or by each turn of a map.
+def _has_no_room(body: Term, place: Position, u: Term) -> bool:
+    """Whether no work-item has room for an array, of more than `MOST_KEPT` cells, that is needed as a whole."""
+    return _is_long(u) and (_is_shared(body, place) or _is_whole(body, place, u))
 
-    No work-item has room for it.
-    """
+
+def _is_shared(body: Term, place: Position) -> bool:
+    """Whether it has a name that is read in several places, or by each turn of a map."""
     above = term_at(body, place[:-1])
-    if not isinstance(above, Let) or place[-1] != "x" or not _is_long(u):
+    if not isinstance(above, Let) or place[-1] != "x":
         return False
     (name,) = above.f.parameters
     uses = places_of(above.f.body, name)
     return len(uses) > 1 or any(not only_named(above.f.body, use) for use in uses)
 
 
-def _needs_room(body: Term, place: Position, u: Term) -> bool:
-    """Whether an array that is as long is read in another order than it is computed in, or by a loop that none is fused with."""
-    if not _is_long(u):
-        return False
+def _is_whole(body: Term, place: Position, u: Term) -> bool:
+    """Whether it is read in another order than it is computed in, or it or what reads it is a loop that none is fused with."""
     above = (term_at(body, place[:i]) for i in reversed(range(len(place))))
     reader = next((t for t in above if not isinstance(t, Zip)), body)
-    return isinstance(reader, InOrder) or (isinstance(reader, Pattern) and reader.layout)
+    in_order = isinstance(u, InOrder) or isinstance(reader, InOrder)
+    return in_order or (isinstance(reader, Pattern) and reader.layout)
 
 
 def _is_long(t: Term) -> bool:
@@ -437,76 +433,3 @@ def is_read(t: Term, place: Position) -> bool:
         if not in_parts(above) and invertible_data(above) is not dict(children(above))[field]:
             return True
     return False
-
-
-# ---- iterations
-
-
-def copied() -> Tactic:
-    """The step of a loop that carries an array reads a copy of it, so it may write any element before it reads another."""
-
-    def step_copied(at: Rewriting, place: Position) -> Rewriting:
-        t = _carrying(at, place)
-        state = t.f.parameters[0]
-        for below, u in reversed(list(positions(t.f.body))):
-            if u == state:
-                copied = then(apply("insert_copy"), apply("store_private"))
-                at = copied(at, (*place, "f", *below))
-        return at
-
-    return _everywhere_in_loops(step_copied)
-
-
-def finished() -> Tactic:
-    """What the step of a loop makes of the array that it carries is computed as a whole before any of it is written.
-
-    A step may then read its array wherever and as often as it likes.
-    """
-
-    def step_finished(at: Rewriting, place: Position) -> Rewriting:
-        _carrying(at, place)
-        return then(apply("store_private"), apply("insert_copy"))(at, (*place, "f"))
-
-    return _everywhere_in_loops(step_finished)
-
-
-def _carrying(at: Rewriting, place: Position) -> Stepping:
-    t = term_at(at.term, place)
-    if not isinstance(t, Stepping) or not isinstance(t.first.type, Array):
-        raise NoMatch("no loop that carries an array")
-    return t
-
-
-def _everywhere_in_loops(step: Tactic) -> Tactic:
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = everywhere(attempt(step))(at, place)
-        if found == at:
-            raise NoMatch("no loop that carries an array")
-        return found
-
-    return tactic
-
-
-def unrolled() -> Tactic:
-    """Iterations on arrays outside all functions, step by step; those on each element of an array as they are."""
-
-    def inverted(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Iterate) or not isinstance(t.type, Array) or free_variables(t):
-            raise NoMatch("no iteration on an array outside all functions")
-        turns = t.m.constant
-        if turns is None or turns > MOST_STEPS:
-            raise NoMatch(f"an iteration of more than {MOST_STEPS} steps")
-        if turns and _written_out(t, turns) > MOST_WRITTEN:
-            raise NoMatch(f"an iteration of more than {MOST_WRITTEN} parts, were it written out")
-        return apply("iterate_first" if turns else "iterate_none")(at, place)
-
-    return repeat(topdown(inverted))
-
-
-def _written_out(t: Iterate, turns: int) -> int:
-    """How many parts an iteration has step by step: the array stands wherever a step reads it."""
-    (state,) = t.f.parameters
-    parts = [u for u, _ in subterms(t.f.body)]
-    uses = parts.count(state)
-    return sum(len(parts) * int(uses**step) for step in range(turns))

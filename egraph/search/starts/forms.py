@@ -34,24 +34,16 @@ from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
 from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.groups.scan_chunks import scans_apart
 from relift.rewrites.tactics.nests.cells import in_cells
-from relift.rewrites.tactics.nests.dimensions import row_by_row
+from relift.rewrites.tactics.nests.dimensions import row_by_row, rows_without_room_joined
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.factors import factors_apart, factors_of_all
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
 from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
 from relift.rewrites.tactics.nests.where_read import through_zips
-from relift.rewrites.tactics.sharing import (
-    apart,
-    copied,
-    finished,
-    has_fold,
-    made_of_once,
-    named,
-    storable,
-    unrolled,
-)
+from relift.rewrites.tactics.sharing import apart, has_fold, made_of_once, named, storable
 from relift.rewrites.tactics.spelled_out import raised
+from relift.rewrites.tactics.steps.carried import copied, finished, unrolled
 from relift.rewrites.tactics.steps.iterations import of_elements, of_tables
 from relift.rewrites.tactics.transpositions import (
     columns,
@@ -89,6 +81,8 @@ _APART: Tactic = then(
 
 Kernels read what they need and nothing beside it, so that those of other forms are equal to them.
 """
+_ROOM: Tactic = then(somewhere(rows_without_room_joined), _APART)
+"""What the elements of elements have no room for is stored, too."""
 _PARTS_APART: Tactic = then(_APART, _TABLES_APART)
 _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
@@ -103,6 +97,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
     (_APART, 0),
+    (_ROOM, 0),
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
     (folded_apart(), 0),

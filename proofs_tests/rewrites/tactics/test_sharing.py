@@ -20,8 +20,9 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart, folded_apart
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.nests.where_read import through_zips
-from relift.rewrites.tactics.sharing import apart, names_what_is_kept, storable, stored, unrolled
+from relift.rewrites.tactics.sharing import apart, names_what_is_kept, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
+from relift.rewrites.tactics.steps.carried import unrolled
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program

@@ -29,6 +29,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in, together
 from relift.rewrites.tactics.nests.tupling import tupled
+from relift.rewrites.tactics.sharing import lacks_room
 from relift.rewrites.tactics.transpositions import only_read
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Join, Map, Reduce, Reduction, ScanSeq, Zip
@@ -161,6 +162,20 @@ def rows_joined(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no two maps")
     if not _folds(inner) and not _scans(inner):
         raise NoMatch("no two maps around a fold or a scan")
+    return _joined_rows(at, place, t, inner)
+
+
+@context_free
+@at_kinds(Map)
+def rows_without_room_joined(at: Rewriting, place: Position) -> Rewriting:
+    """The same of maps that have no room for what they compute: for one map over all rows it can be stored before."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map) or not lacks_room(inner):
+        raise NoMatch("no two maps that have no room for what they compute")
+    return _joined_rows(at, place, t, inner)
+
+
+def _joined_rows(at: Rewriting, place: Position, t: Map, inner: Map) -> Rewriting:
     (row,) = t.f.parameters
     if row.name in free_variables(inner.f.body) - {x.name for x in inner.f.parameters}:
         raise NoMatch("the inner function needs the element of the outer map")

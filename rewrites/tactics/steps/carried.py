@@ -1,0 +1,100 @@
+"""Tactics for loops whose steps carry an array.
+
+copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
+finished      what a step of a loop makes of an array is computed as a whole before any of it is written
+unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    repeat,
+    then,
+    topdown,
+)
+from relift.semantics.patterns import Iterate, Stepping
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import free_variables, subterms
+from relift.semantics.syntax.types import Array
+
+MOST_STEPS = 16
+"""Steps of an iteration that are written out at most."""
+
+MOST_WRITTEN = 1 << 13
+"""Parts of an iteration that is written out, at most: a step that reads its array twice doubles all steps before it."""
+
+
+def copied() -> Tactic:
+    """The step of a loop that carries an array reads a copy of it, so it may write any element before it reads another."""
+
+    def step_copied(at: Rewriting, place: Position) -> Rewriting:
+        t = _carrying(at, place)
+        state = t.f.parameters[0]
+        for below, u in reversed(list(positions(t.f.body))):
+            if u == state:
+                copied = then(apply("insert_copy"), apply("store_private"))
+                at = copied(at, (*place, "f", *below))
+        return at
+
+    return _everywhere_in_loops(step_copied)
+
+
+def finished() -> Tactic:
+    """What the step of a loop makes of the array that it carries is computed as a whole before any of it is written.
+
+    A step may then read its array wherever and as often as it likes.
+    """
+
+    def step_finished(at: Rewriting, place: Position) -> Rewriting:
+        _carrying(at, place)
+        return then(apply("store_private"), apply("insert_copy"))(at, (*place, "f"))
+
+    return _everywhere_in_loops(step_finished)
+
+
+def _carrying(at: Rewriting, place: Position) -> Stepping:
+    t = term_at(at.term, place)
+    if not isinstance(t, Stepping) or not isinstance(t.first.type, Array):
+        raise NoMatch("no loop that carries an array")
+    return t
+
+
+def _everywhere_in_loops(step: Tactic) -> Tactic:
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found = everywhere(attempt(step))(at, place)
+        if found == at:
+            raise NoMatch("no loop that carries an array")
+        return found
+
+    return tactic
+
+
+def unrolled() -> Tactic:
+    """Iterations on arrays outside all functions, step by step; those on each element of an array as they are."""
+
+    def inverted(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Iterate) or not isinstance(t.type, Array) or free_variables(t):
+            raise NoMatch("no iteration on an array outside all functions")
+        turns = t.m.constant
+        if turns is None or turns > MOST_STEPS:
+            raise NoMatch(f"an iteration of more than {MOST_STEPS} steps")
+        if turns and _written_out(t, turns) > MOST_WRITTEN:
+            raise NoMatch(f"an iteration of more than {MOST_WRITTEN} parts, were it written out")
+        return apply("iterate_first" if turns else "iterate_none")(at, place)
+
+    return repeat(topdown(inverted))
+
+
+def _written_out(t: Iterate, turns: int) -> int:
+    """How many parts an iteration has step by step: the array stands wherever a step reads it."""
+    (state,) = t.f.parameters
+    parts = [u for u, _ in subterms(t.f.body)]
+    uses = parts.count(state)
+    return sum(len(parts) * int(uses**step) for step in range(turns))
