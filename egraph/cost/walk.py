@@ -14,6 +14,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
 from relift.egraph.cost.operations import Operations, latency_of
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.atoms import Loaded
 from relift.semantics.indices.components import component_view
 from relift.semantics.indices.inverses import invert_layout, invertible_data
 from relift.semantics.indices.views import (
@@ -346,8 +347,12 @@ class Walk:
         algebra = Views(t.name)
         with self._meter.loop(xs.length) as j:
             self._accesses.touch(ids.at(j))
-            cell = algebra.at(places, algebra.within(ids.at(j), places.length))
-            self._accesses.copy(xs.at(j), cell)
+            held = ids.at(j)
+            if isinstance(held, Cell):  # a variable holds what is read there, in whatever memory
+                at = Size.atom(Loaded(held.memory.name, held.offset, places.length))
+            else:
+                at = algebra.within(held, places.length)
+            self._accesses.copy(xs.at(j), places.at(at))
 
     def _fold(self, t: Stepping, environment: Environment, place: View | None = None) -> View:
         """A loop whose every run writes an array anew, in place: that of its first value, or one that holds this."""
