@@ -113,7 +113,9 @@ def test_a_benchmark_by_device_is_made_for_each() -> None:
         asked.append(device)
         return typed(x=f32[n])(lambda x: rl.map_glb(0)(lambda v: v + v, x))
 
-    b = Benchmark("own", "cpu", make, {"n": 64}, [], None, lambda n: n, lambda n: n, by_device=True)
+    b = Benchmark(
+        "own", "cpu", make, {"n": 64}, [], lambda x: 2 * x, lambda n: n, lambda n: n, by_device=True
+    )
     for each in (b, replace(b, by_device=False)):
         rows = time_in_turn(each, [{}], DEVICES, lambda rows, x: 2 * x[rows], EVERYTHING, 5)
         assert [row["device"] for row in rows if row["ok"]] == DEVICES
