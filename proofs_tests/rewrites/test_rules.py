@@ -47,6 +47,7 @@ MULTIPLIED_OUT = {"recurrence_as_one_step"}
 BRANCHING = {
     **dict.fromkeys(MULTIPLIED_OUT, "a product of a neutral element of sums"),
     "at_runtime_of_map": "a cell is looked up at an index that is a symbol",
+    "gather_indices_of_map": "an index is computed by a function that is free",
     "reduce_seq_iterate": "a cell is looked up at a sum of numbers",
     "select_same": "a choice by a symbol",
     "looked_up_or_computed": "a cell is looked up at an index that is a symbol",

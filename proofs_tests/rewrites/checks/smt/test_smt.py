@@ -379,6 +379,7 @@ BEYOND = {
     "iterate_sizes_once": "sizes that are powers",
     "iterate_sizes_add": "sizes that are powers",
     "at_runtime_of_map": "indices that are data",
+    "gather_indices_of_map": "indices that are data",
     "reduce_seq_iterate": "indices that are data, by induction",
     "pad_empty_transpose": "open cells that are told apart by the row that they are in",
     "reduce_chunks_idempotent": "idempotence",
