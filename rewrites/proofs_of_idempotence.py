@@ -130,3 +130,28 @@ apply (trans _ (fold op z (m * k) (fun t => xs (p t)))).
   unfold p. rewrite div_unique, mod_unique by exact J. replace (i + m * j) with (j * m + i) by lia. apply X. nia.
 """
 )
+
+REDUCE_PAD_CLAMP_IDEMPOTENT = (
+    """
+intros A R n r op op' z z' xs xs' P As Id F Z X.
+opened.
+"""
+    + IN_ORDER
+    + """
+assert (Z1 : R z z) by exact (left _ _ Z).
+assert (Xs : forall i, i < n + 1 -> R (xs i) (xs i)) by (intros i I; exact (left _ _ (X i I))).
+assert (Fl : forall k, k <= n + 1 -> R (fold op z k xs) (fold op z k xs)) by (intros k K; apply fold_related;
+  [exact Z1 | intros i b c I E; apply Op; [exact E | apply Xs; lia]]).
+set (again := fun i => xs (Nat.min (i - 0) (n + 1 - 1))).
+apply (trans _ (fold op z (n + 1) xs)).
+- replace (n + r + 1) with (n + 1 + r) by lia. induction r as [| k step]; [rewrite Nat.add_0_r | rewrite Nat.add_succ_r].
+  + apply fold_related; [exact Z1 | intros i b c I E; apply Op; [exact E |]].
+    unfold again. replace (Nat.min (i - 0) (n + 1 - 1)) with i by lia. apply Xs. exact I.
+  + simpl. unfold again at 2. replace (Nat.min (n + 1 + k - 0) (n + 1 - 1)) with n by lia.
+    apply (trans _ (op (fold op z (n + 1) xs) (xs n))); [apply Op; [exact step | apply Xs; lia] |].
+    rewrite Nat.add_1_r. simpl. apply (trans _ (op (fold op z n xs) (op (xs n) (xs n)))).
+    * apply sym, As; [apply Fl; lia | apply Xs; lia | apply Xs; lia].
+    * apply Op; [apply Fl; lia | apply Id, Xs; lia].
+- apply fold_related; [exact Z | intros i b c I E; apply F; [exact E | apply X; exact I]].
+"""
+)

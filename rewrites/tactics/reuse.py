@@ -25,7 +25,7 @@ from relift.semantics.indices.views import (
     is_layout,
     view,
 )
-from relift.semantics.patterns import Map, ToGlobal
+from relift.semantics.patterns import Let, Map, ToGlobal
 from relift.semantics.syntax.binding import Position, replaced
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Lambda, Term, children, subterms
@@ -138,13 +138,19 @@ def _shown_at(t: Term, place: Position, environment: Environment, path: Position
     field, *rest = place
     child = dict(children(t))[field]
     if isinstance(child, Lambda):
-        if not isinstance(t, Map):
-            raise Unsupported("only maps are gone into")
-        data = array(view(t.xs, environment, _stored))
-        element = data.at(variable("_".join((*path, "i")), data.length))
-        environment = environment.bind(child, element)
+        environment = environment.bind(child, _argument(t, environment, path))
         child = child.body
     return _shown_at(child, tuple(rest), environment, (*path, field))
+
+
+def _argument(t: Term, environment: Environment, path: Position) -> View:
+    """What the function of a map is given, or what has a name."""
+    if isinstance(t, Let):
+        return view(t.x, environment, _stored)
+    if not isinstance(t, Map):
+        raise Unsupported("only maps and names are gone into")
+    data = array(view(t.xs, environment, _stored))
+    return data.at(variable("_".join((*path, "i")), data.length))
 
 
 def _stored(t: Term, environment: Environment) -> View:

@@ -8,6 +8,7 @@ pad l r b . pad l' r' b         =  pad (l + l') (r + r') b               (b: cla
 pad 0 0 b                       =  id
 take n . drop l . pad l r b     =  id
 pad l r b (zip xs ys)           =  zip (pad l r b xs) (pad l r b ys)
+pad 0 r c (take n xs)           =  map (\\(p, x). if p then x else c) (zip (pad 0 r false (repeat n true)) xs)
 pad l r b . transpose           =  transpose . map (pad l r b)
 pad_empty l r                   -> pad l r b                             (a refinement: open cells are fixed)
 pad_empty l r . map f           -> map f . pad_empty l r
@@ -18,7 +19,9 @@ or mirror: the border repeats what was padded already.
 
 from __future__ import annotations
 
-from relift.rewrites.conditions import naturals, neutral
+from typing import Any
+
+from relift.rewrites.conditions import associative, idempotent, naturals, neutral
 from relift.rewrites.notation import (
     A,
     B,
@@ -36,6 +39,7 @@ from relift.rewrites.notation import (
     step,
     w,
 )
+from relift.rewrites.proofs_of_idempotence import REDUCE_PAD_CLAMP_IDEMPOTENT
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language.vocabulary import (
@@ -52,6 +56,7 @@ from relift.semantics.language.vocabulary import (
     pad_empty,
     reduce,
     repeat,
+    select,
     slide,
     split,
     take,
@@ -60,7 +65,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import vec
+from relift.semantics.syntax.types import f32, f64, i32, tup, vec
 
 left2, right2, left3, right3 = naturals("left2 right2 left3 right3")
 Inner = Border.without("mirror", "wrap")
@@ -197,6 +202,47 @@ def pad_constant_zip(b: A, c: B, xs: A[n], ys: B[n]):
     )
 
 
+def _chosen(z: Any, xs: Any) -> tuple[Any, Any]:
+    of_first = pad(0, r, False, repeat(n, True))
+    return (
+        pad(0, r, z, take(n, xs)),
+        map(lambda p: select(p[0], p[1], z), zip(of_first, xs)),
+    )
+
+
+_MASKS = "Halide, loop tails under a predicate (TailStrategy); masks of vector machines"
+
+
+@rule(source=_MASKS)
+def pad_constant_take(z: f32, xs: f32[n + r]):
+    """A constant instead of all but the first elements is chosen where they are."""
+    return _chosen(z, xs)
+
+
+@rule(source=_MASKS)
+def pad_constant_take_f64(z: f64, xs: f64[n + r]):
+    """The same for doubles."""
+    return _chosen(z, xs)
+
+
+@rule(source=_MASKS)
+def pad_constant_take_i32(z: i32, xs: i32[n + r]):
+    """The same for whole numbers."""
+    return _chosen(z, xs)
+
+
+@rule(source=_MASKS)
+def pad_constant_take_pair(z: tup(f32, f32), xs: tup(f32, f32)[n + r]):
+    """The same for pairs, as complex numbers."""
+    return _chosen(z, xs)
+
+
+@rule(source=_MASKS)
+def pad_constant_take_triple(z: tup(f32, f32, f32), xs: tup(f32, f32, f32)[n + r]):
+    """The same for triples, as forces."""
+    return _chosen(z, xs)
+
+
 @rule(source="RISE padEmptyBeforeTranspose, at a border: {boundary}")
 def pad_boundary_transpose(boundary: Continued, xss: A[m, n]):
     """A border ({boundary}) of columns is one of each row before the transpose."""
@@ -228,6 +274,16 @@ def pad_constant_split(c: A, xs: A[k * m]):
 def reduce_pad(op: Op[A], start: A, z: A, xs: A[n]):
     """A border of neutral elements adds nothing."""
     return reduce(op, start, pad(left, right, z, xs)), reduce(op, start, xs)
+
+
+@rule(
+    where=[associative("op"), idempotent("op")],
+    source="Bird, theory of lists, idempotent reductions",
+    proof=REDUCE_PAD_CLAMP_IDEMPOTENT,
+)
+def reduce_pad_clamp_idempotent(op: Op[A], z: A, xs: A[n + 1]):
+    """The last element counts once, however often it is seen again."""
+    return reduce(op, z, pad(0, r, clamp, xs)), reduce(op, z, xs)
 
 
 # ---- borders whose content is left open; what fixes it is a refinement

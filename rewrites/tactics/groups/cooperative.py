@@ -31,7 +31,7 @@ from relift.semantics.syntax.types import Array, Scalar
 
 PARTS = ("xs", "vs", "x", "xs")
 """From a reduction by vectors to the results of the members."""
-_MOST_FOUND, _SHARE_OF_FOUND = 128, 32
+MOST_FOUND, SHARE_OF_FOUND = 128, 32
 """Numbers that each member reduces of what all found; of more, a few members reduce a share of so many each."""
 
 
@@ -70,7 +70,7 @@ def shared_by_lanes(members: int, width: int, stored: Tactic) -> Tactic:
         repeat(inside("xs")(apply("map_fusion"))),
         repeat(apply("map_fusion")),
     )
-    few = members // _SHARE_OF_FOUND if members > _MOST_FOUND else 0
+    few = members // SHARE_OF_FOUND if members > MOST_FOUND else 0
     left = shared_by_lanes(few, width, stored) if few else vectorize_reduction(width)
     return then(share(members, width), lanes_apart, inside("xs")(then(of_each, stored)), left)
 

@@ -15,14 +15,31 @@ from collections.abc import Iterator
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.groups.rows.whole_turns import lanes_for
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Join, MapSeq, ReduceSeq, Split
-from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
+from relift.semantics.patterns import Join, MapSeq, PadClamp, ReduceSeq, Split
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    places_of,
+    positions,
+    replaced,
+    term_at,
+)
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Get, Lambda, Pattern, Term, Var, free_variables
+from relift.semantics.syntax.terms import (
+    Get,
+    Input,
+    Lambda,
+    Pattern,
+    Term,
+    Var,
+    free_variables,
+    parts_of,
+)
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -52,7 +69,7 @@ def has_rows_to_keep(t: Type, members: int) -> bool:
     match t:
         case Array() if isinstance(dimensions(t)[1], Scalar):
             n = cells(t).constant
-            return n is not None and _FEWEST <= n // members <= _MOST
+            return n is not None and _FEWEST <= -(-n // members) <= _MOST
         case Tuple(parts):
             return any(has_rows_to_keep(part, members) for part in parts)
         case Array() | Scalar() | Vector() | TypeVariable():
@@ -86,22 +103,38 @@ def kept_in_registers(members: int, width: int) -> Tactic:
 def _read_again(body: Term, row: Var, members: int) -> list[Term]:
     """The rows of numbers of which loops of the group go through more than one; if others read them too, their shares."""
     found: list[Term] = []
-    for r in dict.fromkeys(t for _, t in positions(body) if _is_row(t, row)):
+    rows = dict.fromkeys(t for _, t in positions(body) if _is_row(t, row))
+    for r in sorted(rows, key=parts_of, reverse=True):
         loops = sum(len(places_of(xs, r)) for _, _, xs in _loops(body))
         if loops > 1 and has_rows_to_keep(r.type, members):
             all_loops = loops == len(places_of(body, r))
             found += [r] if all_loops else _shares(body, r, members)
+        body = replaced(body, lambda t, r=r: Input("", t.type) if t == r else None)
     return list(dict.fromkeys(found))
 
 
 def _is_row(t: Term, row: Var) -> bool:
-    """Whether a term is an array of numbers that the function of a row is given, or a part of what it is given; or a table's rows, joined."""
-    of = t
-    while isinstance(of, Join):
-        of = of.xss
+    """Whether a term is an array of numbers that the function of a row is given, or a part of what it is given.
+
+    So are a table's rows, joined, and a row that goes on beyond its end.
+    """
+    of = _rearranged(t)
     while isinstance(of, Get):
         of = of.of
     return of == row and isinstance(t.type, Array) and isinstance(t.type.element, Scalar)
+
+
+def _rearranged(t: Term) -> Term:
+    """What is joined, or goes on beyond its end."""
+    match t:
+        case Join():
+            return _rearranged(t.xss)
+        case Split():
+            return _rearranged(t.xs)
+        case PadClamp():
+            return _rearranged(t.xs)
+        case _:
+            return t
 
 
 def _shares(body: Term, row: Term, members: int) -> list[Term]:
@@ -126,7 +159,7 @@ def _shared_out(row: Term, members: int, width: int, room: int) -> Tactic:
     Raises `NoMatch` where there is no room for half of it.
     """
     length = length_of(row)
-    lanes = width if length % width == 0 and length >= members * width else 1
+    lanes = 1 if isinstance(row, PadClamp) else lanes_for(length, members, width)
     kept = min(length, room)
     kept -= kept % (members * lanes)
     if 2 * kept < length:

@@ -30,7 +30,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.nests.normal_form import Nest, straight
 from relift.rewrites.tactics.reuse import lie_together
 from relift.semantics.language.coercion import as_term
-from relift.semantics.patterns import ReduceSeq, Zip
+from relift.semantics.patterns import Map, PadClamp, ReduceSeq, Zip
 from relift.semantics.syntax.binding import Position, substitute, term_at
 from relift.semantics.syntax.terms import Combine
 from relift.semantics.syntax.types import Scalar, Tuple, Type, boolean, dimensions
@@ -95,24 +95,57 @@ def padded(rows: int, columns: int, lanes: int = 1) -> Tactic:
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/matmul.py"), padded(3, 0), {"n": 5, "m": 4, "k": 2})
     >>> [step.rule for step in found.steps]
-    ['pad_clamp_removed', 'drop_nothing', 'take_map']
+    ['pad_clamp_removed', 'drop_nothing', 'pad_clamp_map']
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if rows:
-            at = _one(rows, lanes)(at, place)
+            at = lengthened_inside(rows, lanes)(at, place)
             place = (*place, *_TAKEN)
         if columns:
             outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
-            at = then(inside("f")(_one(columns, lanes)), outside)(at, place)
+            at = then(inside("f")(lengthened_inside(columns, lanes)), outside)(at, place)
         return at
 
     return tactic
 
 
-def _one(more: int, lanes: int) -> Tactic:
-    """A map of so many more elements, of which the first are taken."""
-    return then(inside("xs")(_each_lengthened(more, lanes)), apply("take_map", "backward"))
+def lengthened_inside(more: int, lanes: int = 1) -> Tactic:
+    """What is computed of an array, or zipped, as the first of what is computed of one with so many more.
+
+    In vectors of `lanes` where what lies side by side is to be read in vectors: then what is computed must be total.
+    Otherwise it need not be: it is computed of the last element again.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.padding import lengthened_inside
+    >>> @rl.program
+    ... def sums(x: rl.f32[5], y: rl.f32[5]):
+    ...     return rl.map(lambda p: p[0] + p[1], rl.zip(x, y))
+    >>> print(rl.show(derive(sums, lengthened_inside(3)).result))
+    take(5, map(lambda x_: x_[0] + x_[1], zip(pad(0, 3, clamp, x), pad(0, 3, clamp, y))))
+    """
+
+    def in_vectors(at: Rewriting, place: Position) -> Rewriting:
+        each = _each_lengthened(more, lanes)
+        if isinstance(term_at(at.term, place), Map):
+            return then(inside("xs")(each), apply("take_map", "backward"))(at, place)
+        return each(at, place)
+
+    return in_vectors if lanes > 1 else then(lengthened(more), inside("xs")(padded_inside))
+
+
+def padded_inside(at: Rewriting, place: Position) -> Rewriting:
+    """What is padded of what is computed, or zipped, is computed or zipped of what is padded."""
+    t = term_at(at.term, place)
+    match t.xs if isinstance(t, PadClamp) else t:
+        case Map():
+            return then(apply("pad_clamp_map"), inside("xs")(padded_inside))(at, place)
+        case Zip():
+            each = then(inside("xs")(padded_inside), inside("ys")(padded_inside))
+            return then(apply("pad_clamp_zip"), each)(at, place)
+        case _:
+            return at
 
 
 def _each_lengthened(more: int, lanes: int) -> Tactic:

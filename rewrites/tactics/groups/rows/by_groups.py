@@ -10,8 +10,8 @@ Source: LIFT, GPGPU'16, for the folds; Halide's compute_at, PLDI'13, for what st
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection
+from functools import partial
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import where_written
@@ -37,9 +37,21 @@ from relift.rewrites.tactics.folds.remainders import (
     map_here_with_rest,
 )
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.rewrites.tactics.groups.cooperative import has_lanes, share_stored, shared
+from relift.rewrites.tactics.groups.cooperative import (
+    MOST_FOUND,
+    SHARE_OF_FOUND,
+    has_lanes,
+    share_stored,
+    shared,
+)
 from relift.rewrites.tactics.groups.kept_rows import has_rows_to_keep, kept_in_registers
 from relift.rewrites.tactics.groups.row_tiles import apart_by_rows
+from relift.rewrites.tactics.groups.rows.whole_turns import (
+    in_whole_turns,
+    lanes_for,
+    map_in_whole_turns,
+    shared_evenly,
+)
 from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
@@ -64,6 +76,7 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import Array, cells, holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
+_STORED = then(_WORK_ITEMS, apply("store_local"))
 MOST_TURNS = 32
 """Vectors of a row that a work-item goes through: an H200 takes 270 us instead of 140 with 64 for each."""
 
@@ -120,7 +133,8 @@ def rows_by_groups(
             raise NoMatch(f"{members} work-items share no fold of a row")
         for i in range(names):
             at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
-        result = written_by(width, shared_out(members)) if written is None else written
+        whole = partial(map_in_whole_turns, members, width) if kept else None
+        result = written or written_by(width, shared_out(members), whole)
         at = where_written(result)(at, (*row, *("f",) * names))
         if kept:
             at = kept_in_registers(members, width)(at, row)
@@ -187,13 +201,9 @@ def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
     by_the_first = inside("xss")(then(inside("f")(_WORK_ITEMS), apply("map_to_lcl", d=1)))
 
     def chunk(at: Rewriting, place: Position) -> Rewriting:
-        here = (*place, "f", *fold)
-        length = length_of(term_at(at.term, (*here, "xs")))
-        below = fold
-        if left := length % members:
-            at = fold_here_with_rest(length - left)(at, here)
-            below = (*fold, "left")
-        at = shared(members)(at, (*place, "f", *below))
+        at, here = shared_evenly(at, (*place, "f", *fold), members)
+        below = here[len(place) + 1 :]
+        at = shared(members)(at, here)
         alone = not below  # then what it takes need not be total
         fission = "map_reduce_fission" if alone else "map_fission_with_zip"
         at = apply(fission, parts={"g": ("f", *below, "xs")})(at, place)
@@ -325,18 +335,23 @@ def _shared_fold(members: int, width: int) -> Tactic:
         length = length_of(xs)
         if length < members:
             return _by_few(length)(at, place)
-        in_lanes = length % width == 0 and length >= members * width and has_lanes(xs)
-        lanes = width if in_lanes else 1
-        main = length - length % (members * lanes)
-        here = place
-        if main < length:
-            with suppress(NoMatch):
-                return _with_rest_beside(members)(at, place)
-            at = fold_here_with_rest(main)(at, place)
-            at = _shared_fold(members, 1)(at, (*place, "right"))
-            here = (*place, "left")
-        at = share_stored(members, lanes, then(_WORK_ITEMS, apply("store_local")))(at, here)
-        return at if in_lanes else _found(width)(at, here)
+        lanes = lanes_for(length, members, width) if has_lanes(xs) else 1
+        at_once = members * lanes
+        by_all = share_stored(members, lanes, _STORED)
+        if lanes == 1:
+            by_all = then(by_all, _found(width))
+        left = length % at_once
+        if not left:
+            return by_all(at, place)
+        return first(
+            then(in_whole_turns(at_once, lanes), by_all),
+            _with_rest_beside(members),
+            then(
+                fold_here_with_rest(length - left),
+                inside("right")(_shared_fold(members, 1)),
+                inside("left")(by_all),
+            ),
+        )(at, place)
 
     return tactic
 
@@ -370,15 +385,18 @@ def _found(width: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         xs = term_at(at.term, (*place, "xs"))
+        length = length_of(xs)
+        if has_lanes(xs) and length > MOST_FOUND:
+            few = share_stored(length // SHARE_OF_FOUND, width, _STORED)
+            return attempt(few)(at, place)
         if has_lanes(xs):
             return attempt(vectorize_reduction(width))(at, place) if width > 1 else at
-        length = length_of(xs)
         few = min(
             (d for d in range(1, length + 1) if length % d == 0), key=lambda d: d + length // d
         )
         if length <= _ALONE or few in (1, length):
             return at
-        return then(shared(few), inside("xs")(then(_WORK_ITEMS, apply("store_local"))))(at, place)
+        return then(shared(few), inside("xs")(_STORED))(at, place)
 
     return tactic
 
@@ -424,8 +442,17 @@ def shared_out(members: int, chunks: Tactic = _IN_TURN) -> Tactic:
     return tactic
 
 
-def written_by(width: int, shared_out: Tactic) -> Tactic:
-    """A result that is `shared_out`, in vectors if it can be; a single value all compute alike, and of several results each."""
+def written_by(
+    width: int, shared_out: Tactic, whole: Callable[[Callable[[int], Tactic]], Tactic] | None = None
+) -> Tactic:
+    """A result that is `shared_out`, in vectors if it can be; a single value all compute alike, and of several results each.
+
+    A way to share out a map in vectors of some lanes may be made another one, of the `whole` of a map.
+    """
+
+    def each(lanes: int) -> Tactic:
+        vectors = then(apply("vectorize_map", w=lanes), inside("vs")(shared_out))
+        return then(first(vectors, shared_out) if lanes > 1 else shared_out, IN_ORDER)
 
     def part(at: Rewriting, place: Position) -> Rewriting:
         if isinstance((t := term_at(at.term, place)).type, Array) and is_layout(t):
@@ -440,8 +467,7 @@ def written_by(width: int, shared_out: Tactic) -> Tactic:
                 at = part(at, (*place, field))
             return at
         if isinstance(t, Map):
-            vectors = then(apply("vectorize_map", w=width), inside("vs")(shared_out))
-            return then(first(vectors, shared_out), IN_ORDER)(at, place)
+            return (each(width) if whole is None else whole(each))(at, place)
         if holds_array(t.type):
             raise NoMatch("the result of a row is neither a map nor a value")
         return IN_ORDER(at, place)

@@ -17,7 +17,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import where_written
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import has_lanes, share_stored
 from relift.rewrites.tactics.groups.rows.by_groups import (
@@ -28,6 +28,7 @@ from relift.rewrites.tactics.groups.rows.by_groups import (
     shared_out,
     written_by,
 )
+from relift.rewrites.tactics.groups.rows.whole_turns import shared_evenly
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.patterns import MapLcl, Reduce, Reduction
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
@@ -115,9 +116,8 @@ def _by_members(members: int, width: int) -> Tactic:
     def fold(at: Rewriting, place: Position) -> Rewriting:
         xs = term_at(at.term, (*place, "xs"))
         length = length_of(xs)
-        if left := length % members:
-            at, place = fold_here_with_rest(length - left)(at, place), (*place, "left")
         in_lanes = has_lanes(xs) and length % (members * width) == 0
+        at, place = shared_evenly(at, place, members)
         return share_stored(members, width if in_lanes else 1, _BY_MEMBERS)(at, place)
 
     return then(from_neutral(fold), IN_ORDER)
