@@ -53,6 +53,7 @@ from relift.rewrites.tactics.transpositions import (
     scans_across,
     tables_by_rows,
 )
+from relift.rewrites.tactics.whole_folds import whole_folds_in_parts
 from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq, Zip
@@ -86,10 +87,11 @@ _ROOM: Tactic = then(somewhere(rows_without_room_joined), _APART)
 _PARTS_APART: Tactic = then(_APART, _TABLES_APART)
 _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
+_IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, _SCANS_OF_ELEMENTS),
-    "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES),
+    "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES, _IN_PARTS),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
 
@@ -133,6 +135,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (places_in_any_order(), 2),
     (then(folds_together(), attempt(rows_of_columns())), 0),
     (then(totals_beside(), attempt(through_zips())), 1),
+    (_IN_PARTS, 0),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 

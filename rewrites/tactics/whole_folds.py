@@ -1,0 +1,113 @@
+"""Long folds of whole arrays that something else is made of: by a kernel that stores what chunks come to, and once more where they are read.
+
+    f (reduce op z xs) (reduce op' z' ys)
+      =  f (reduce op z (map fst t)) (reduce op' z' (map snd t))
+         where t = store (map (\\c. (reduce op z c.0, reduce op' z' c.1)) (split m (zip xs ys)))
+
+So a smallest and a largest value are found in one pass, and no kernel is launched only to fold what chunks came to: each group
+that reads the value does.  What is folded of what others fold, as deviations from a mean, follows in the same way.
+Source: NVIDIA, Optimizing parallel reduction, for the chunks; persistent statistics of normalisations fold them where they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.folds.beside import paired
+from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, OF_EACH_ARRAY
+from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.folds.starts import from_neutral
+from relift.rewrites.tactics.groups.cooperative import chunk_near
+from relift.rewrites.tactics.sharing import MOST_FOLDED
+from relift.semantics.patterns import Reduce
+from relift.semantics.syntax.binding import Position, canonical, places_of, positions, term_at
+from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.types import holds_array
+
+_UNIT = 512
+"""Elements of which a chunk has a multiple: vectors of four for 128 work-items."""
+
+
+def whole_folds_in_parts(parts: int, longest: int) -> Tactic:
+    """Every long fold of a whole array as one of about so many parts, which are stored, of at most `longest` elements each.
+
+    Raises `NoMatch` where there is none of which something is made beside a number.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.whole_folds import whole_folds_in_parts
+    >>> @rl.program
+    ... def from_least(x: rl.f32[1048576]):
+    ...     least = rl.reduce(rl.minimum, float("inf"), x)
+    ...     return rl.map(lambda v: v - least, x)
+    >>> print(rl.show(derive(from_least, whole_folds_in_parts(512, 8192)).result))  # doctest: +NORMALIZE_WHITESPACE
+    map(
+      lambda v:
+        v - reduce(minimum, inf, to_global(map(lambda c: reduce(minimum, inf, c), split(2048, x)))),
+      x
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        folds = _long_folds(t)
+        if not folds or not (holds_array(t.type) or _several(t)):
+            raise NoMatch("no long folds of whole arrays of which more is made than a number")
+        while folds:
+            at = _in_parts(at, place, folds, parts, longest)
+            folds = _long_folds(term_at(at.term, place))
+        return at
+
+    return tactic
+
+
+def _several(t: Term) -> bool:
+    """Whether more than one long fold of a whole array is in a term, be one in what another folds."""
+    return len({canonical(u) for _, u in positions(t) if _is_long(u)}) > 1
+
+
+def _long_folds(t: Term) -> list[Reduce]:
+    """Long folds of whole arrays, in which there is no other, each once: those that are as long as the first."""
+    found: dict[Term, Reduce] = {}
+    for _, u in positions(t):
+        if _is_long(u) and not any(_is_long(v) for place, v in positions(u) if place):
+            found.setdefault(canonical(u), u)
+    folds = list(found.values())
+    return [fold for fold in folds if length_of(fold.xs) == length_of(folds[0].xs)]
+
+
+def _is_long(t: Term) -> TypeGuard[Reduce]:
+    return isinstance(t, Reduce) and not free_variables(t) and length_of(t.xs) > MOST_FOLDED
+
+
+def _in_parts(
+    at: Rewriting, place: Position, folds: Sequence[Reduce], parts: int, longest: int
+) -> Rewriting:
+    length = length_of(folds[0].xs)
+    chunk = chunk_near(length, max(parts, length // longest), _UNIT)
+    if not chunk or length // chunk > MOST_FOLDED:
+        raise NoMatch(f"{length} elements have too few chunks, or too many")
+    maps: list[Term] = []
+
+    def one(at: Rewriting, here: Position) -> Rewriting:
+        if rest := length % chunk:
+            at, here = fold_here_with_rest(length - rest)(at, here), (*here, "left")
+        chunks = inside("xs")(ELEMENTS_IN_CHUNKS)
+        at = then(reduced_in_chunks("partial_reduce_chunks", chunk), chunks)(at, here)
+        maps.append(term_at(at.term, (*here, "xs")))
+        return at
+
+    for fold in folds:
+        for below in places_of(term_at(at.term, place), fold):
+            at = from_neutral(one)(at, (*place, *below))
+    at, together = paired(at, place, maps)
+    stored = (
+        apply("store_global") if len(folds) == 1 else then(OF_EACH_ARRAY, apply("store_global"))
+    )
+    for below in places_of(term_at(at.term, place), together):
+        at = stored(at, (*place, *below))
+    return at
