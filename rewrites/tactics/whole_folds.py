@@ -15,15 +15,16 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
 from relift.rewrites.tactics.folds.beside import paired
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, OF_EACH_ARRAY
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import chunk_near
+from relift.rewrites.tactics.nests.padding import lengthened_inside
 from relift.rewrites.tactics.sharing import MOST_FOLDED
-from relift.semantics.patterns import Reduce
+from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, canonical, places_of, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import holds_array
@@ -45,10 +46,16 @@ def whole_folds_in_parts(parts: int, longest: int) -> Tactic:
     ...     least = rl.reduce(rl.minimum, float("inf"), x)
     ...     return rl.map(lambda v: v - least, x)
     >>> print(rl.show(derive(from_least, whole_folds_in_parts(512, 8192)).result))  # doctest: +NORMALIZE_WHITESPACE
-    map(
-      lambda v:
-        v - reduce(minimum, inf, to_global(map(lambda c: reduce(minimum, inf, c), split(2048, x)))),
-      x
+    join(
+      map(
+        lambda c:
+          map(
+            lambda x_:
+              x_ - reduce(minimum, inf, to_global(map(lambda c: reduce(minimum, inf, c), split(2048, x)))),
+            c
+          ),
+        split(1024, x)
+      )
     )
     """
 
@@ -60,9 +67,28 @@ def whole_folds_in_parts(parts: int, longest: int) -> Tactic:
         while folds:
             at = _in_parts(at, place, folds, parts, longest)
             folds = _long_folds(term_at(at.term, place))
-        return at
+        return attempt(_in_rows)(at, place)
 
     return tactic
+
+
+def _in_rows(at: Rewriting, place: Position) -> Rewriting:
+    """A map of numbers goes row by row, each of which a group has: what its members fold together, all need."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or holds_array(t.f.body.type):
+        raise NoMatch("no map of numbers")
+    length = length_of(t)
+    row = min(max(_SHORTEST, 1 << (length // _ROWS).bit_length() - 1), _LONGEST)
+    rows = apply("split_join", m=row)
+    if not (more := -length % row):
+        return rows(at, place)
+    lanes = _LANES if length % _LANES == 0 else 1
+    return then(lengthened_inside(more, lanes), inside("xs")(rows))(at, place)
+
+
+_ROWS, _SHORTEST, _LONGEST = 1024, 1024, 8192
+"""About so many rows, none shorter or longer: each folds again what chunks came to."""
+_LANES = 4
 
 
 def _several(t: Term) -> bool:

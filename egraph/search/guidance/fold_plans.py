@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.batches import where_written
 from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
 from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
@@ -73,7 +74,7 @@ def folded_by_groups(program: Program, device: DeviceDescription) -> list[Tactic
         return [_numbers(device, _GROUPS[1], _MEMBERS[1])]
     rows = rows_by_groups(1, ROW_MEMBERS[0], WIDTH, device.local_memory_bytes)
     tiles = tiles_both_ways(max(depth_of(program.body), 1), device.local_memory_bytes)
-    return [rows, partial_results(_BLOCKS_OF_FOLDS[2]), tiles]
+    return [where_written(rows), partial_results(_BLOCKS_OF_FOLDS[2]), tiles]
 
 
 _BLOCKS_OF_FOLDS = (8, 16, 32, 64, 128, 256)

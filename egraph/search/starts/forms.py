@@ -87,6 +87,8 @@ _ROOM: Tactic = then(somewhere(rows_without_room_joined), _APART)
 _PARTS_APART: Tactic = then(_APART, _TABLES_APART)
 _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
+NOTHING_ELSE = -1
+"""Of a form that says what is stored, no other choice is tried."""
 _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
@@ -135,12 +137,12 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (places_in_any_order(), 2),
     (then(folds_together(), attempt(rows_of_columns())), 0),
     (then(totals_beside(), attempt(through_zips())), 1),
-    (_IN_PARTS, 0),
+    (_IN_PARTS, NOTHING_ELSE),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
 Of so many arrays that may be stored every choice is tried, with the numbers that are folded; of more all, none, those that are computed by
-folds, and the numbers.
+folds, and the numbers; or nothing but what the form stores.
 """
 
 FAR = 4.0
@@ -293,6 +295,8 @@ def choices_of(
 
 def choices_in(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, ...]]:
     """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
+    if most == NOTHING_ELSE:
+        return [()]
     values = [each.value for each in storable(t)]
     return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
 
