@@ -113,17 +113,18 @@ def test_rules_that_differ_in_a_variant_only_are_one_rule() -> None:
     for name, rule in RULES.items():
         shape = variant.sub(lambda found: words[found[0]], rule.equation(10_000))
         alike[shape].add(families.get(name, name))
-    operators, places, kept, bins = (
+    operators, places, kept, bins, chosen = (
         {f"{name}{of}" for of in ("", "_f64", "_i32")}  # no equation shows the type
         for name in (
             "computed_by_operator",
             "reduce_seq_said_place",
             "select_neutral",
             "fold_of_said_bins",
+            "pad_constant_take",
         )
     )
     found = [names for names in alike.values() if len(names) > 1]
-    assert found == [*[operators] * 4, *[places] * 4, kept, *[bins] * 2]
+    assert found == [*[operators] * 4, *[places] * 4, kept, *[bins] * 2, chosen]
 
 
 def test_a_choice_is_checked_by_its_name() -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from proofs_tests.portions import portioned
-from proofs_tests.rewrites.folds_of_places import BINS, COUNTED, KEPT, PLACES
+from proofs_tests.rewrites.folds_of_places import BINS, CHOSEN, COUNTED, KEPT, PLACES
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks import guards
 from relift.rewrites.checks.free.algebra import covers
@@ -52,6 +52,7 @@ BRANCHING = {
     "select_same": "a choice by a symbol",
     "looked_up_or_computed": "a cell is looked up at an index that is a symbol",
     **dict.fromkeys(KEPT, "a choice by a symbol"),
+    **dict.fromkeys(CHOSEN, "a choice by a symbol"),
     **dict.fromkeys(BINS, "a cell is written at an index that is a symbol"),
     **dict.fromkeys(PLACES, "a choice by the order of symbols"),
     **dict.fromkeys(COUNTED, "a sum of numbers"),

@@ -15,5 +15,6 @@ long_functions  names for what a function repeats until it is too long to be sea
 spelled_out   patterns that are others put together stand as those
 both_axes     one table folded along both of its axes in one pass
 unchanging    what functions compute of an element that is the same each time is computed once
+whole_folds   long folds of whole arrays that something is made of: one kernel for chunks, and once more where they are read
 batches       what each batch folds becomes one table for all
 """

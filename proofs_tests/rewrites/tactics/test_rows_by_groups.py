@@ -191,6 +191,55 @@ def assert_safe(compiled: Compiled) -> None:
     assert {claim.verdict for claim in safety} == {"proved"}
 
 
+@pytest.mark.parametrize("length", [23, 61, 64, 100, 187])
+def test_members_wait_once_for_a_fold_of_any_length(length: int) -> None:
+    """Rows that eight members share evenly, in vectors or not, and others: those go on beyond their end, where nothing is added."""
+    sizes = {"b": 2, "n": 3, "m": length}
+    found = derive(scaled_norms, rows_by_groups(2, 8, 4, ROOM), sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    compiled = compile_program(replace(scaled_norms.at(sizes), body=found.result))
+    assert_safe(compiled)
+    assert compiled.source.count("barrier(") == 1
+    a = np.random.default_rng(2).random((2, 3, length), dtype=np.float32)
+    np.testing.assert_allclose(compiled(a), 2 * np.linalg.norm(a, axis=-1), rtol=1e-5)
+
+
+def of_components(p, q):
+    """The sum of complex numbers."""
+    return p[0] + q[0], p[1] + q[1]
+
+
+plus = rl.operator(of_components, associative=True, commutative=True, neutral=0.0)
+
+
+@rl.program
+def complex_sums(x: rl.tup(rl.f32, rl.f32)[n, m]):
+    return rl.map(lambda row: rl.reduce(plus, (0.0, 0.0), row), x)
+
+
+def test_pairs_are_folded_beyond_the_end() -> None:
+    """What is no number may be chosen as well, each of its components."""
+    sizes = {"n": 3, "m": 29}
+    found = derive(complex_sums, rows_by_groups(1, 8, 4, ROOM), sizes)
+    compiled = compile_program(replace(complex_sums.at(sizes), body=found.result))
+    assert "pad_constant_take_pair" in [step.rule for step in found.steps]
+    a = np.random.default_rng(3).random((2, 3, 29), dtype=np.float32)
+    for got, wanted in zip(compiled((a[0], a[1])), a.sum(axis=-1), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("length", [1000, 1021])
+def test_rows_of_any_length_are_kept_as_those_that_members_share_evenly(length: int) -> None:
+    """Each number is read once, and the last once more by those who have none."""
+
+    def takes(numbers: int) -> float:
+        sizes = {"b": 8, "n": 512, "m": numbers}
+        body = derive(softmax, rows_by_groups(2, 64, 4, ROOM, kept=True), sizes).result
+        return estimate(replace(softmax.at(sizes), body=body), GPU).seconds
+
+    assert takes(length) <= 1.1 * takes(1024)
+
+
 def test_what_is_kept_is_read_once() -> None:
     """Each number of a row is named once in the text, where it goes into a register, though three loops need it."""
     sizes = {"b": 2, "n": 3, "m": 128}

@@ -109,8 +109,13 @@ def _read_again(body: Term, row: Var, members: int) -> list[Term]:
         if loops > 1 and has_rows_to_keep(r.type, members):
             all_loops = loops == len(places_of(body, r))
             found += [r] if all_loops else _shares(body, r, members)
-        body = replaced(body, lambda t, r=r: Input("", t.type) if t == r else None)
+        body = _without(body, r)
     return list(dict.fromkeys(found))
+
+
+def _without(body: Term, row: Term) -> Term:
+    """A function in which something else stands for a row."""
+    return replaced(body, lambda t: Input("", t.type) if t == row else None)
 
 
 def _is_row(t: Term, row: Var) -> bool:

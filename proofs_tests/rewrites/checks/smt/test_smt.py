@@ -8,7 +8,7 @@ import pytest
 import z3
 
 from proofs_tests.portions import portioned
-from proofs_tests.rewrites.folds_of_places import BINS, COUNTED, KEPT, PLACES
+from proofs_tests.rewrites.folds_of_places import BINS, CHOSEN, COUNTED, KEPT, PLACES
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.smt.tier import check_index
@@ -385,6 +385,7 @@ BEYOND = {
     "reduce_chunks_idempotent": "idempotence",
     "reduce_strided_idempotent": "idempotence",
     "reduce_concat_idempotent": "idempotence",
+    "reduce_pad_clamp_idempotent": "idempotence",
     "select_same": "a choice between equal values",
     "looked_up_or_computed": "indices that are data",
     "operands_swapped": "commutativity",
@@ -397,6 +398,7 @@ BEYOND = {
         for one in family.rules
     },
     **dict.fromkeys(KEPT, "a choice in an operator"),
+    **dict.fromkeys(CHOSEN, "a choice between elements"),
     **dict.fromkeys(BINS, "indices that are data, by induction"),
     **dict.fromkeys(COUNTED, "folds of other types, by induction"),
     **dict.fromkeys(PLACES, "what a tie-breaking operator chooses, by induction"),

@@ -387,8 +387,8 @@ def _found(width: int) -> Tactic:
         xs = term_at(at.term, (*place, "xs"))
         length = length_of(xs)
         if has_lanes(xs) and length > MOST_FOUND:
-            few = share_stored(length // SHARE_OF_FOUND, width, _STORED)
-            return attempt(few)(at, place)
+            by_few = share_stored(length // SHARE_OF_FOUND, width, _STORED)
+            return attempt(by_few)(at, place)
         if has_lanes(xs):
             return attempt(vectorize_reduction(width))(at, place) if width > 1 else at
         few = min(
