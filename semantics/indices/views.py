@@ -92,8 +92,8 @@ class Cell:
 class CodeValue:
     """A scalar that is in no memory: `code` is how its maker writes it.
 
-    With a `lane`, the code denotes a vector, of which that lane is meant; with an `index`, which has no
-    code, the number meant is that index.  `known` is the whole number, or the name of the variable, that it is.
+    With a `lane`, the code denotes a vector of `width`, of which that lane is meant; with an `index`, which has
+    no code, the number meant is that index.  `known` is the whole number, or the name of the variable, that it is.
     """
 
     code: Hashable
@@ -101,6 +101,7 @@ class CodeValue:
     lane: Index | None = None
     index: Index | None = None
     known: int | str | None = None
+    width: int | None = None
 
 
 @dataclass(frozen=True)

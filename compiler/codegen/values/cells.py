@@ -381,13 +381,27 @@ def _load_value(leaf: CodeValue, lane: Lane | None) -> CExpression:
     code = code_of(leaf)
     if leaf.lane is None:
         return CExpression(code, leaf.scalar)
-    if lane is not None and leaf.lane == lane.index:
+    if lane is not None and leaf.lane == lane.index and leaf.width in (None, lane.width):
         return CExpression(code, leaf.scalar, lane.width)
     if leaf.lane.constant is not None:
         return lane_of(CExpression(code, leaf.scalar, 2), leaf.lane.constant)
-    raise Unsupported(
-        f"lane {leaf.lane} of a vector in registers is read; only constant lanes, or all in order, can be"
-    )
+    picked = None if lane is None else _picked(leaf.lane, lane)
+    if picked is None:
+        raise Unsupported(
+            f"lane {leaf.lane} of a vector in registers is read; only constant lanes, all in order, or evenly apart, can be"
+        )
+    name = "s" + "".join(f"{k:x}" for k in picked)
+    whole = code if isinstance(code, tree.Name) else tree.wrapped(code)
+    return CExpression(tree.Member(whole, name), leaf.scalar, len(picked))
+
+
+def _picked(index: Index, lane: Lane) -> list[int] | None:
+    """The lanes of a wider vector that those of a narrower one are, where they lie evenly apart."""
+    linear = linear_in(index, lane.index)
+    if linear is None or (step := linear[0].constant) is None:
+        return None
+    first = linear[1].constant
+    return None if first is None else [first + step * k for k in range(lane.width)]
 
 
 def _contiguous(leaf: Cell, lane: Lane | None) -> Index | None:

@@ -58,7 +58,7 @@ def as_value(e: CExpression, lane: Index | None = None) -> CodeValue:
         known = code.value
     elif isinstance(code, Name):
         known = code.name
-    return CodeValue(code, e.scalar, None if e.width is None else lane, known=known)
+    return CodeValue(code, e.scalar, None if e.width is None else lane, known=known, width=e.width)
 
 
 def register_code(e: CExpression) -> Expression:

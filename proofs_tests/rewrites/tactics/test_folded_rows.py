@@ -202,6 +202,18 @@ def test_lanes_of_tuples_compute_what_is_folded(length: int) -> None:
     np.testing.assert_allclose(found[0] + 1j * np.asarray(found[1]), wanted, rtol=1e-4)
 
 
+@pytest.mark.parametrize("length", [8, 15, 16, 31, 63, 64, 79])
+def test_lanes_are_folded_in_halves_with_what_is_left(length: int) -> None:
+    """Of no row a lane or a number waits for more than the one before it: the last lanes are two."""
+    compiled = by_rows(extremes, length)
+    singly = re.findall(r"^  \w+ = m..imum_f32\(", compiled.source, re.MULTILINE)
+    folds = 4 if length == 79 else 2  # with four accumulators, the rest is one of its own
+    assert len(singly) == 2 * folds + (length % 2) * 2
+    given = np.random.default_rng(0).standard_normal((4, length)).astype(np.float32)
+    wanted = np.maximum(given.max(1), np.float32(0.5)) - given.min(1)
+    np.testing.assert_array_equal(compiled(given), wanted)
+
+
 def test_places_are_estimated_to_take_what_is_read() -> None:
     """The first pick for places has vectors, whatever its driver packs, and is estimated to wait for memory alone."""
     for packs in ("loops", "loop-free"):
@@ -216,6 +228,6 @@ def test_places_are_estimated_to_take_what_is_read() -> None:
 
 def test_rows_that_fill_no_vectors_and_rows_that_nobody_folds_are_left_to_others() -> None:
     with pytest.raises(NoMatch, match="two vectors"):
-        derive(deviation, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 3, "m": 15})
+        derive(deviation, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 3, "m": 7})
     with pytest.raises(NoMatch, match="folds nothing"):
         derive(doubled, rows_of_items(1, WIDTH, CPU.nearest_bytes), {"n": 3, "m": 64})

@@ -32,15 +32,23 @@ from relift.rewrites.tactics.combinators import (
     topdown,
     vectorize_reduction,
 )
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.nests.zips import zipped
+from relift.rewrites.tactics.vectors.halved_lanes import in_halves
 from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Bordered, Map, ReduceSeq, ReduceSeqUnroll, Reduction, Zip
+from relift.semantics.patterns import (
+    AsVector,
+    Bordered,
+    Map,
+    ReduceSeq,
+    ReduceSeqUnroll,
+    Reduction,
+    Zip,
+)
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Combine, Lambda, Term, children, free_variables
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
 from relift.semantics.syntax.types import Array, dimensions
 
 _MOST_DIMENSIONS = 3
@@ -100,7 +108,7 @@ def blocks_of_folds(results: int, width: int) -> Tactic:
         own = _own(term_at(at.term, place))
         for fold in _sharing(at, place):
             at = inside(*fold)(
-                then(OUT_OF_ZIPS, first(in_vectors_with_rest(width), in_vectors(width)))
+                then(OUT_OF_ZIPS, first(in_halves(width), in_vectors(width)))
             )(at, place)
             loop = (*fold, *_loop(term_at(at.term, (*place, *fold))))
             at = inside(*loop)(repeat(_beside(own)))(at, place)
@@ -196,31 +204,14 @@ def in_vectors(width: int) -> Tactic:
     return first(written_out, fuse())
 
 
-def in_vectors_with_rest(width: int) -> Tactic:
-    """A fold by `width` lanes whatever its length, if its operator allows it; the elements that fill no vector are folded apart.
-
-    Raises `NoMatch` where the fold has fewer than two vectors, or starts from a value of its own.
-    """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")))
-        main = length - length % width
-        if main < 2 * width:
-            raise NoMatch(f"{length} elements have no two vectors of {width}")
-        if main == length:
-            return in_vectors(width)(at, place)
-        rest = then(fuse(), attempt(apply("reduce_seq_to_unroll")))
-        parts = then(inside("left")(in_vectors(width)), inside("right")(rest))
-        return then(fold_here_with_rest(main), parts)(at, place)
-
-    return tactic
-
-
 def _loop(t: Term) -> Position:
-    """Where the loop is of a fold that may be by vectors, with a rest or without."""
-    if isinstance(t, Combine):
-        return ("left", *_loop(t.left))
-    return ("xs", "vs", "x") if isinstance(t, ReduceSeqUnroll) else ()
+    """Where the loop is of a fold that may be by vectors, whose lanes are folded in halves, with what is left over."""
+    if not isinstance(t, ReduceSeqUnroll):
+        return ()
+    if isinstance(t.init, Reduction):
+        return ("init", *_loop(t.init))
+    lanes: Position = ("xs", "xs", "vs", "x") if isinstance(t.xs, AsVector) else ("xs", "vs", "x")
+    return (*lanes, *_loop(term_at(t, lanes)))
 
 
 def _shared_first(at: Rewriting, place: Position) -> Tactic:

@@ -3,7 +3,7 @@
 A function of a row that folds it, once or several times, and computes a value, a tuple or a new row of what the folds
 gave, as softmax and statistics of rows do.  The folds get names, in the order in which they need each other:
 
-    a fold          has a vector of accumulators, whose lanes are folded at the end; what fills no vector is folded apart
+    a fold          has a vector of accumulators, whose lanes are folded in halves, with what fills no vector
     a fold of tuples  has several, each a vector for every component, such as the largest elements and where they are; so have extremes
     a new row       is computed in vectors; one that several folds read is kept by the work-item
 
@@ -27,11 +27,16 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
-from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest, length_of
-from relift.rewrites.tactics.folds.shared import across_lanes, in_vectors_with_rest, lifted
+from relift.rewrites.tactics.folds.remainders import (
+    fold_followed_by_rest,
+    fold_here_with_rest,
+    length_of,
+)
+from relift.rewrites.tactics.folds.shared import across_lanes, lifted
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows.by_groups import FUSED, IN_ORDER, named, row_in_maps
 from relift.rewrites.tactics.groups.tiles import UNROLLED
+from relift.rewrites.tactics.vectors.halved_lanes import in_halves, lanes_in_halves
 from relift.rewrites.tactics.vectors.lanes import OUTER, lanes
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
@@ -105,10 +110,16 @@ def _value(width: int) -> Tactic:
             return then(lanes(width), IN_ORDER, apply("store_private"))(at, place)
         if not isinstance(t, Reduce):
             raise NoMatch("what has a name is neither a fold nor a map")
-        if isinstance(t.init.type, Tuple) or _waits(t):
+        if isinstance(t.init.type, Tuple):
             by_vectors = (from_neutral(_by_accumulators(n, width)) for n in _TOGETHER)
             return first(*by_vectors, IN_ORDER)(at, place)
-        return then(attempt(from_neutral(in_vectors_with_rest(width))), IN_ORDER)(at, place)
+        if _waits(t):
+            return first(
+                from_neutral(_beside_a_rest(_TOGETHER[0], width)),
+                from_neutral(in_halves(width)),
+                IN_ORDER,
+            )(at, place)
+        return then(attempt(from_neutral(in_halves(width))), IN_ORDER)(at, place)
 
     return tactic
 
@@ -129,24 +140,50 @@ def _by_accumulators(vectors: int, width: int) -> Tactic:
     Equal lanes of all accumulators are folded first, then the lanes.
     """
     accumulators = vectors * width
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        _require(at, place, accumulators)
+        main_part = then(_of_lanes(vectors, width), apply("reduce_to_seq"))
+        return fold_followed_by_rest(accumulators, main_part)(at, place)
+
+    return tactic
+
+
+def _beside_a_rest(vectors: int, width: int) -> Tactic:
+    """The same of numbers; the lanes are folded in halves, and the rest by vectors of its own."""
+    accumulators = vectors * width
+    main_part = then(_of_lanes(vectors, width), lanes_in_halves())
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        length = _require(at, place, accumulators)
+        if length % accumulators == 0:
+            return main_part(at, place)
+        parts = then(inside("left")(main_part), inside("right")(first(in_halves(width), IN_ORDER)))
+        return then(fold_here_with_rest(length - length % accumulators), parts)(at, place)
+
+    return tactic
+
+
+def _require(at: Rewriting, place: Position, accumulators: int) -> int:
+    """How many elements a fold has; raises `NoMatch` where they do not fill so many accumulators twice."""
+    length = length_of(term_at(at.term, (*place, "xs")))
+    if length < 2 * accumulators:
+        raise NoMatch(f"{length} elements do not fill {accumulators} accumulators twice")
+    return length
+
+
+def _of_lanes(vectors: int, width: int) -> Tactic:
+    """A fold of what `width` lanes come to, of which each has folded equal lanes of so many vectors of accumulators."""
     few = then(inside("f")(apply("reduce_seq_to_unroll")), UNROLLED, apply("store_private"))
     folds = then(inside("f")(fuse()), across_lanes(width, lifted()))
     lanes = then(inside("f")(apply("reduce_to_seq")), across_lanes(width, few))
 
-    def main_part(at: Rewriting, place: Position) -> Rewriting:
-        at = reduced_in_chunks("partial_reduce_strided", accumulators)(at, place)
-        at = inside("xs")(then(_ELEMENTS_IN_STRIDES, folds))(at, place)
-        at = reduced_in_chunks("partial_reduce_strided", width)(at, place)
-        at = inside("xs")(lanes)(at, place)
-        return apply("reduce_to_seq")(at, place)
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")))
-        if length < 2 * accumulators:
-            raise NoMatch(f"{length} elements do not fill {accumulators} accumulators twice")
-        return fold_followed_by_rest(accumulators, main_part)(at, place)
-
-    return tactic
+    return then(
+        reduced_in_chunks("partial_reduce_strided", vectors * width),
+        inside("xs")(then(_ELEMENTS_IN_STRIDES, folds)),
+        reduced_in_chunks("partial_reduce_strided", width),
+        inside("xs")(lanes),
+    )
 
 
 _ELEMENTS_IN_STRIDES = repeat(

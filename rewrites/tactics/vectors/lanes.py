@@ -434,10 +434,9 @@ def in_parts(tactic: Tactic) -> Tactic:
 
 
 def lanes(width: int, steps: int = SHORT) -> Tactic:
-    """A map vector by vector; one with fewer than two vectors, and what fills none, element by element.
+    """A map vector by vector, and what fills none in narrower ones; at a border that and fewer than two vectors element by element.
 
-    Where an element takes a fold, these are in narrower vectors: eleven folds one by one take longer than all vectors of a row.
-    Folds of up to so many `steps` are written out.
+    Eleven folds, or twelve logarithms, one by one take longer than all vectors of a row.  Folds of up to so many `steps` are written out.
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -445,7 +444,7 @@ def lanes(width: int, steps: int = SHORT) -> Tactic:
         if not isinstance(t, Map):
             raise NoMatch("lanes are elements of a map")
         n = dimensions(t.xs.type)[0][0].constant or 0
-        whole, narrower = n // width * width, _folds_inside(t)
+        whole, narrower = n // width * width, not _reaches_over_a_border(t)
         rest = lanes(width // 2, steps) if narrower and width > 2 else apply("map_to_seq")
         if whole < (width if narrower else 2 * width):
             return rest(at, place)
@@ -462,11 +461,9 @@ def lanes(width: int, steps: int = SHORT) -> Tactic:
     return tactic
 
 
-def _folds_inside(t: Map) -> bool:
-    """Whether a map folds for each of its elements, none of which is read across a border."""
-    if any(isinstance(u, Bordered) for u, _ in subterms(t.xs)):
-        return False
-    return any(isinstance(u, Reduction) for u, _ in subterms(t.f.body))
+def _reaches_over_a_border(t: Map) -> bool:
+    """Whether an element of what a map goes through is read across a border."""
+    return any(isinstance(u, Bordered) for u, _ in subterms(t.xs))
 
 
 def in_vectors(width: int, steps: int = SHORT) -> Tactic:
