@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd, prod
 
 from relift.device import DeviceDescription
@@ -11,7 +12,10 @@ from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
 from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
+    changes,
     depends_on_data,
+    in_vectors,
+    is_computed,
     lie_apart,
     moving_alike,
     moving_with,
@@ -19,6 +23,7 @@ from relift.egraph.cost.strides import (
     somewhere,
     stride_between,
     stride_of,
+    stride_of_lanes,
     turns_of,
     turns_written_out,
 )
@@ -30,16 +35,8 @@ from relift.egraph.cost.walked import (
     PAGE_CELLS,
     crowd_each_other,
 )
-from relift.semantics.indices.atoms import (
-    Index,
-    Loaded,
-    Variable,
-    depends_on,
-    linear_in,
-    parts_of,
-    variables_of,
-)
-from relift.semantics.indices.expressions import modulo, substitute
+from relift.semantics.indices.atoms import Index, Loaded, depends_on, parts_of, variables_of
+from relift.semantics.indices.expressions import substitute
 from relift.semantics.indices.lanes import Lane, away_from_borders
 from relift.semantics.indices.ranges import surely_outside, surely_within
 from relift.semantics.indices.stored import stored
@@ -77,6 +74,9 @@ Intel's driver and PoCL alike; lanes that are put together take a cycle more eac
 _MOVED = 1.3
 """Cycles of a number that is moved from a row of its lane's, one by one, at most: 200,000 rows of 20 numbers that are copied across take PoCL 1.4 each,
 100,000 of 13, 17 and 31 numbers 1.2 to 1.4."""
+
+_FROM_REGISTER = 0.5
+"""Cycles of a lane that is taken from a register of its own: a shuffle puts two together."""
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory answers after
 # about 600 cycles, its caches after 40 to 200, behind what memory sends after more, local memory after 30.
@@ -126,7 +126,7 @@ class Accesses:
                 self.copy(part, at)
         elif isinstance(source, VectorView) and isinstance(target, VectorView):
             self.meter.counted.has_lanes = True
-            before, self._moving = self._moving, True
+            before, self._moving = self._moving, _is_private(target)
             with self.meter.lanes(source.width) as i:
                 self.copy(source.lane(i), target.lane(i))
             self._moving = before
@@ -274,22 +274,25 @@ class Accesses:
             return 0.0, 0.0  # read before the loop
         if memory.space.distance == "register":
             vectors = self.meter.counted.live / self.meter.device.vector_width
-            return (
-                self.meter.issue() if vectors > self.meter.device.vector_registers else 0.0
-            ), 0.0
-        arithmetic = ISSUE * sum(_is_computed(atom) for atom in offset.atoms())
+            spilled = self.meter.issue() if vectors > self.meter.device.vector_registers else 0.0
+            return spilled + self._turned(offset), 0.0
+        computed = [atom for atom in offset.atoms() if is_computed(atom)]
+        arithmetic = ISSUE * len(computed)
         stride = self._step(offset)
         issue = _STORE if self._storing else ISSUE
         if scope.lane is not None:
-            match stride_of(offset, scope.lane):
+            match stride_of_lanes(offset, scope.lane, scope.loop):
                 case 0:
-                    anew = ISSUE * sum(_changes(atom, scope.loop) for atom in offset.atoms())
+                    anew = ISSUE * sum(changes(atom, scope.loop) for atom in offset.atoms())
                     return issue + anew + self._new_line(offset), 0.0
                 case 1:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
                     return (issue + self._from_afar(offset)) * vectors + arithmetic, 0.0
                 case apart:
-                    near = any(n is not None and abs(n) < _FAR_STRIDE for n in (stride, apart))
+                    together = apart is None and not depends_on_data(offset, scope.lane)
+                    near = together or any(
+                        n is not None and abs(n) < _FAR_STRIDE for n in (stride, apart)
+                    )
                     lines = turns_of(scope.loop) * int(scope.width)
                     page = apart is None or abs(apart) >= PAGE_CELLS
                     each = 2.0 if page else 1.0
@@ -301,12 +304,26 @@ class Accesses:
                         each = _looked_up(memory, self.meter.device) + 1.0
                     elif not near:
                         each = _far(lines, apart or PAGE_CELLS, memory, self.meter)
-                    return each * scope.width + arithmetic, 0.0
+                    return each * scope.width + self._of_lanes(computed), 0.0
         if stride is not None and abs(stride) < _FAR_STRIDE:
             return issue + arithmetic, 0.0
         if stride is None and not self._storing:
             return _looked_up(memory, self.meter.device) + arithmetic, 0.0
         return _far(turns_of(scope.loop), stride, memory, self.meter) + arithmetic, 0.0
+
+    def _turned(self, offset: Index) -> float:
+        """Cycles of lanes that are taken from as many registers."""
+        lane = self.meter.scope.lane
+        apart = lane is not None and stride_of(offset, lane) not in (0, 1)
+        return _FROM_REGISTER * self.meter.scope.width if apart else 0.0
+
+    def _of_lanes(self, computed: Sequence[Atom]) -> float:
+        """Cycles of parts of an index of lanes that lie apart: each that a lane decides is computed for all of them, in a loop anew."""
+        lane, loop, width = self.meter.scope.lane, self.meter.scope.loop, self.meter.scope.width
+        if loop is None or lane is None:
+            return ISSUE * len(computed)
+        by_lane = [any(depends_on(each, lane) for each in parts_of(atom)) for atom in computed]
+        return ISSUE * sum(width if each else 1.0 for each in by_lane)
 
     def _new_line(self, offset: Index) -> float:
         """Cycles that a number for all lanes takes more whose line is another one in each turn of a loop that is long."""
@@ -356,7 +373,7 @@ class Accesses:
                 case 1:
                     row = scope.width
                     accesses = max(1.0, scope.width / self.meter.device.vector_width)
-                    if memory.space.of_device and not _in_vectors(offset, scope.lane):
+                    if memory.space.of_device and not in_vectors(offset, scope.lane):
                         accesses = scope.width
                 case _:
                     accesses = scope.width
@@ -394,6 +411,12 @@ def _used_of(scope: Scope, offset: Index, stride: int | None) -> int:
     return max(sum(0 <= place - first < abs(stride) for place in places) for first in places)
 
 
+def _is_private(v: VectorView) -> bool:
+    """Whether a vector is of a work-item's own memory, where its lanes are moved one by one."""
+    cell = v.lane(Size.of(0))
+    return isinstance(cell, Cell) and cell.memory.space.of_item
+
+
 def _far(lines: int, apart: int | None, memory: Memory, meter: Meter) -> float:
     """Cycles of an access that is so many cells from the one before, if that is known, of so many that a neighbour makes again."""
     if apart is None:
@@ -410,28 +433,11 @@ def _looked_up(memory: Memory, device: DeviceDescription) -> float:
     return _SECOND_TABLE if bytes <= device.second_bytes else _FAR_ACCESS
 
 
-def _is_computed(atom: Atom) -> bool:
-    """Whether a part of an index takes an instruction."""
-    return not isinstance(atom, Variable | Loaded)
-
-
-def _changes(atom: Atom, loop: Index | None) -> bool:
-    """Whether it takes one in each turn of a loop: what no turn changes is computed before, if it is for all lanes."""
-    inside = loop is None or any(depends_on(each, loop) for each in parts_of(atom))
-    return _is_computed(atom) and inside
-
-
 def _differs_in_the_group(scope: Scope, offset: Index, stride: int | None) -> bool:
     """Whether neighbours read one cell of a memory, and others of the group another one, in each turn of a loop anew."""
     if stride != 0 or scope.loop is None or not depends_on(offset, scope.loop):
         return False
     return any(depends_on(offset, a.index) for a in scope.around if a.level == "item")
-
-
-def _in_vectors(offset: Index, lane: Index) -> bool:
-    """Whether the lanes of an access are a vector: begin where one does, and have no bound of their own."""
-    linear = linear_in(offset, lane)
-    return linear is not None and modulo(linear[1], turns_of(lane)) == 0
 
 
 def _rows_again(meter: Meter, memory: Memory, offset: Index) -> float:

@@ -40,7 +40,10 @@ A softmax of rows of 8192 whose powers lie there takes an H100 235 us, and 184 w
 
 @dataclass(frozen=True)
 class Cost(Displayed):
-    """Estimated seconds: of launches, of instructions, of memory traffic; and their combination."""
+    """Estimated seconds: of launches, of instructions, of memory traffic; and their combination.
+
+    `hidden` are those of instructions of a CPU that memory hides: where a cache keeps what is read, they are not.
+    """
 
     shown_by: ClassVar = "relift.egraph.displays:of_cost"
 
@@ -49,6 +52,7 @@ class Cost(Displayed):
     memory: float
     seconds: float
     bytes: float
+    hidden: float = 0.0
 
     def __str__(self) -> str:
         return (
@@ -75,7 +79,8 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     launch = device.launch_seconds * len(kernels)
     compute, memory = sum(t.compute for t in times), sum(t.memory for t in times)
     total = launch + sum(_together(k, t, device) for k, t in zip(kernels, times, strict=True))
-    return Cost(launch, compute, memory, total, sum(k.bytes for k in kernels))
+    hidden = sum(min(t.compute, t.memory) for t in times) if device.kind == "cpu" else 0.0
+    return Cost(launch, compute, memory, total, sum(k.bytes for k in kernels), hidden)
 
 
 def waiting(program: Program, device: DeviceDescription) -> float:

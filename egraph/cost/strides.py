@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from relift.egraph.cost.fetched import Around, Moving
@@ -14,9 +15,11 @@ from relift.semantics.indices.atoms import (
     Variable,
     depends_on,
     linear_in,
+    parts_of,
     variables_of,
 )
-from relift.semantics.indices.expressions import evaluate
+from relift.semantics.indices.expressions import evaluate, modulo
+from relift.semantics.syntax.monomials import Atom
 
 _ALONG = 0.35
 """How much dearer it is to gather cells of rows along which work-items go, than what lies apart and is read once.
@@ -68,6 +71,41 @@ def stride_of(offset: Index, v: Index) -> int | None:
     moved = {atom.name for atom in variables_of(v) if isinstance(atom, Variable)}
     after = {name: n + (name in moved) for name, n in inside.items()}
     return evaluate(offset, after) - evaluate(offset, inside)
+
+
+def stride_of_lanes(offset: Index, lane: Index, loop: Index | None) -> int | None:
+    """How far the cells of neighbouring lanes are apart; None where they are not evenly, in most turns of the loop around them.
+
+    Vectors of rows that are joined may cross from one to the next.
+
+    >>> from relift.egraph.cost.strides import stride_of_lanes
+    >>> from relift.semantics.indices.expressions import divide, variable
+    >>> i, l = variable("i", 2), variable("l", 4)
+    >>> [stride_of_lanes(97 * divide(4 * i + l, n) + 4 * i + l, l, i) for n in (3, 4)]
+    [None, 1]
+    """
+    linear = linear_in(offset, lane)
+    inside = _inside(offset)
+    if linear is not None or inside is None:
+        return None if linear is None else linear[0].constant
+    turns: list[dict[str, int]] = [{}]
+    for each in () if loop is None else variables_of(loop):
+        if isinstance(each, Variable):
+            few = min(each.extent.constant or 1, _TURNS)
+            turns = [{**turn, each.name: k} for turn in turns for k in range(few)]
+    [name] = (atom.name for atom in variables_of(lane) if isinstance(atom, Variable))
+    found: list[int | None] = []
+    for turn in turns:
+        width = range(turns_of(lane))
+        places = [evaluate(offset, {**inside, **turn, name: k}) for k in width]
+        steps = {after - before for before, after in pairwise(places)}
+        found.append(steps.pop() if len(steps) == 1 else None)
+    [(most, _)] = Counter(found).most_common(1)
+    return most
+
+
+_TURNS = 4
+"""Turns of a loop at most that say how lanes lie in most of them."""
 
 
 def _inside(offset: Index) -> dict[str, int] | None:
@@ -131,3 +169,20 @@ def lie_apart(offset: Index, thread: Index, loop: Index | None, *, storing: bool
         return (abs(step) - 2) * _PUT_TOGETHER if storing else None
     turn = 0 if loop is None else abs(stride_of(offset, loop) or 0)
     return _ALONG if 0 < turn < LINE_CELLS else 1.0
+
+
+def is_computed(atom: Atom) -> bool:
+    """Whether a part of an index takes an instruction."""
+    return not isinstance(atom, Variable | Loaded)
+
+
+def changes(atom: Atom, loop: Index | None) -> bool:
+    """Whether it takes one in each turn of a loop: what no turn changes is computed before, if it is for all lanes."""
+    inside = loop is None or any(depends_on(each, loop) for each in parts_of(atom))
+    return is_computed(atom) and inside
+
+
+def in_vectors(offset: Index, lane: Index) -> bool:
+    """Whether the lanes of an access are a vector: begin where one does, and have no bound of their own."""
+    linear = linear_in(offset, lane)
+    return linear is not None and modulo(linear[1], turns_of(lane)) == 0

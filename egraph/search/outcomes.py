@@ -35,9 +35,22 @@ class Proposal:
 
         What no kernel computes, as no step of an iteration, takes no time.
         """
-        size = parts_of(self.low.body)
-        seconds = max(self.cost.seconds, sys.float_info.min)
-        return round(math.log(seconds) / math.log(1.02)), size
+        return _steps(self.cost.seconds, 1.02), parts_of(self.low.body)
+
+    @property
+    def rank_in_the_end(self) -> tuple[int, int, int]:
+        """The same; of times that differ by 2 % or less, the order of what memory hides of them, in steps of a quarter.
+
+        100,003 rows of 63 numbers times a vector are estimated at 0.69 ms by vectors of rows and of columns: these take two cores 0.85 ms
+        through Intel's driver where a cache keeps the rows, and those 0.2.
+        """
+        seconds, size = self.rank
+        return seconds, _steps(self.cost.hidden, 1.25), size
+
+
+def _steps(seconds: float, factor: float) -> int:
+    """How many factors a time comes to."""
+    return round(math.log(max(seconds, sys.float_info.min)) / math.log(factor))
 
 
 def rank_of(proposal: Proposal) -> tuple[int, int]:

@@ -76,11 +76,11 @@ from relift.rewrites.tactics.vectors.lanes import (
     depth_of,
     rows_in_lanes,
     scans_in_lanes,
-    tiles_in_lanes,
 )
 from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
+from relift.rewrites.tactics.vectors.turned_tiles import tiles_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import (
     Accumulating,
@@ -123,6 +123,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     width = device.vector_width
     if any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
         yield tiles_in_lanes(width)
+        yield tiles_in_lanes(*_TURNED)
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
             yield rows_of_panels(width)
@@ -141,6 +142,8 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
                 yield chunks_in_lanes(width, vectors)
 
 
+_TURNED = (8, 4)
+"""Sides of tiles, and of their blocks that are turned in registers."""
 _VECTORS = (1, 16, 64)
 """How many vectors a work-item has of an array of one dimension."""
 

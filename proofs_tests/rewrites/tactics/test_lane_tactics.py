@@ -33,9 +33,9 @@ from relift.rewrites.tactics.vectors.lanes import (
     columns_in_lanes,
     rows_in_lanes,
     scans_in_lanes,
-    tiles_in_lanes,
 )
 from relift.rewrites.tactics.vectors.strips import folds_in_strips, strips_in_lanes
+from relift.rewrites.tactics.vectors.turned_tiles import tiles_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import subterms
@@ -221,6 +221,11 @@ def batched(A: rl.f32[r, n, d], B: rl.f32[r, d, m]):
         (turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 12}),
         (turned, tiles_in_lanes(WIDTH), {"n": 11, "m": 13}),
         (turned, tiles_in_lanes(WIDTH), {"n": 8, "m": 7}),
+        (turned, tiles_in_lanes(8, WIDTH), {"n": 16, "m": 24}),
+        (turned, tiles_in_lanes(8, WIDTH), {"n": 20, "m": 13}),
+        (turned, tiles_in_lanes(8, WIDTH), {"n": 11, "m": 17}),
+        (beside_turned, tiles_in_lanes(8, WIDTH), {"n": 16, "m": 8}),
+        (beside_turned, tiles_in_lanes(8, WIDTH), {"n": 13, "m": 18}),
         (beside_turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 8}),
         (beside_turned, tiles_in_lanes(WIDTH), {"n": 9, "m": 7}),
         (turned, rows_in_lanes(WIDTH), {"n": 18, "m": 7}),

@@ -107,9 +107,9 @@ def blocks_of_folds(results: int, width: int) -> Tactic:
         loops: list[Position] = []
         own = _own(term_at(at.term, place))
         for fold in _sharing(at, place):
-            at = inside(*fold)(
-                then(OUT_OF_ZIPS, first(in_halves(width), in_vectors(width)))
-            )(at, place)
+            at = inside(*fold)(then(OUT_OF_ZIPS, first(in_halves(width), in_vectors(width))))(
+                at, place
+            )
             loop = (*fold, *_loop(term_at(at.term, (*place, *fold))))
             at = inside(*loop)(repeat(_beside(own)))(at, place)
             loops.append(loop)

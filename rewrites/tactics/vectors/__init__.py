@@ -7,4 +7,5 @@ lanes            neighbouring results become the lanes of vectors
 register_blocks  a nest in blocks that fit in registers
 rows_of_parts    maps over rows that are put together of parts: one part after the other
 strips           stencils: several rows of windows in lanes
+turned_tiles     tables of which one lies across: tiles of them, which may be turned in registers
 """

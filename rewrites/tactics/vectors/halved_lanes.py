@@ -90,9 +90,7 @@ def _by_lanes(lanes: int, most: int, loop: Tactic) -> Tactic:
 _VECTORS: Position = ("xs", "vs", "x")
 """From a fold of lanes to the fold of vectors that fills them."""
 _LOOP = then(inside("xs")(attempt(apply("as_vector_map"))), fuse())
-_TOGETHER = first(
-    apply("reduce_concat", "backward"), apply("reduce_concat_idempotent", "backward")
-)
+_TOGETHER = first(apply("reduce_concat", "backward"), apply("reduce_concat_idempotent", "backward"))
 """Lanes and elements that join them as one fold of both."""
 _COMPUTED = then(
     inside("xs")(attempt(apply("as_vector_map"))),
@@ -102,9 +100,7 @@ _COMPUTED = then(
 _IN_A_ROW = then(
     apply("reduce_to_seq"),
     first(
-        then(
-            apply("reduce_seq_concat"), inside("init")(apply("reduce_seq_to_unroll")), _COMPUTED
-        ),
+        then(apply("reduce_seq_concat"), inside("init")(apply("reduce_seq_to_unroll")), _COMPUTED),
         apply("reduce_seq_to_unroll"),
     ),
 )

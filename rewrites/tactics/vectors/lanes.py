@@ -28,10 +28,9 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
-from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
+from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.inverses import written_place
-from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import (
     Bordered,
     Concat,
@@ -41,9 +40,7 @@ from relift.semantics.patterns import (
     ReduceSeqUnroll,
     Reduction,
     ScanSeq,
-    Slide,
     Transpose,
-    Zip,
 )
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, Var, children, subterms
@@ -267,60 +264,6 @@ def scans_in_lanes(width: int) -> Tactic:
     return then(attempt(fuse()), first(of_tables, columns))
 
 
-def tiles_in_lanes(side: int) -> Tactic:
-    """A map of rows and columns of one table or of several, or a copy, tile by tile: what lies across is used while it is near.
-
-    A work-item has a tile of `side` by `side` and writes its rows as vectors.  What fills no tile has lower ones, and narrower
-    ones whose rows are written cell by cell.
-
-    >>> from relift.rewrites.tactics.vectors.lanes import tiles_in_lanes
-    >>> from relift.rewrites.loading import load_program
-    >>> from relift.rewrites.tactics.combinators import derive
-    >>> found = derive(load_program("examples/transpose.py"), tiles_in_lanes(8), {"n": 64, "m": 32})
-    >>> [step.rule for step in found.steps][2:4]
-    ['tile_map', 'vectorize_map']
-    """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = cells_copied(at, place)
-        at = then(attempt(fuse()), _of_one_table)(at, place)
-        lengths = [n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0]]
-        if len(lengths) != 2 or min(lengths) < side:
-            raise NoMatch(f"tiles of {side} are of a table of so many rows and columns")
-        rows, columns = lengths
-
-        def of_height(height: int) -> Tactic:
-            whole = _tiles(height, side)
-            if columns % side == 0:
-                return whole
-            narrow = _tiles(height, columns % side, in_lanes=False)
-            return _by_columns(cut(columns, side, _by_columns(whole), _by_columns(narrow)))
-
-        return cut(rows, side, of_height(side), of_height(rows % side))(at, place)
-
-    return tactic
-
-
-def _tiles(height: int, across: int, *, in_lanes: bool = True) -> Tactic:
-    """A map of rows and columns by tiles that divide it, of which each work-item has one."""
-    vectors = then(in_vectors(across), inside("vs")(apply("map_to_seq")))
-    rows = vectors if in_lanes else apply("map_to_seq")
-    tile = then(inside("f")(rows), apply("map_to_seq"))
-    tiles = then(
-        inside("f")(then(inside("f")(tile), apply("map_to_glb", d=1))), apply("map_to_glb", d=0)
-    )
-    return then(apply("tile_map", m=height, n=across), inside("xs", "xss", "xs")(tiles))
-
-
-def _by_columns(tactic: Tactic) -> Tactic:
-    """The tactic at a map of rows and columns with its rows as columns."""
-    return then(
-        inside("xs")(apply("transpose_transpose", "backward")),
-        apply("map_map_transpose"),
-        inside("xss")(tactic),
-    )
-
-
 def cut(length: int, side: int, whole: Tactic, rest: Tactic) -> Tactic:
     """A map of so many elements as one of those that fill sides, and one of the rest."""
     main = length - length % side
@@ -332,17 +275,6 @@ def cut(length: int, side: int, whole: Tactic, rest: Tactic) -> Tactic:
         inside("xs")(whole),
         inside("ys")(rest),
     )
-
-
-def _of_one_table(at: Rewriting, place: Position) -> Rewriting:
-    """What a map of rows and columns puts together of several rows, as rows of one table."""
-    t = term_at(at.term, place)
-    if isinstance(t, Map) and isinstance(t.f.body, Map):
-        row = t.f.body.xs
-        windows = any(isinstance(u, Slide) for u, _ in subterms(t.xs))
-        if isinstance(row, Zip) and is_layout(row) and not windows:
-            return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
-    return at
 
 
 def depth_of(t: Term) -> int:

@@ -1,0 +1,163 @@
+"""Tactics for tables of which one lies across, on a CPU: what is read column by column is used while it is near.
+
+A work-item has a tile, whose rows it writes as vectors.  Their lanes are read from as many rows of what lies across; or tiles are
+in blocks, of which what lies across is turned in registers:
+
+    a block of 4 by 4       its rows are read as 4 vectors, and each row of the result takes a lane of each
+
+Source: Springer, Hammond and Bientinesi, TTC, TOMS 2017.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    fuse,
+    inside,
+    then,
+)
+from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
+from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.vectors.lanes import cut, in_vectors
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Slide, Zip
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Get, Var, subterms
+from relift.semantics.syntax.types import dimensions
+
+
+def tiles_in_lanes(side: int, block: int | None = None) -> Tactic:
+    """A map of rows and columns of one table or of several, or a copy, tile by tile: what lies across is used while it is near.
+
+    A work-item has a tile of `side` by `side` and writes its rows as vectors; with a `block`, tiles are in blocks, of which what lies
+    across is turned in registers.  What fills no tile has lower ones, and narrower ones whose rows are written cell by cell.
+    Raises `NoMatch` where there is no such table, or a block has nothing to turn.
+
+    >>> from relift.rewrites.tactics.vectors.turned_tiles import tiles_in_lanes
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> transpose = load_program("examples/transpose.py")
+    >>> found = derive(transpose, tiles_in_lanes(8), {"n": 64, "m": 32})
+    >>> [step.rule for step in found.steps][2:4]
+    ['tile_map', 'vectorize_map']
+    >>> turned = derive(transpose, tiles_in_lanes(8, 4), {"n": 64, "m": 32})
+    >>> [step.rule for step in turned.steps].count("store_private")
+    1
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = cells_copied(at, place)
+        at = then(attempt(fuse()), _of_one_table)(at, place)
+        lengths = [n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0]]
+        if len(lengths) != 2 or min(lengths) < side:
+            raise NoMatch(f"tiles of {side} are of a table of so many rows and columns")
+        rows, columns = lengths
+        blocks = None if block is None else _blocks(block, _across(at, place))
+
+        def of_height(height: int) -> Tactic:
+            whole = block is not None and height % block == 0
+            tiles = _tiles(height, side, blocks if whole and blocks else _rows_in_lanes(side))
+            if columns % side == 0:
+                return tiles
+            narrow = _tiles(height, columns % side, _ROWS)
+            return _by_columns(cut(columns, side, _by_columns(tiles), _by_columns(narrow)))
+
+        return cut(rows, side, of_height(side), of_height(rows % side))(at, place)
+
+    return tactic
+
+
+def _tiles(height: int, across: int, tile: Tactic) -> Tactic:
+    """A map of rows and columns by tiles that divide it, of which each work-item has one."""
+    columns = then(inside("f")(tile), apply("map_to_glb", d=1))
+    tiles = then(inside("f")(columns), apply("map_to_glb", d=0))
+    return _tiled(height, across, tiles)
+
+
+def _tiled(height: int, across: int, tiles: Tactic) -> Tactic:
+    return then(apply("tile_map", m=height, n=across), inside("xs", "xss", "xs")(tiles))
+
+
+def _rows_in_lanes(across: int) -> Tactic:
+    """A tile whose rows are a vector each."""
+    vectors = then(in_vectors(across), inside("vs")(apply("map_to_seq")))
+    return then(inside("f")(vectors), apply("map_to_seq"))
+
+
+_ROWS: Tactic = then(inside("f")(apply("map_to_seq")), apply("map_to_seq"))
+"""A tile whose rows are written cell by cell."""
+
+
+def _blocks(side: int, across: int | None) -> Tactic:
+    """A tile block by block."""
+    vectors = then(in_vectors(side), inside("vs")(UNROLLED))
+    rows = then(inside("f")(vectors), UNROLLED)
+    registers = _by_columns(then(rows, apply("store_private")))
+    if across is None:
+        copied = then(apply("insert_copy"), inside("f")(apply("insert_copy")))
+        block = then(copied, rows, inside("xs")(registers))
+    else:
+        block = then(_apart(across), rows, inside("xs", "ys")(registers))
+    in_turn = apply("map_to_seq")
+    return _tiled(side, side, then(inside("f")(then(inside("f")(block), in_turn)), in_turn))
+
+
+def _apart(component: int) -> Tactic:
+    """What a map of rows and columns of pairs reads of one component is a table of its own."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        row = term_at(at.term, (*place, "f"))
+        assert isinstance(row, Map), "cannot happen: rows are of cells"
+        [pair] = row.f.parameters
+        read = Get(component, Var(pair.name, pair.type), row.f.body.type)
+        places = [p for p, u in positions(row.f.body) if isinstance(u, Get) and u == read]
+        if not places:
+            raise NoMatch("the component that lies across is not read as it is")
+        of_row = apply("map_fission_with_zip", parts={"g": ("f", *places[0])})
+        of_table = apply("map_fission_with_zip", parts={"g": ("f", "xs", "ys")})
+        return then(inside("f")(of_row), of_table)(at, place)
+
+    return tactic
+
+
+def _across(at: Rewriting, place: Position) -> int | None:
+    """Which component of the pairs that a map of rows and columns goes through lies across; of no pairs the table does.
+
+    Raises `NoMatch` where none does, or all.
+    """
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it has rows and columns"
+    if not isinstance(t.xs, Map):
+        if not lies_across(at.term, (*place, "xs")):
+            raise NoMatch("no table lies across")
+        return None
+    if not isinstance(t.xs.xs, Zip):
+        raise NoMatch("no pairs of tables")
+    tables = [lies_across(at.term, (*place, "xs", "xs", field)) for field in ("xs", "ys")]
+    if tables.count(True) != 1:
+        raise NoMatch("of a pair of tables one lies across")
+    return tables.index(True)
+
+
+def _by_columns(tactic: Tactic) -> Tactic:
+    """The tactic at a map of rows and columns with its rows as columns."""
+    return then(
+        inside("xs")(apply("transpose_transpose", "backward")),
+        apply("map_map_transpose"),
+        inside("xss")(tactic),
+    )
+
+
+def _of_one_table(at: Rewriting, place: Position) -> Rewriting:
+    """What a map of rows and columns puts together of several rows, as rows of one table."""
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and isinstance(t.f.body, Map):
+        row = t.f.body.xs
+        windows = any(isinstance(u, Slide) for u, _ in subterms(t.xs))
+        if isinstance(row, Zip) and is_layout(row) and not windows:
+            return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+    return at
