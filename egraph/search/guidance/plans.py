@@ -80,7 +80,7 @@ from relift.rewrites.tactics.vectors.lanes import (
 from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
-from relift.rewrites.tactics.vectors.turned_tiles import tiles_in_lanes
+from relift.rewrites.tactics.vectors.turned_tiles import narrow_in_lanes, tiles_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import (
     Accumulating,
@@ -124,6 +124,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     if any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
         yield tiles_in_lanes(width)
         yield tiles_in_lanes(*_TURNED)
+        yield narrow_in_lanes(width)
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
             yield rows_of_panels(width)

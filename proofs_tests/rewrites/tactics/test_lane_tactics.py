@@ -35,7 +35,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     scans_in_lanes,
 )
 from relift.rewrites.tactics.vectors.strips import folds_in_strips, strips_in_lanes
-from relift.rewrites.tactics.vectors.turned_tiles import tiles_in_lanes
+from relift.rewrites.tactics.vectors.turned_tiles import narrow_in_lanes, tiles_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import subterms
@@ -180,6 +180,22 @@ def turned(A: rl.f32[n, m]):
 
 
 @rl.program
+def by_components(A: rl.f32[n, m]):
+    return rl.transpose(A)
+
+
+@rl.program
+def by_channels(A: rl.f32[n, m, d]):
+    """A table for each channel of what has all of them at each place."""
+    return rl.transpose(rl.map(rl.transpose, A))
+
+
+@rl.program
+def batch_by_components(A: rl.f32[n, m, d]):
+    return rl.map(rl.transpose, A)
+
+
+@rl.program
 def beside_turned(A: rl.f32[n, m], B: rl.f32[m, n], x: rl.f32[m]):
     """Rows of one table, columns of another, and what is the same for all."""
 
@@ -226,6 +242,10 @@ def batched(A: rl.f32[r, n, d], B: rl.f32[r, d, m]):
         (turned, tiles_in_lanes(8, WIDTH), {"n": 11, "m": 17}),
         (beside_turned, tiles_in_lanes(8, WIDTH), {"n": 16, "m": 8}),
         (beside_turned, tiles_in_lanes(8, WIDTH), {"n": 13, "m": 18}),
+        (by_components, narrow_in_lanes(WIDTH), {"n": 23, "m": 3}),
+        (by_components, narrow_in_lanes(WIDTH), {"n": 16, "m": 5}),
+        (by_channels, narrow_in_lanes(WIDTH), {"n": 3, "m": 11, "d": 3}),
+        (batch_by_components, narrow_in_lanes(WIDTH), {"n": 2, "m": 13, "d": 4}),
         (beside_turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 8}),
         (beside_turned, tiles_in_lanes(WIDTH), {"n": 9, "m": 7}),
         (turned, rows_in_lanes(WIDTH), {"n": 18, "m": 7}),

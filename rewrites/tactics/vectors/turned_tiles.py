@@ -20,7 +20,7 @@ from relift.rewrites.tactics.combinators import (
     inside,
     then,
 )
-from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
+from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.vectors.lanes import cut, in_vectors
 from relift.semantics.indices.views import is_layout
@@ -71,6 +71,74 @@ def tiles_in_lanes(side: int, block: int | None = None) -> Tactic:
     return tactic
 
 
+def narrow_in_lanes(width: int) -> Tactic:
+    """A copy of a table of few rows that lies across, as of points or pixels by their components: `width` of these at a time.
+
+    They lie one after the other, and are read as vectors into registers, whence each row takes its lanes.  The table may be that of
+    each of a batch.  Raises `NoMatch` where there is none.
+
+    >>> from relift.rewrites.tactics.vectors.turned_tiles import narrow_in_lanes
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/transpose.py"), narrow_in_lanes(8), {"n": 64, "m": 3})
+    >>> [step.rule for step in found.steps].count("store_private")
+    1
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not is_layout(t):
+            raise NoMatch("what is computed has more to it than a copy")
+        lengths = [n.constant or 0 for n in dimensions(t.type)[0]]
+        if len(lengths) == 2:
+            return _narrow(width, apply("map_to_glb", d=1), apply("map_to_glb", d=0))(at, place)
+        if len(lengths) != 3:
+            raise NoMatch("a table, or one for each of a batch")
+        of_batch = then(
+            apply("insert_copy"),
+            inside("f")(_narrow(width, _IN_TURN, _IN_TURN)),
+            apply("map_to_glb", d=0),
+        )
+        if lengths[0] > _FEW:
+            return of_batch(at, place)
+        return then(apply("transpose_transpose", "backward"), inside("xss")(of_batch))(at, place)
+
+    return tactic
+
+
+_FEW = 8
+"""Rows of a table, at most, of which a work-item has all: so many vectors it has in registers."""
+
+
+def _narrow(width: int, whole: Tactic, panels: Tactic) -> Tactic:
+    """The same of a table alone: what `whole` says of all its rows, and `panels` of each panel of its columns."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        rows, columns = (n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0])
+        if not 1 < rows <= _FEW or columns < width:
+            raise NoMatch(f"no few rows of {width} columns")
+        at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
+        _across(at, place)
+
+        def of(across: int, tile: Tactic) -> Tactic:
+            return _tiled(rows, across, then(inside("f")(then(inside("f")(tile), panels)), whole))
+
+        vectors = then(in_vectors(width), inside("vs")(UNROLLED))
+        registers = then(
+            apply("split_of_join", "backward"),
+            inside("xs")(apply("as_scalar_as_vector", "backward", w=width)),
+            inside("xs", "vs")(then(copy(UNROLLED), apply("store_private"))),
+        )
+        lying = then(apply("transpose_transpose", "backward"), inside("xss")(registers))
+        panel = of(width, then(inside("f")(vectors), UNROLLED, inside("xs")(lying)))
+        rest = of(columns % width, _ROWS)
+        if columns % width == 0:
+            return panel(at, place)
+        return _by_columns(cut(columns, width, _by_columns(panel), _by_columns(rest)))(at, place)
+
+    return tactic
+
+
 def _tiles(height: int, across: int, tile: Tactic) -> Tactic:
     """A map of rows and columns by tiles that divide it, of which each work-item has one."""
     columns = then(inside("f")(tile), apply("map_to_glb", d=1))
@@ -88,6 +156,7 @@ def _rows_in_lanes(across: int) -> Tactic:
     return then(inside("f")(vectors), apply("map_to_seq"))
 
 
+_IN_TURN: Tactic = apply("map_to_seq")
 _ROWS: Tactic = then(inside("f")(apply("map_to_seq")), apply("map_to_seq"))
 """A tile whose rows are written cell by cell."""
 
@@ -102,8 +171,7 @@ def _blocks(side: int, across: int | None) -> Tactic:
         block = then(copied, rows, inside("xs")(registers))
     else:
         block = then(_apart(across), rows, inside("xs", "ys")(registers))
-    in_turn = apply("map_to_seq")
-    return _tiled(side, side, then(inside("f")(then(inside("f")(block), in_turn)), in_turn))
+    return _tiled(side, side, then(inside("f")(then(inside("f")(block), _IN_TURN)), _IN_TURN))
 
 
 def _apart(component: int) -> Tactic:
