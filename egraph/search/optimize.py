@@ -226,8 +226,7 @@ def optimize(
     clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
     with applied_once(), counted_once(), extracted_once(), one_child():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-        in_the_end = "rank_in_the_end"
-        order = attrgetter(*(("round",) if varied or clock is not None else ()), in_the_end)
+        order = attrgetter(*["round"] * (varied or clock is not None), "rank_in_the_end")
         proposals.sort(key=order)
         if sketch is None:  # a goal says what loops there are
             proposals = finished(task.source, proposals, task.device, REFINED * top)

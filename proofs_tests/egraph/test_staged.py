@@ -363,6 +363,18 @@ def test_a_kernel_that_takes_little_time_is_tried_in_one_way() -> None:
     assert asked.count("short") == 1
 
 
+def test_of_equal_times_the_one_with_less_behind_memory_comes_first() -> None:
+    """Where a cache keeps what is read, memory hides nothing; parts of a program are still in order of their size."""
+    low = typed(x=f32[8])(lambda x: rl.map_glb(0)(lambda v: v + v, x))
+    longer = replace(low, body=rl.map_glb(0)(lambda v: v * v, low.body))
+    small, large = (
+        Proposal(Cost(0.0, hidden, 1.0, 1.0, 0.0, hidden), each, Proposals(each, {}, CPU).said)
+        for each, hidden in ((low, 0.9), (longer, 0.3))
+    )
+    assert large.rank_in_the_end < small.rank_in_the_end
+    assert small.rank < large.rank
+
+
 def test_what_becomes_too_long_when_it_is_fused_is_searched_as_it_is() -> None:
     """A map that reads each element eight times would have eight of what computes it."""
 

@@ -363,3 +363,16 @@ def test_steps_in_the_windows_of_one_another_are_given_up(monkeypatch: pytest.Mo
 
     with pytest.raises(TooLarge, match="more than 300 parts"):
         derive(ten, chunks_in_lanes(16, 1), {"n": 1024})
+
+
+def test_what_lies_across_is_turned_in_registers_where_lanes_are_gathered() -> None:
+    """Where vectors of cells that lie apart are gathered, a copy of columns takes what memory does; five rows are read whole."""
+    gathers = replace(CPU, turned_cycles=2.8)
+    for sizes, tactic in (
+        ({"n": 4093, "m": 4093}, "tile_map"),
+        ({"n": 500009, "m": 5}, "split_of_join"),
+    ):
+        found = optimize(by_components, sizes, gathers).candidates[0]
+        rules = {step.rule for step in found.derivation.steps}
+        assert {"store_private", tactic} <= rules
+        assert found.cost.compute < found.cost.memory

@@ -56,8 +56,8 @@ def rows_of_items(depth: int, width: int, private_bytes: int) -> Tactic:
     ... def parts(a: rl.f32[8, 512]):
     ...     return rl.map(lambda row: rl.map(lambda v: v / rl.reduce(rl.add, 0.0, row), row), a)
     >>> steps = derive(parts, rows_of_items(1, 16, 32 * 1024)).steps
-    >>> [step.rule for step in steps if "vector" in step.rule]
-    ['vectorize_reduce', 'vectorize_map']
+    >>> [step.choices["w"] for step in steps if "vectorize" in step.rule]
+    [16, 8, 4, 2, 16]
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:

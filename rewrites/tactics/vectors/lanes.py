@@ -62,8 +62,8 @@ def rows_in_lanes(width: int) -> Tactic:
     >>> from relift.rewrites.tactics.combinators import derive
     >>> jacobi = load_program("examples/j2d5pt.py")
     >>> found = derive(jacobi, rows_in_lanes(16), {"n": 64, "m": 80})
-    >>> [step.rule for step in found.steps if "vector" in step.rule or "glb" in step.rule]
-    ['vectorize_map', 'map_to_glb']
+    >>> [step.choices["w"] for step in found.steps if "vector" in step.rule]
+    [16, 8, 4, 2]
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
