@@ -196,7 +196,7 @@ def _apart(component: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         row = term_at(at.term, (*place, "f"))
-        assert isinstance(row, Map), "cannot happen: rows are of cells"
+        assert isinstance(row, Map), "cannot happen: it has been asked for"
         [pair] = row.f.parameters
         read = Get(component, Var(pair.name, pair.type), row.f.body.type)
         places = [p for p, u in positions(row.f.body) if isinstance(u, Get) and u == read]
@@ -215,7 +215,8 @@ def _across(at: Rewriting, place: Position) -> int | None:
     Raises `NoMatch` where none does, or all.
     """
     t = term_at(at.term, place)
-    assert isinstance(t, Map), "cannot happen: it has rows and columns"
+    if not isinstance(t, Map) or not isinstance(t.f.body, Map):
+        raise NoMatch("no map of rows and columns")
     if not isinstance(t.xs, Map):
         if not lies_across(at.term, (*place, "xs")):
             raise NoMatch("no table lies across")
