@@ -26,7 +26,7 @@ from relift.rewrites.tactics.vectors.lanes import cut, in_vectors
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Slide, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Get, Var, subterms
+from relift.semantics.syntax.terms import Get, Term, Var, subterms
 from relift.semantics.syntax.types import dimensions
 
 
@@ -178,7 +178,7 @@ _ROWS: Tactic = then(inside("f")(apply("map_to_seq")), apply("map_to_seq"))
 """A tile whose rows are written cell by cell."""
 
 
-def _blocks(side: int, across: int | None) -> Tactic:
+def _blocks(side: int, across: tuple[int, ...] | None) -> Tactic:
     """A tile block by block."""
     vectors = then(in_vectors(side), inside("vs")(UNROLLED))
     rows = then(inside("f")(vectors), UNROLLED)
@@ -191,15 +191,14 @@ def _blocks(side: int, across: int | None) -> Tactic:
     return _tiled(side, side, then(inside("f")(then(inside("f")(block), _IN_TURN)), _IN_TURN))
 
 
-def _apart(component: int) -> Tactic:
+def _apart(component: tuple[int, ...]) -> Tactic:
     """What a map of rows and columns of pairs reads of one component is a table of its own."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         row = term_at(at.term, (*place, "f"))
         assert isinstance(row, Map), "cannot happen: it has been asked for"
         [pair] = row.f.parameters
-        read = Get(component, Var(pair.name, pair.type), row.f.body.type)
-        places = [p for p, u in positions(row.f.body) if isinstance(u, Get) and u == read]
+        places = [p for p, u in positions(row.f.body) if _component(u, pair.name) == component]
         if not places:
             raise NoMatch("the component that lies across is not read as it is")
         of_row = apply("map_fission_with_zip", parts={"g": ("f", *places[0])})
@@ -209,24 +208,44 @@ def _apart(component: int) -> Tactic:
     return tactic
 
 
-def _across(at: Rewriting, place: Position) -> int | None:
+def _component(t: Term, pair: str) -> tuple[int, ...] | None:
+    """Which component of a pair of pairs, outermost first, a term is."""
+    if isinstance(t, Var) and t.name == pair:
+        return ()
+    of = _component(t.of, pair) if isinstance(t, Get) else None
+    return None if of is None or not isinstance(t, Get) else (*of, t.index)
+
+
+def _across(at: Rewriting, place: Position) -> tuple[int, ...] | None:
     """Which component of the pairs that a map of rows and columns goes through lies across; of no pairs the table does.
 
-    Raises `NoMatch` where none does, or all.
+    Raises `NoMatch` where none does, or several.
     """
     t = term_at(at.term, place)
     if not isinstance(t, Map) or not isinstance(t.f.body, Map):
         raise NoMatch("no map of rows and columns")
-    if not isinstance(t.xs, Map):
+    if not isinstance(t.xs, Map) or not isinstance(t.xs.f.body, Zip):
         if not lies_across(at.term, (*place, "xs")):
             raise NoMatch("no table lies across")
         return None
-    if not isinstance(t.xs.xs, Zip):
-        raise NoMatch("no pairs of tables")
-    tables = [lies_across(at.term, (*place, "xs", "xs", field)) for field in ("xs", "ys")]
-    if tables.count(True) != 1:
-        raise NoMatch("of a pair of tables one lies across")
-    return tables.index(True)
+    [row] = t.xs.f.parameters
+    found: list[tuple[int, ...]] = []
+    for component, part in _zipped(t.xs.f.body):
+        of = _component(part, row.name)
+        tables = () if of is None else tuple(("xs", "ys")[i] for i in of)
+        if of is not None and lies_across(at.term, (*place, "xs", "xs", *tables)):
+            found.append(component)
+    if len(found) != 1:
+        raise NoMatch("of zipped tables one lies across")
+    return found[0]
+
+
+def _zipped(t: Term) -> list[tuple[tuple[int, ...], Term]]:
+    """What is zipped, each with the component of the pairs that it is."""
+    if not isinstance(t, Zip):
+        return [((), t)]
+    parts = enumerate((t.xs, t.ys))
+    return [((i, *component), part) for i, u in parts for component, part in _zipped(u)]
 
 
 def _by_columns(tactic: Tactic) -> Tactic:
