@@ -271,7 +271,7 @@ def stage_columns(tiles: Tiles, width: int, both: bool = False) -> Tactic:
         copied = then(apply("transpose_transpose", "backward"), inside("xss")(copied_by_all))
         length = dimensions(term_at(at.term, place).type)[0][1].constant
         assert length is not None, "cannot happen: a tile of unknown length"
-        if not both:
+        if not both or width == 1:  # neighbours that hold a cell each write to rows that follow one another
             return then(copied, rows_behind(tiles.width))(at, place)
         open_cells = tiles.padding(length)
         if not open_cells:
