@@ -328,7 +328,7 @@ def _lowered(members: int, width: int) -> Tactic:
 
 
 def _shared_fold(members: int, width: int) -> Tactic:
-    """A fold by the members of a group, in vectors where these fill it; what is left by as few as have several elements each."""
+    """A fold by the members of a group, in vectors where these fill it; beyond the end the start is folded, or what is left by a few, where it is not neutral."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         xs = term_at(at.term, (*place, "xs"))
@@ -345,37 +345,12 @@ def _shared_fold(members: int, width: int) -> Tactic:
             return by_all(at, place)
         return first(
             then(in_whole_turns(at_once, lanes), by_all),
-            _with_rest_beside(members),
             then(
                 fold_here_with_rest(length - left),
                 inside("right")(_shared_fold(members, 1)),
                 inside("left")(by_all),
             ),
         )(at, place)
-
-    return tactic
-
-
-def _with_rest_beside(members: int) -> Tactic:
-    """A fold of what is no number by the members of a group, with what is left by one of them each: they wait once.
-
-    What no four members are left for every work-item folds alike, and first: all that is read is then on its way.
-    """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        xs = term_at(at.term, (*place, "xs"))
-        length = length_of(xs)
-        left = length % members
-        alone = left % 4
-        if has_lanes(xs) or left < 4:
-            raise NoMatch("numbers are folded by vectors, and few elements by every work-item")
-        if alone:
-            at = fold_here_with_rest(alone)(at, place)
-            place = (*place, "right")
-        at = fold_here_with_rest(length - left)(at, place)
-        for side, each in (("left", shared(members)), ("right", inside("xs")(_computed))):
-            at = inside(side)(then(each, inside("xs")(_WORK_ITEMS)))(at, place)
-        return then(_PARTS_TOGETHER, inside("xs")(apply("store_local")), _found(1))(at, place)
 
     return tactic
 
@@ -399,16 +374,6 @@ def _found(width: int) -> Tactic:
         return then(shared(few), inside("xs")(_STORED))(at, place)
 
     return tactic
-
-
-_PARTS_TOGETHER = first(
-    apply("reduce_concat", "backward"), apply("reduce_concat_idempotent", "backward")
-)
-
-
-def _computed(at: Rewriting, place: Position) -> Rewriting:
-    """An array as a map, be it one that copies."""
-    return at if isinstance(term_at(at.term, place), Map) else apply("insert_copy")(at, place)
 
 
 _ALONE = 16
