@@ -390,9 +390,10 @@ def _load_value(leaf: CodeValue, lane: Lane | None) -> CExpression:
         raise Unsupported(
             f"lane {leaf.lane} of a vector in registers is read; only constant lanes, all in order, or evenly apart, can be"
         )
-    name = "s" + "".join(f"{k:x}" for k in picked)
-    whole = code if isinstance(code, tree.Name) else tree.wrapped(code)
-    return CExpression(tree.Member(whole, name), leaf.scalar, len(picked))
+    # one by one: Oclgrind takes what is picked of a vector at once to have no value
+    whole = CExpression(code, leaf.scalar, 2)
+    each = tuple(lane_value(lane_of(whole, k)) for k in picked)
+    return CExpression(tree.Cast(c_type(leaf.scalar, len(picked)), each), leaf.scalar, len(picked))
 
 
 def _picked(index: Index, lane: Lane) -> list[int] | None:

@@ -208,8 +208,6 @@ def _loop(t: Term) -> Position:
     """Where the loop is of a fold that may be by vectors, whose lanes are folded in halves, with what is left over."""
     if not isinstance(t, ReduceSeqUnroll):
         return ()
-    if isinstance(t.init, Reduction):
-        return ("init", *_loop(t.init))
     lanes: Position = ("xs", "xs", "vs", "x") if isinstance(t.xs, AsVector) else ("xs", "vs", "x")
     return (*lanes, *_loop(term_at(t, lanes)))
 

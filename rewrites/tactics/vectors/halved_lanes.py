@@ -1,10 +1,8 @@
 """Tactics for what is left of a fold by vectors on a CPU: lanes, and elements that fill no vector.
 
 Sixteen lanes one after the other are sixteen sums of which each waits for the one before, and fifteen elements that are left over
-fifteen more; of a row of 63 numbers that is more than all else.  Here the lanes are folded in halves, and what is left joins them where
-as many of its elements are a vector as there are lanes then:
-
-    16 lanes, 15 left   8 lanes: both halves, and the next 8 elements;  4: both halves, and the next 4;  2;  1
+fifteen more; of a row of 63 numbers that is more than all else.  Here the lanes are folded in halves, and what is left over by
+narrower vectors, again in halves.
 """
 
 from __future__ import annotations
@@ -50,7 +48,11 @@ def in_halves(width: int) -> Tactic:
         most = next((w for w in (16, 8, 4) if w <= width and 2 * w <= length), None)
         if most is None:
             raise NoMatch(f"{length} elements do not fill two vectors")
-        return _by_lanes(1, most, _LOOP)(at, place)
+        lanes, main = _by_lanes(1, most, _LOOP), length - length % most
+        if main == length:
+            return lanes(at, place)
+        parts = then(inside("left")(lanes), inside("right")(first(in_halves(most), _REST)))
+        return then(fold_here_with_rest(main), parts)(at, place)
 
     return tactic
 
@@ -66,42 +68,18 @@ def lanes_in_halves() -> Tactic:
 
 
 def _by_lanes(lanes: int, most: int, loop: Tactic) -> Tactic:
-    """A fold of as many elements as `lanes` divide as one of so many lanes, which come from twice as many; the `most` from a loop."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if lanes == most:
-            return then(vectorize_reduction(lanes), inside(*_VECTORS)(loop))(at, place)
-        length = length_of(term_at(at.term, (*place, "xs")))
-        whole = length - length % (2 * lanes)
-        wider = _by_lanes(2 * lanes, most, loop)
-        if whole < length:
-            wider = then(fold_here_with_rest(whole), inside("left")(wider), _TOGETHER)
-        at = wider(at, place)
-        if lanes == 1:
-            return _IN_A_ROW(at, place)
-        return then(
-            vectorize_reduction(lanes),
-            inside(*_VECTORS)(then(attempt(inside("xs")(apply("as_vector_concat"))), _IN_A_ROW)),
-        )(at, place)
-
-    return tactic
+    """A fold of as many elements as `most` divides as one of so many lanes, which come from twice as many; the `most` from a loop."""
+    if lanes == most:
+        return then(vectorize_reduction(lanes), inside(*_VECTORS)(loop))
+    wider = _by_lanes(2 * lanes, most, loop)
+    if lanes == 1:
+        return then(wider, _IN_A_ROW)
+    return then(wider, vectorize_reduction(lanes), inside(*_VECTORS)(_IN_A_ROW))
 
 
 _VECTORS: Position = ("xs", "vs", "x")
 """From a fold of lanes to the fold of vectors that fills them."""
 _LOOP = then(inside("xs")(attempt(apply("as_vector_map"))), fuse())
-_TOGETHER = first(apply("reduce_concat", "backward"), apply("reduce_concat_idempotent", "backward"))
-"""Lanes and elements that join them as one fold of both."""
-_COMPUTED = then(
-    inside("xs")(attempt(apply("as_vector_map"))),
-    attempt(apply("reduce_map_fusion")),
-    apply("reduce_seq_to_unroll"),
-)
-_IN_A_ROW = then(
-    apply("reduce_to_seq"),
-    first(
-        then(apply("reduce_seq_concat"), inside("init")(apply("reduce_seq_to_unroll")), _COMPUTED),
-        apply("reduce_seq_to_unroll"),
-    ),
-)
-"""A fold written out, of lanes and of what joins them, one after the other."""
+_IN_A_ROW = apply("reduce_to_seq_unroll")
+"""A fold of lanes, one after the other."""
+_REST = then(fuse(), attempt(apply("reduce_seq_to_unroll")))
