@@ -724,7 +724,7 @@ def test_only_lanes_that_may_be_outside_of_an_array_ask() -> None:
 
     found = optimize(typed(x=f32[1 << 22])(of_windows), {}, device).term.body
     alone = [t for t in parts(found) if not any(isinstance(u, MapVec) for u, _ in subterms(t))]
-    assert sum(dimensions(t.type)[0][0].constant or 0 for t in alone) <= 2 * 16
+    assert sum(dimensions(t.type)[0][0].constant or 0 for t in alone) <= 16 * 16
 
 
 def test_numbers_for_all_lanes_are_dear_if_each_is_in_a_line_of_its_own() -> None:

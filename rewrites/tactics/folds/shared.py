@@ -48,7 +48,7 @@ from relift.semantics.patterns import (
     Zip,
 )
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
+from relift.semantics.syntax.terms import Combine, Lambda, Term, children, free_variables
 from relift.semantics.syntax.types import Array, dimensions
 
 _MOST_DIMENSIONS = 3
@@ -206,6 +206,8 @@ def in_vectors(width: int) -> Tactic:
 
 def _loop(t: Term) -> Position:
     """Where the loop is of a fold that may be by vectors, whose lanes are folded in halves, with what is left over."""
+    if isinstance(t, Combine):
+        return ("left", *_loop(t.left))
     if not isinstance(t, ReduceSeqUnroll):
         return ()
     lanes: Position = ("xs", "xs", "vs", "x") if isinstance(t.xs, AsVector) else ("xs", "vs", "x")
