@@ -283,8 +283,7 @@ assert (good : proper R ((q + 1) * (e + r)) whole).
     i S1)) | exact (left _ _ Z)].
 - apply (trans _ (fold op z ((q + 1) * (e + r)) whole)).
   + apply sym. replace ((q + 1) * (e + r)) with (0 + (e * q + q * r + e) + r) by ring.
-    apply (@fold_bordered A R op z P Op (left _ _ Z) Ne z); [exact (left _ _ Z) | | |]; intros i I; [lia | |];
-    unfold whole.
+    apply (@fold_bordered A R op z P Op (left _ _ Z) Ne); intros i I; [lia | |]; unfold whole.
     * destruct (Nat.ltb_spec (0 + i) (e * q + q * r + e)) as [S1 | S1]; [simpl; exact (left _ _ (X i I)) |
         lia].
     * destruct (Nat.ltb_spec (0 + (e * q + q * r + e) + i) (e * q + q * r + e)) as [S1 | S1]; [lia | exact

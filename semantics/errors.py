@@ -142,7 +142,7 @@ def callers_line() -> str | None:
 def users_line(error: BaseException) -> str | None:
     """`file:line` of the user's own code that raised this, on its own or in a library that it called; None where Relift did.
 
-    >>> from relift.semantics.errors import users_line
+    >>> from relift.semantics.errors import callers_line, users_line
     >>> try:
     ...     callers_line(1)
     ... except TypeError as error:

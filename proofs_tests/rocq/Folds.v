@@ -241,19 +241,19 @@ Section Permutations.
   Qed.
 End Permutations.
 
-(* A border of neutral elements changes nothing, whatever a fold starts with. *)
+(* A border of neutral elements changes nothing, whatever the order of combination. *)
 Lemma fold_bordered : forall (A : Type) (R : rel A) op z, PER R -> Rfun R (Rfun R R) op op -> R z z ->
-  neutral R op z -> forall s l n r x y, R s s -> (forall i, i < l -> R (x i) z) ->
+  neutral R op z -> forall l n r x y, (forall i, i < l -> R (x i) z) ->
   (forall i, i < n -> R (x (l + i)) (y i)) -> (forall i, i < r -> R (x (l + n + i)) z) ->
-  R (fold op s (l + n + r) x) (fold op s n y).
+  R (fold op z (l + n + r) x) (fold op z n y).
 Proof.
-  intros A R op z P Op Z Ne s l n r x y S L N Q. rewrite !fold_append.
-  assert (F : R (fold op s l x) s).
-  { clear N Q. induction l; simpl; auto. eapply per_trans; [exact P | | apply Ne; exact S].
+  intros A R op z P Op Z Ne l n r x y L N Q. rewrite !fold_append.
+  assert (F : R (fold op z l x) z).
+  { clear N Q. induction l; simpl; auto. eapply per_trans; [exact P | | apply Ne; exact Z].
     apply Op; auto. }
-  assert (G : R (fold op (fold op s l x) n (fun i => x (l + i))) (fold op s n y)).
+  assert (G : R (fold op (fold op z l x) n (fun i => x (l + i))) (fold op z n y)).
   { apply fold_related; auto. intros. apply Op; auto. }
-  revert G. generalize (fold op (fold op s l x) n (fun i => x (l + i))) as a. clear F. intros a G.
+  revert G. generalize (fold op (fold op z l x) n (fun i => x (l + i))) as a. clear F. intros a G.
   induction r; simpl; auto. eapply per_trans; [exact P | apply Op; [apply IHr; auto | apply Q; lia] |].
   apply Ne. eapply per_right; eassumption.
 Qed.

@@ -376,9 +376,9 @@ with law_of_folds :=
       | (* what is neutral changes nothing, nor does what is repeated *)
         lazymatch y with fold _ _ ?k _ =>
         lazymatch n with context [k] =>
-          lazymatch x with fun i => if i <? ?l then ?e else _ =>
+          lazymatch x with fun i => if i <? ?l then _ else _ =>
             replace n with (l + k + (n - l - k)) by lia;
-            solve [ by_law ltac:(apply (@fold_bordered _ R f e ltac:(per) ltac:(law) ltac:(law) ltac:(law) z l k (n - l - k) x (fun i => x (l + i)) ltac:(law)); intros; reduced; relate) ]
+            solve [ by_law ltac:(apply (@fold_bordered _ R f z ltac:(per) ltac:(law) ltac:(law) ltac:(law) l k (n - l - k) x (fun i => x (l + i))); intros; reduced; relate) ]
           end
         end end
       | by_law ltac:(apply (@fold_all_neutral _ R f z ltac:(per) ltac:(law) ltac:(law) ltac:(law) n x); intros; reduced; relate)

@@ -40,8 +40,8 @@ def given_values(
     >>> from relift.semantics.notation.parser import parse_term
     >>> from relift.semantics.syntax.terms import Input
     >>> t = parse_term("reduce(add, 7.0, xs)", xs=Input("xs", f32[8]))
-    >>> _, filled = apply_rule(RULES["reduce_pad"], t, direction="backward", choices={"left": 0, "right": 2})
-    >>> given_values(RULES["reduce_pad"], "backward", filled)
+    >>> _, filled = apply_rule(RULES["reduce_start"], t, direction="backward")
+    >>> given_values(RULES["reduce_start"], "backward", filled)
     {'z': Literal(value=0.0, type=f32)}
     """
     found = _determined(rule, direction) - _arguments(rule, direction).keys()

@@ -271,9 +271,9 @@ def pad_constant_split(c: A, xs: A[k * m]):
 
 
 @rule(where=[neutral("op", "z")], source="RISE padEmpty before a reduction, its cells neutral")
-def reduce_pad(op: Op[A], start: A, z: A, xs: A[n]):
+def reduce_pad(op: Op[A], z: A, xs: A[n]):
     """A border of neutral elements adds nothing."""
-    return reduce(op, start, pad(left, right, z, xs)), reduce(op, start, xs)
+    return reduce(op, z, pad(left, right, z, xs)), reduce(op, z, xs)
 
 
 @rule(

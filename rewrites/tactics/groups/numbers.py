@@ -53,8 +53,8 @@ def numbers_by_groups(
     >>> from relift.rewrites.tactics.groups.numbers import numbers_by_groups
     >>> dot = load_program("examples/dot.py")
     >>> found = derive(dot, numbers_by_groups(512, 32, 4, 1 << 15), {"n": 1 << 20})
-    >>> [step.rule for step in found.steps if step.rule.startswith(("partial", "store"))]
-    ['partial_reduce_chunks', 'partial_reduce_strided', 'store_local', 'store_global', 'partial_reduce_strided', 'store_local']
+    >>> [step.rule for step in found.steps if step.rule.startswith("store")]
+    ['store_local', 'store_global', 'store_local', 'store_local']
     """
     one_group = first(*(rows_by_groups(0, m, width, local_bytes) for m in _MEMBERS))
 

@@ -208,11 +208,17 @@ def longer_folds(more: int) -> Tactic:
         neutral = substitute(step.right, {element.name: nothing})
         of_each = apply("pad_constant_map", "backward", given={"c": nothing})
         lengthened = then(
-            apply("reduce_pad", "backward", given={"z": neutral}, left=0, right=more),
+            apply("reduce_pad", "backward", left=0, right=more),
             inside("xs")(then(of_each, inside("xs")(apply("pad_constant_zip")))),
         )
-        fused = then(apply("reduce_to_seq"), apply("reduce_map_fusion"))
-        return then(by_an_operator, lengthened, fused)(at, place)
+        return then(
+            by_an_operator,
+            apply("reduce_start", "backward", given={"z": neutral}),
+            inside("right")(lengthened),
+            apply("reduce_start"),
+            apply("reduce_to_seq"),
+            apply("reduce_map_fusion"),
+        )(at, place)
 
     return then(inside("f", "f")(folds), straight())
 
