@@ -9,7 +9,7 @@ import pytest
 
 from proofs_tests.command_line import here
 from proofs_tests.compiler.programs import typed
-from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
+from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks, load_samples
 from relift.compiler.bench.times import time_in_turn
 from relift.compiler.lowering.analyses import EVERYTHING
 from relift.semantics.errors import ReliftError
@@ -103,6 +103,16 @@ def test_a_module_is_asked_for_its_own_names_only(tmp_path: Path) -> None:
     )
 
     assert load_benchmarks(tmp_path, [], "cpu") == []
+
+
+def test_samples_that_a_file_passes_on_from_another_are_its_own() -> None:
+    """As those of examples/low_level are in examples/searched."""
+    folder = Path(__file__).parents[3] / "examples" / "searched"
+    benchmarks = load_benchmarks(folder, ["saxpy", "transpose"], "cpu")
+
+    assert {b.name for b in benchmarks} == {"saxpy", "transpose"}
+    found = load_samples(folder / "samples.py", benchmarks)
+    assert all(callable(getattr(found, b.name)) for b in benchmarks)
 
 
 def test_a_benchmark_by_device_is_made_for_each() -> None:
