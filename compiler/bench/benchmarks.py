@@ -158,9 +158,8 @@ def load_samples(samples: Path, benchmarks: Iterable[Benchmark]) -> ModuleType:
     """
     found = load_file(samples)
     for b in benchmarks:
-        if not callable(
-            getattr(found, b.name, None)
-        ):  # one that a file passes on from another, too
+        computed = getattr(found, b.name, None)  # or what the file passes on from another
+        if not callable(computed):
             said = f"{samples} has no function {b.name}, which computes rows of that benchmark's result"
             raise ReliftError(said, place="")
     return found

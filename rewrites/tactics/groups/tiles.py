@@ -33,7 +33,7 @@ from relift.rewrites.tactics.nests.blocks import (
 )
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, Nest, Parts, normal_form, parts_at
-from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_chunks
+from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_chunks, steps_of
 from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.reuse import distances, lies_across
 from relift.semantics.indices.views import is_layout
@@ -385,18 +385,18 @@ def _in_whole_tiles(tiles: Tiles, found: Nest, batches: Sequence[Position]) -> T
     An H200 multiplies matrices of 2001^2 in 392 us so, and in 435 where the result is a copy of whole tiles; a table of 4001 x 3001
     cosines takes 240, and 272.
     """
-    in_tiles = _in_tiles(tiles, found.lengths[2], batches)
+    in_tiles = _in_tiles(tiles, batches)
     return beyond_the_end(found, tiles.rows, tiles.columns, tiles.width, in_tiles)
 
 
-def _in_tiles(tiles: Tiles, steps: int, batches: Sequence[Position]) -> Tactic:
+def _in_tiles(tiles: Tiles, batches: Sequence[Position]) -> Tactic:
     """A nest whose rows and columns tiles divide, tile by tile."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = normal_form()(at, place)
         parts = parts_at(at, place)
         at = inside(*parts.folds)(prologues_stored(batches))(at, place)
-        at = inside(*parts.folds)(in_whole_chunks(steps, tiles.depth))(at, place)
+        at = inside(*parts.folds)(in_whole_chunks(tiles.depth))(at, place)
         operands = [(*place, *parts.folds, *operand) for operand in OPERANDS]
         across = [not lies_across(at.term, operand) for operand in operands]
         widths = [_read_together(at.term, operand, tiles.width) for operand in operands]
@@ -404,8 +404,7 @@ def _in_tiles(tiles: Tiles, steps: int, batches: Sequence[Position]) -> Tactic:
             stage_columns(tiles, width, all(across)) if columns else stage_rows(tiles, width)
             for columns, width in zip(across, widths, strict=True)
         ]
-        folded = term_at(at.term, (*place, *parts.folds, "f", "f", "xs"))
-        return _tiled(tiles, parts, dimensions(folded.type)[0][0].constant or 0, stages)(at, place)
+        return _tiled(tiles, parts, steps_of(at, (*place, *parts.folds)), stages)(at, place)
 
     return tactic
 

@@ -18,15 +18,8 @@ from math import gcd
 from typing import Any
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    attempt,
-    inside,
-    skip,
-    then,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.nests.normal_form import Nest, straight
 from relift.rewrites.tactics.reuse import lie_together
 from relift.semantics.language.coercion import as_term
@@ -173,13 +166,23 @@ by_an_operator = then(
 """A fold that computes something of each element, as one by an operator, of what a map makes of them."""
 
 
-def in_whole_chunks(steps: int, depth: int) -> Tactic:
-    """The folds of a table in normal form, of so many steps, which go on to the end of a chunk where they can.
+def in_whole_chunks(depth: int) -> Tactic:
+    """The folds of a table in normal form, which go on to the end of a chunk where they can.
 
     A step or two that follow whole chunks take less than one more chunk.
     """
-    few = steps % depth <= _FEW_STEPS
-    return skip if few else attempt(longer_folds(-steps % depth))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        steps = steps_of(at, place)
+        few = steps % depth <= _FEW_STEPS
+        return at if few else attempt(longer_folds(-steps % depth))(at, place)
+
+    return tactic
+
+
+def steps_of(at: Rewriting, table: Position) -> int:
+    """How many steps the folds of a table in normal form have."""
+    return length_of(term_at(at.term, (*table, "f", "f", "xs")))
 
 
 def longer_folds(more: int) -> Tactic:

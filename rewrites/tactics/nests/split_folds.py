@@ -16,11 +16,10 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first,
 from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at
-from relift.rewrites.tactics.nests.padding import by_an_operator, in_whole_chunks, padded
+from relift.rewrites.tactics.nests.padding import by_an_operator, in_whole_chunks, padded, steps_of
 from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.vectors.lanes import in_vectors
-from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.types import dimensions
+from relift.semantics.syntax.binding import Position
 
 _WIDTH = 4
 """Lanes of a vector of results, and of what is read: 16 bytes, the widest access of a GPU."""
@@ -58,8 +57,8 @@ def folds_in_parts(
         table = (*here, *parts_at(at, here).folds)
         at = prologues_stored()(at, table)
         if depth > 1:
-            at = in_whole_chunks(steps, parts * depth)(at, table)
-            steps = dimensions(term_at(at.term, (*table, "f", "f", "xs")).type)[0][0].constant or 0
+            at = in_whole_chunks(parts * depth)(at, table)
+            steps = steps_of(at, table)
         if steps % parts:
             at = _rest_apart(steps - steps % parts)(at, table)
             table = (*table, *_BESIDE)
