@@ -19,6 +19,7 @@ from relift.rewrites.tactics.folds.partial_results import (
 )
 from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
 from relift.rewrites.tactics.groups.cooperative import cooperative_each
+from relift.rewrites.tactics.groups.dimensions import items_that_keep_rows, results_of_each
 from relift.rewrites.tactics.groups.few_folds import few_columns, few_folds
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups
@@ -90,6 +91,9 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
         for blocks in _BLOCKS_OF_FOLDS:
             yield partial_results(blocks)
             yield partial_results_of_batches(blocks)
+        for along in range(min(depth_of(program.body), _DIMENSIONS)):
+            yield results_of_each(along)
+            yield items_that_keep_rows(along)
         for groups, members in _CHUNKS:
             yield few_folds(groups, members, WIDTH, device.local_memory_bytes)
         for each in _ITEMS_OF_FEW:
@@ -97,6 +101,8 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
             yield few_columns(items, _MEMBERS[-1], WIDTH, device.local_memory_bytes)
 
 
+_DIMENSIONS = 3
+"""Of the work-items of a kernel."""
 _ITEMS_OF_FEW = (1024, 256)
 """For each unit of a GPU, the work-items that fold few columns in part."""
 _CHUNKS = ((1024, 128), (512, 128), (256, 256))

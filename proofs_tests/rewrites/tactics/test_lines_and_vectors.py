@@ -23,10 +23,13 @@ from relift.rewrites.tactics.groups.dimensions import (
     columns_of_rows,
     items_of_columns,
     items_of_rows,
+    items_that_keep_rows,
     lines_by_groups,
+    results_of_each,
 )
-from relift.semantics.patterns import Fold
+from relift.semantics.patterns import Fold, MapGlb, MapSeqUnroll, ToPrivate
 from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import Array
 
 c, n, m, k = (rl.nat(name) for name in "cnmk")
 
@@ -154,6 +157,94 @@ def test_columns_have_a_work_item_for_each_element() -> None:
         derive(squares_of_planes, items_of_columns(), {"n": 4, "m": 8})
 
 
+def total(xs):
+    return rl.reduce(rl.add, 0.0, xs)
+
+
+def unit(row):
+    squares = rl.map(lambda v: v * v, row)
+    return rl.map(lambda v: v * rl.rsqrt(total(squares)), row)
+
+
+@rl.program
+def moments_of_columns(x: rl.f32[n, m]):
+    return rl.map(lambda c: (total(c), total(rl.map(lambda v: v * v, c))), rl.transpose(x))
+
+
+def test_several_folds_of_a_column_are_one_loop_of_a_work_item() -> None:
+    x = np.random.default_rng(1).random((5, 7), np.float32)
+    result = computed(moments_of_columns, results_of_each(), x)
+
+    for found, expected in zip(result, moments_of_columns(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    found = derive(moments_of_columns, results_of_each(), {"n": 5, "m": 7}).result
+    assert sum(isinstance(t, Fold) for t, _ in subterms(found)) == 1
+
+
+@rl.program
+def chunks_of_columns(x: rl.f32[n * k, m]):
+    return rl.map(lambda column: rl.map(total, rl.split(k, column)), rl.transpose(x))
+
+
+@pytest.mark.parametrize(("along", "dimensions"), [(0, [0, 1]), (1, [1, 0])])
+def test_neighbours_are_along_either_of_two_maps_of_folds(
+    along: int, dimensions: list[int]
+) -> None:
+    """Of chunks of columns those of neighbouring columns read side by side."""
+    x = np.random.default_rng(1).random((6, 7), np.float32)
+    chunked = chunks_of_columns.at({"n": 2, "k": 3, "m": 7})
+    result = computed(chunked, results_of_each(along), x)
+
+    np.testing.assert_allclose(result, chunked(x), rtol=1e-6)
+    found = derive(chunks_of_columns, results_of_each(along), {"n": 2, "k": 3, "m": 7})
+    assert [s.choices["d"] for s in found.steps if s.rule == "map_to_glb"] == dimensions
+
+
+def variance_of(column):
+    mean = total(column) / 17.0
+    return total(rl.map(lambda v: (v - mean) * (v - mean), column))
+
+
+@rl.program
+def variances_of_columns(x: rl.f32[c, n, m]):
+    return rl.map(lambda t: rl.map(variance_of, rl.transpose(t)), x)
+
+
+@rl.program
+def unit_columns(x: rl.f32[n, m]):
+    return rl.transpose(rl.map(unit, rl.transpose(x)))
+
+
+@pytest.mark.parametrize(
+    ("program", "shape"), [(variances_of_columns, (3, 17, 5)), (unit_columns, (17, 5))]
+)
+def test_a_column_that_is_read_twice_stays_in_registers(program, shape) -> None:
+    """Each of its elements is read where it is copied, and nowhere else."""
+    x = np.random.default_rng(1).random(shape, np.float32)
+    result = computed(program, items_that_keep_rows(), x)
+
+    np.testing.assert_allclose(result, program(x), rtol=1e-5)
+    sizes = dict(zip("cnm"[-len(shape) :], shape, strict=True))
+    found = derive(program, items_that_keep_rows(), sizes).result
+    assert [type(t.xs) for t, _ in subterms(found) if isinstance(t, ToPrivate)] == [MapSeqUnroll]
+    copied = {t.f.parameters[0] for t, _ in subterms(found) if isinstance(t, MapGlb)}
+    assert sum(t in copied and isinstance(t.type, Array) for t, _ in subterms(found)) == len(copied)
+
+
+@rl.program
+def sums_of_columns(x: rl.f32[n, m]):
+    return rl.map(total, rl.transpose(x))
+
+
+@pytest.mark.parametrize(
+    ("program", "rows"), [(unit_columns, 129), (unit_columns, 8), (sums_of_columns, 16)]
+)
+def test_rows_that_are_long_or_read_once_are_not_kept(program, rows) -> None:
+    """Nor are those so short that all loops over them are written out."""
+    with pytest.raises(NoMatch):
+        derive(program, items_that_keep_rows(), {"n": rows, "m": 5})
+
+
 @rl.program
 def stretched_channels(x: rl.f32[c, n, m]):
     return rl.map(stretched_of, x)
@@ -171,11 +262,7 @@ def test_columns_of_a_batch_have_a_work_item_for_each_element() -> None:
 
 @rl.program
 def unit_rows(x: rl.f32[n, m]):
-    def row(r):
-        squares = rl.map(lambda v: v * v, r)
-        return rl.map(lambda v: v * rl.rsqrt(rl.reduce(rl.add, 0.0, squares)), r)
-
-    return rl.map(row, x)
+    return rl.map(unit, x)
 
 
 def test_a_short_row_has_a_work_item_that_folds_it_once() -> None:

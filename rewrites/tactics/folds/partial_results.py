@@ -197,13 +197,22 @@ def _map_of_folds(t: Term) -> tuple[Position, tuple[Position, ...]]:
         alone = not free_variables(u) & bound
         if isinstance(u, Map) and alone and not isinstance(u.f.body.type, Array):
             folds = [(at, v) for at, v in positions(u.f.body) if isinstance(v, Reduce)]
-            if len(folds) == 1 or (folds and _are_alike(u.f.body, folds)):
+            if len(folds) == 1 or (folds and are_alike(u.f.body, folds)):
                 return place, tuple(at for at, _ in folds)
     raise NoMatch("no map of folds stands by itself")
 
 
-def _are_alike(body: Term, folds: Sequence[tuple[Position, Reduce]]) -> bool:
-    """Whether folds are of equally many elements, and none is computed in another or in a function."""
+def are_alike(body: Term, folds: Sequence[tuple[Position, Reduce]]) -> bool:
+    """Whether folds are of equally many elements, and none is computed in another or in a function.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.folds.partial_results import are_alike
+    >>> @rl.program
+    ... def span(x: rl.f32[8]):
+    ...     return rl.reduce(rl.maximum, 0.0, x) - rl.reduce(rl.minimum, 0.0, x)
+    >>> are_alike(span.body, [((f"arguments.{i}",), t) for i, t in enumerate(span.body.arguments)])
+    True
+    """
     lengths = {dimensions(fold.xs.type)[0][0] for _, fold in folds}
     apart = all(is_innermost(fold) for _, fold in folds)
     return len(lengths) == 1 and apart and not any(binders_at(body, at) for at, _ in folds)

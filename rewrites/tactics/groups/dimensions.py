@@ -12,23 +12,34 @@ from relift.rewrites.tactics.combinators import (
     fuse,
     inside,
     repeat,
+    skip,
     then,
     topdown,
 )
+from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
+from relift.rewrites.tactics.folds.partial_results import AS_FOLDED, IN_ORDER, are_alike
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.rows.by_groups import shared_out
 from relift.rewrites.tactics.groups.stencils import every
-from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
+from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
 from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.sharing import named
-from relift.rewrites.tactics.vectors.lanes import depth_of
+from relift.rewrites.tactics.vectors.lanes import depth_of, short_folds
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Fold, Map, Transpose
+from relift.semantics.patterns import Fold, Map, Reduce, Transpose
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Pattern, Term, parts_of, subterms
-from relift.semantics.syntax.types import Array, dimensions, holds_array
+from relift.semantics.syntax.terms import (
+    Lambda,
+    Pattern,
+    Term,
+    children,
+    free_variables,
+    parts_of,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, Scalar, dimensions, holds_array, types_within
 
 _OUTSIDE = attempt(repeat(topdown(layout_outside)))
 _MAPS = then(cells_copied, fuse(), _OUTSIDE)
@@ -136,6 +147,10 @@ def items_of_rows() -> Tactic:
 
 _SHORT_ROW = 8
 """Elements of a row that a work-item has in registers: 2^24 rows of four, each made as long as 1, take an H200 133 us so, and 249 by two kernels."""
+_KEPT_BYTES = 512
+"""Bytes of a row that stay in a work-item's registers: 2^26 numbers in columns of 64, each made as long as 1, take an H200 152 us so, of 127 154, and
+210 and 217 where they are read twice."""
+_TABLE, _TWICE = 2, 2
 _WRITTEN_OUT = repeat(topdown(first(UNROLLED, apply("reduce_seq_to_unroll"))))
 
 
@@ -143,6 +158,140 @@ def _turns(t: Pattern) -> int:
     """The turns of a loop over an array of a known length."""
     n = t.solved.get("n")
     return (n.constant or 0) if isinstance(n, Size) else 0
+
+
+def _steps(t: Term) -> int:
+    """The turns of the longest loop in a term, of loops in one another together."""
+    parts = [u for _, u in children(t)]
+    inside_it = max((_steps(u.body) for u in parts if isinstance(u, Lambda)), default=1)
+    own = _turns(t) if isinstance(t, Pattern) and not is_layout(t) else 1
+    others = (_steps(u) for u in parts if not isinstance(u, Lambda))
+    return max(max(own, 1) * inside_it, *others, 1)
+
+
+def results_of_each(along: int = 0) -> Tactic:
+    """The outermost maps of folds, in up to three dimensions, with a work-item for each result, by one loop for all of its folds.
+
+    Neighbouring work-items are neighbours along the map that is `along` levels outside of the innermost, as those are for which folds
+    read side by side.  Raises `NoMatch` where there are no such maps, or not so many.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.dimensions import results_of_each
+    >>> @rl.program
+    ... def spans(x: rl.f32[8, 1024]):
+    ...     return rl.map(lambda c: (rl.reduce(rl.maximum, 0.0, c), rl.reduce(rl.minimum, 0.0, c)), rl.transpose(x))
+    >>> print(rl.show(derive(spans, results_of_each()).result))  # doctest: +NORMALIZE_WHITESPACE
+    map_glb(0)(
+      lambda x_:
+        reduce_seq_unroll(lambda x, y: (maximum(x[0], y), minimum(x[1], y)), (0.0, 0.0), x_),
+      transpose(x)
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = AS_FOLDED(at, place)
+        here, levels = _maps_of_folds(term_at(at.term, place))
+        at = then(IN_ORDER, IN_ONE_LOOP)(at, (*place, *here))
+        at = _work_items(levels, along)(at, (*place, *here))
+        return inside(*("f",) * levels)(short_folds())(at, (*place, *here))
+
+    return tactic
+
+
+def _maps_of_folds(t: Term) -> tuple[Position, int]:
+    """Where the outermost maps are, and how many in one another, whose results are numbers made by folds that are alike."""
+    for place, u in positions(t):
+        if isinstance(u, Map) and not free_variables(u):
+            levels = depth_of(u)
+            body = term_at(u, ("f",) * levels)
+            folds = [(at, v) for at, v in positions(body) if isinstance(v, Reduce)]
+            if not holds_array(body.type) and folds and are_alike(body, folds):
+                return place, levels
+    raise NoMatch("no maps of folds stand by themselves")
+
+
+def _work_items(levels: int, along: int) -> Tactic:
+    """Work-items for the elements of so many maps, neighbours along one of them, counted from within."""
+    if not along < levels <= _DIMENSIONS:
+        raise NoMatch(f"maps in {levels} dimensions")
+    others = iter(range(1, levels))
+    return then(
+        *(
+            inside(*("f",) * (levels - 1 - level))(
+                apply("map_to_glb", d=0 if level == along else next(others))
+            )
+            for level in range(levels)
+        )
+    )
+
+
+def items_that_keep_rows(along: int = 0) -> Tactic:
+    """Short rows that are read more than once, of which numbers or rows are made: a work-item for each, which keeps the row in registers.
+
+    The outermost maps, in up to three dimensions; neighbouring work-items are neighbours along the map that is `along` levels outside of the innermost.
+    So each column of a matrix is read once, and side by side with its neighbours.  Raises `NoMatch` for others.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.groups.dimensions import items_that_keep_rows
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> @rl.program
+    ... def gaps(x: rl.f32[16, 64]):
+    ...     least = lambda c: rl.reduce(rl.minimum, float("inf"), c)
+    ...     return rl.map(lambda c: rl.reduce(rl.add, 0.0, rl.map(lambda v: v - least(c), c)), rl.transpose(x))
+    >>> print(rl.show(derive(gaps, items_that_keep_rows()).result))
+    map_glb(0)(
+      lambda x_:
+        let(
+          lambda x__:
+            let(
+              lambda x____: reduce_seq_unroll(lambda x, y: add(x, y - x____), 0.0, x__),
+              reduce_seq_unroll(minimum, inf, x__)
+            ),
+          to_private(map_seq_unroll(lambda x: x, x_))
+        ),
+      transpose(x)
+    )
+    """
+
+    def items(at: Rewriting, place: Position) -> Rewriting:
+        place = (*place, *_outermost(term_at(at.term, place)))
+        levels = _levels_of_rows(term_at(at.term, place))
+        rows = (*place, *("f",) * (levels - 1))
+        at = then(inside("xs")(copy(skip, skip)), apply("map_fusion"))(at, rows)
+        copied = next(p for p, u in positions(term_at(at.term, (*rows, "f"))) if _is_copied(u))
+        at = apply("let_inline", "backward", parts={"x": copied})(at, (*rows, "f"))
+        at = inside("f", "x")(then(UNROLLED, apply("store_private")))(at, rows)
+        at = inside("f", "f")(_WRITTEN_OUT)(at, rows)
+        return _work_items(levels, along)(at, place)
+
+    return then(attempt(named()), attempt(fuse()), _OUTSIDE, items)
+
+
+def _is_copied(t: Term) -> bool:
+    return isinstance(t, Map) and t.f.body == t.f.parameters[0]
+
+
+def _levels_of_rows(t: Term) -> int:
+    """How many maps there are, one in another, of which the innermost is of short rows that it folds, and reads again."""
+    levels, u = 1, t
+    while isinstance(u, Map) and len(dimensions(u.xs.type)[0]) != _TABLE:
+        levels, u = levels + 1, u.f.body
+    if not isinstance(u, Map) or is_layout(u.f.body):
+        raise NoMatch("no map of rows")
+    loops = [v for v, _ in subterms(u.f.body) if isinstance(v, Pattern) and not is_layout(v)]
+    (_, length), element = dimensions(u.xs.type)
+    of_element = sum(t.bytes for t in types_within(element) if isinstance(t, Scalar))
+    kept = _SHORT_ROW < (length.constant or 0) <= _KEPT_BYTES // of_element
+    if not kept or _steps(u.f.body) > length.constant:
+        raise NoMatch(
+            "rows that are not short, so short that they are read at once, or of which tables are made"
+        )
+    folds = sum(isinstance(v, Fold) for v in loops)
+    read = sum(v == u.f.parameters[0] for v, _ in subterms(u.f.body))
+    if not folds or read < _TWICE:
+        raise NoMatch("nothing of a row is folded, or it is read once")
+    return levels
 
 
 def columns_of_rows(down: int, lanes: int = 1) -> Tactic:
