@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     context_free,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -92,7 +93,7 @@ def folded_apart() -> Tactic:
         below = min(found)[1]
         for outwards in range(depth):
             around = (*place, *("f",) * (depth - 1 - outwards))
-            at = apply("map_fusion", "backward", parts={"g": ("f", *below)})(at, around)
+            at = fission("f", *below)(at, around)
             below = ("xs",)
         return at
 
@@ -179,7 +180,7 @@ def _beside(row: Var, of_batch: Term) -> Tactic:
     """A map whose function takes a pair: the row, and what is the same for all of them."""
     return then(
         inside("f")(named_pair(row, of_batch)),
-        apply("map_fusion", "backward", parts={"g": ("f", "x")}),
+        fission("f", "x"),
         inside("f")(apply("let_inline")),
         inside("xs")(apply("zip_repeat", "backward")),
     )

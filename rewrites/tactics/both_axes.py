@@ -23,6 +23,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -132,7 +133,7 @@ def _batch_in_one_pass(at: Rewriting, place: Position, side: int) -> Rewriting:
     table = next(_folded_both_ways(t.f.body, _given(t)))
     at, one = _in_one_pass(at, (*place, "f"), table, side)
     found = places_of(term_at(at.term, (*place, "f")), one)[0]
-    at = apply("map_fission_with_zip", parts={"g": ("f", *found)})(at, place)
+    at = fission("f", *found, beside=True)(at, place)
     at = inside("xs", "ys")(apply("store_global"))(at, place)
     return repeat(topdown(_READ_ALONE))(at, place)
 
@@ -151,7 +152,7 @@ def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
     ]
     if not found:
         raise NoMatch("no fold of the elements of a map alone")
-    return apply("map_fission_with_zip", parts={"g": ("f", *min(found)[1])})(at, place)
+    return fission("f", *min(found)[1], beside=True)(at, place)
 
 
 _READ_ALONE = first(READ_BY_ROWS, only(1))
@@ -271,11 +272,7 @@ def _in_chunks(
         fold = ("left",)
     chunks = then(reduced_in_chunks("partial_reduce_chunks", chunk), inside("xs")(_OF_CHUNKS))
     at = inside("f", *fold)(chunks)(at, place)
-    of_chunks = {"g": ("f", *fold, "xs")}
-    if left:
-        at = apply("map_fission_with_zip", parts=of_chunks)(at, place)
-    else:
-        at = apply("map_fusion", "backward", parts=of_chunks)(at, place)
+    at = fission("f", *fold, "xs", beside=bool(left))(at, place)
     found: Position = ("xs", "ys") if left else ("xs",)
     results = length_of(term_at(at.term, (*place, *found)))
     if over := results % together:
@@ -299,7 +296,7 @@ def _rows_by_tiles(rows: int) -> Tactic:
         rule = "map_interchange_zip_inside" if zipped else "transpose_both_sides"
         return apply(rule)(at, place)
 
-    block = then(inside("f")(tiles), apply("map_fusion", "backward", parts={"g": ("f", "xss")}))
+    block = then(inside("f")(tiles), fission("f", "xss"))
     return then(apply("split_join", m=rows), inside("xss")(block))
 
 
@@ -322,7 +319,7 @@ def _columns_by_tiles(columns: int) -> Tactic:
         else:
             at = apply("map_map_transpose")(at, place)
         at = inside("xss")(then(apply("map_fusion"), inside("f")(tiles)))(at, place)
-        return inside("xss")(apply("map_fusion", "backward", parts={"g": ("f", "xss")}))(at, place)
+        return inside("xss")(fission("f", "xss"))(at, place)
 
     return tactic
 
@@ -331,7 +328,7 @@ def _by_blocks(at: Rewriting, place: Position) -> Rewriting:
     """The chunks of each column as blocks of rows, transposed; of the rows and columns that are taken, and not of the others."""
     at = inside("xs")(attempt(apply("take_transpose")))(at, place)
     if isinstance(term_at(at.term, (*place, "f", "xs")), Take):
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = fission("f", "xs")(at, place)
         at = inside("xs")(_TAKEN_BELOW)(at, place)
     at = apply("transpose_map_split")(at, place)
     taken = repeat(topdown(first(apply("take_map"), apply("split_map"))))
@@ -353,7 +350,7 @@ def _chunks_apart(at: Rewriting, place: Position) -> tuple[Rewriting, bool]:
     at = attempt(inside("f")(by_owner(lambda t: row in free_variables(t))))(at, place)
     zipped = isinstance(term_at(at.term, (*place, "f", "xs")), Zip)
     chunks = ("f", "xs", "xs") if zipped else ("f", "xs")
-    return apply("map_fusion", "backward", parts={"g": chunks})(at, place), zipped
+    return fission(*chunks)(at, place), zipped
 
 
 def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Rewriting, Term]:
@@ -365,7 +362,7 @@ def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Re
         at = attempt(each_once)(at, here)
         one_map = first(apply("unzip_map", "backward"), apply("map_outside_pair"))
         at = inside("f")(then(one_map, inside("ps")(attempt(each_once))))(at, here)
-        at = apply("map_fusion", "backward", parts={"g": ("f", "ps")})(at, here)
+        at = fission("f", "ps")(at, here)
         together = term_at(at.term, (*here, "xs"))
     return repeat(topdown(_TAKEN_APART))(at, place), together
 

@@ -234,6 +234,18 @@ def _of_the_library(name: str) -> Rule:
     return RULES[name]
 
 
+def fission(*part: str, beside: bool = False) -> Tactic:
+    """A part of what a map computes has a map of its own; the rest goes through what that gives, `beside` the elements where it needs them."""
+    if beside:
+        return apply("map_fission_with_zip", parts={"g": part})
+    return apply("map_fusion", "backward", parts={"g": part})
+
+
+def under_a_name(*part: str) -> Tactic:
+    """A part of a term has a name around the rest."""
+    return apply("let_inline", "backward", parts={"x": part})
+
+
 def then(*tactics: Tactic) -> Tactic:
     """One after the other, at the same place."""
 

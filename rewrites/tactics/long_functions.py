@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import LONG, Rewriting, Tactic, apply
+from relift.rewrites.tactics.combinators import LONG, Rewriting, Tactic, apply, under_a_name
 from relift.rewrites.tactics.sharing import has_loops
 from relift.semantics.language.common_subexpressions import repeated
 from relift.semantics.patterns import Let, ToGlobal
@@ -83,5 +83,5 @@ def _with_a_name(at: Rewriting, place: Position) -> Rewriting | None:
     """The term with a name for what saves most parts, of what may have one; None where nothing does."""
     for body, value in repeated(term_at(at.term, place)):
         with suppress(NoMatch):
-            return apply("let_inline", "backward", parts={"x": value})(at, (*place, *body))
+            return under_a_name(*value)(at, (*place, *body))
     return None

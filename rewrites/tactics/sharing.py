@@ -11,7 +11,7 @@ decided here.  Source: lambda lifting (Johnsson, 1985), let-floating (Peyton Jon
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,9 +26,11 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     context_free,
     everywhere,
+    fission,
     repeat,
     somewhere,
     topdown,
+    under_a_name,
 )
 from relift.semantics.indices.inverses import computes_itself, invertible_data, taken_apart
 from relift.semantics.patterns import InOrder, Let, Map, Reduction, Slide, ToGlobal, Zip
@@ -191,7 +193,7 @@ def named_pair(left: Term, right: Term) -> Tactic:
             places = places_of(term_at(at.term, below), value)
             if not places:
                 raise NoMatch("one of the values stands nowhere")
-            at = apply("let_inline", "backward", parts={"x": places[0]})(at, below)
+            at = under_a_name(*places[0])(at, below)
         return apply("let_let_pair")(at, place)
 
     return tactic
@@ -214,8 +216,7 @@ def inlined() -> Tactic:
             raise NoMatch("no name that is outside all functions")
         if taken_apart(t):
             raise NoMatch("several results that are computed together")
-        (name,) = t.f.parameters
-        repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
+        repeated = _parts_repeated(t)
         if repeated > MOST_REPEATED:
             raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
         if (stays := parts_without_names(at.term) > MOST_PARTS) and has_loops(t.x):
@@ -225,6 +226,12 @@ def inlined() -> Tactic:
         return apply("let_inline")(at, place)
 
     return repeat(topdown(tactic))
+
+
+def _parts_repeated(t: Let) -> int:
+    """How many parts there are more where what has a name stands at each of its places."""
+    (name,) = t.f.parameters
+    return (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
 
 
 def without_names() -> Tactic:
@@ -248,8 +255,7 @@ def without_names() -> Tactic:
         assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
         if not has_loops(t.x) or not free_variables(t) or taken_apart(t):
             raise NoMatch("no name in a function of what a loop computes")
-        (name,) = t.f.parameters
-        repeated = (sum(u == name for u, _ in subterms(t.f.body)) - 1) * parts_of(t.x)
+        repeated = _parts_repeated(t)
         if repeated > MOST_REPEATED or parts_of(at.term) + repeated > LONG:
             raise NoMatch("a long term, were the name written out")
         return apply("let_inline")(at, place)
@@ -283,15 +289,20 @@ def _named_here(at: Rewriting, place: Position) -> Rewriting:
     """All such values of the functions at a place."""
     for field, child in children(term_at(at.term, place)):
         if isinstance(child, Lambda):
-            at = _named_in(at, (*place, field), frozenset(x.name for x in child.parameters))
+            own = frozenset(x.name for x in child.parameters)
+            at = under_names(partial(_repeated, own=own))(at, (*place, field))
     return at
 
 
-def _named_in(at: Rewriting, body: Position, own: frozenset[str]) -> Rewriting:
-    while (found := _repeated(term_at(at.term, body), own)) is not None:
-        at = apply("let_inline", "backward", parts={"x": found})(at, body)
-        body = (*body, "f")
-    return at
+def under_names(part: Callable[[Term], Position | None]) -> Tactic:
+    """As long as a part is found in what stands below them all, it has a name there: names one inside the other."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        while (found := part(term_at(at.term, place))) is not None:
+            at, place = under_a_name(*found)(at, place), (*place, "f")
+        return at
+
+    return tactic
 
 
 def _repeated(t: Term, own: frozenset[str]) -> Position | None:
@@ -354,7 +365,7 @@ def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> 
     if not found:
         raise NoMatch("no part of a function that is computed by a fold, or read again")
     _, below = min(found)
-    at = apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+    at = fission("f", *below, beside=True)(at, place)
     return everywhere(_said_twice)(at, (*place, "f"))
 
 

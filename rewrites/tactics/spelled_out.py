@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.rule import Rule
+from relift.rewrites.rules.machine import lowering
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -20,6 +22,7 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     then,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.long_functions import values_named
 from relift.semantics.indices.views import is_layout
@@ -33,26 +36,33 @@ _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("slide_to_rotate_values", "backward"),
     ("slide_map_to_circular_buffer", "backward"),
     ("map_slide_to_map_seq_slide", "backward"),
-    ("reduce_seq_to_unroll", "backward"),
-    ("reduce_seq_to_ahead", "backward"),
     ("pad_empty_clamp", "forward"),
     ("as_vector_to_aligned", "backward"),
-    *((f"map_to_{kind}", "backward") for kind in ("seq_unroll", "stream", "iterate_stream", "warp", "lane")),
-)  # fmt: skip
+)
 """Rules that put other patterns in the place of one that no search result holds."""
 
-_LOWERED: tuple[tuple[str, Direction], ...] = tuple(
-    (rule, "backward")
-    for rule in (
-        "map_to_seq", "map_to_glb", "map_to_wrg", "map_to_lcl", "store_global", "store_local", "store_private",
+_WHO_AND_WHERE = tuple(
+    rule
+    for family in (
+        lowering.map_to_loop, lowering.map_to_level, lowering.reduce_seq_to_turns, lowering.store_space,
     )
+    for rule in family.rules
 )  # fmt: skip
+"""Rules that say who computes, or where a result lies: one for each loop, level and memory that there is."""
+
+
+def _searched(rule: Rule) -> bool:
+    """Whether search results hold the pattern that a rule lowers to."""
+    return isinstance(rule.right, Pattern) and rule.right.searched
 
 
 def spelled_out() -> Tactic:
     """What is not searched in terms of what is; raises `NoMatch` when there is nothing of it."""
     one = first(
-        *(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size, component_of_a_let
+        *(apply(rule, direction) for rule, direction in _IN_OTHERS),
+        *(apply(rule, "backward") for rule in _WHO_AND_WHERE if not _searched(rule)),
+        _next_size,
+        component_of_a_let,
     )
     patterns = _wherever(_is_short, one)
     return first(then(values_named(), attempt(patterns)), patterns)
@@ -60,7 +70,7 @@ def spelled_out() -> Tactic:
 
 def raised() -> Tactic:
     """Maps that no level has, and results that no memory has; raises `NoMatch` when all are so."""
-    one = first(*(apply(rule, direction) for rule, direction in _LOWERED))
+    one = first(*(apply(rule, "backward") for rule in _WHO_AND_WHERE if _searched(rule)))
     return _wherever(_is_lowered, one)
 
 
@@ -118,7 +128,7 @@ def component_of_a_tuple(at: Rewriting, place: Position) -> Rewriting:
         whole, below = whole.of, below + 1
     if not below or not isinstance(whole, MakeTuple):
         raise NoMatch("no component of what is made of components")
-    named = apply("let_inline", "backward", parts={"x": ("of",) * below})
+    named = under_a_name(*("of",) * below)
     return then(named, apply("let_inline"))(at, place)
 
 

@@ -25,6 +25,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     context_free,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -236,7 +237,7 @@ def only(component: int) -> Tactic:
         (p,) = t.f.parameters
         if (read := only_read(t.f.body, p, component)) is None:
             raise NoMatch("the component is not read, or more than that is")
-        split = apply("map_fusion", "backward", parts={"g": ("f", *read)})
+        split = fission("f", *read)
         rule = ("zip_first", "zip_second")[component]
         return then(split, inside("xs")(apply(rule)))(at, place)
 
@@ -298,7 +299,7 @@ def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
     ]
     if not found:
         raise NoMatch("no fold is left")
-    return apply("map_fission_with_zip", parts={"g": ("f", *min(found)[1])})(at, place)
+    return fission("f", *min(found)[1], beside=True)(at, place)
 
 
 # ---- rows that work-items go along

@@ -9,7 +9,7 @@ Cocke, 1972), across two loops.
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, repeat, topdown
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, fission, repeat, topdown
 from relift.semantics.library_calls import calls_library
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
@@ -50,7 +50,7 @@ def _once(at: Rewriting, place: Position) -> Rewriting:
     if not found or () in [below for _, below in found]:
         raise NoMatch("no part of its function calls the library for its element alone")
     _, below = max(found)
-    return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+    return fission("f", *below, beside=True)(at, place)
 
 
 def _is_repeated(t: Term, place: Position) -> bool:

@@ -20,11 +20,13 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     somewhere,
     then,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.nests.dimensions import row_by_row
@@ -143,14 +145,12 @@ def _in_one_map(at: Rewriting, place: Position) -> Rewriting:
     folds = next((group for group in _alike(t.f) if len(group) > 1), [])
     for i, fold in enumerate(folds):
         (below, *_) = places_of(term_at(at.term, (*place, "f")), fold)
-        at = apply("let_inline", "backward", parts={"x": below})(at, (*place, "f"))
+        at = under_a_name(*below)(at, (*place, "f"))
         if i:
             at = apply("let_let_pair")(at, (*place, "f"))
     if not folds:
         raise NoMatch("no two folds of equally many elements that are read here")
-    return then(
-        apply("map_fission_with_zip", parts={"g": ("f", "x")}), inside("f")(apply("let_inline"))
-    )(at, place)
+    return then(fission("f", "x", beside=True), inside("f")(apply("let_inline")))(at, place)
 
 
 def _alike(f: Lambda) -> Iterator[list[Term]]:
@@ -241,7 +241,7 @@ def results_together() -> Tactic:
         maps = _results_of_one_array(term_at(at.term, place))
         if not _is_folded(maps[0].xs):
             raise NoMatch("results of what is read, or takes no loops")
-        named = apply("let_inline", "backward", parts={"x": ("parts.0", "xs")})(at, place)
+        named = under_a_name("parts.0", "xs")(at, place)
         if taken_apart(term_at(named.term, place)):
             return named
         return _zipped_results(len(maps))(at, place)

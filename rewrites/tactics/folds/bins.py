@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     fuse,
     inside,
     then,
@@ -133,7 +134,7 @@ def _of_rows(at: Rewriting, place: Position) -> Rewriting:
     match term_at(at.term, place):
         case Reduce(_, _, Map(Lambda(_, Reduce()))):
             return then(
-                inside("xs")(apply("map_fusion", "backward", parts={"g": ("f", "xs")})),
+                inside("xs")(fission("f", "xs")),
                 apply("reduce_join", "backward"),
                 inside("xs")(apply("map_join", "backward")),
             )(at, place)
@@ -258,7 +259,7 @@ def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic, last: Tactic) -> Tac
     here, fold = inside(*folds.place), ("f", *folds.folds[0])
     return then(
         here(inside(*fold)(fold_here_with_rest(folds.length - rest))),
-        here(apply("map_fission_with_zip", parts={"g": (*fold, "left")})),
+        here(fission(*fold, "left", beside=True)),
         inside(*folds.place, "xs", "ys")(apply("store_global")),
         here(last),  # before tables have open cells, which what has a name must not meet
         inside(*folds.place, "xs", "ys", "xs")(main),

@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -85,12 +86,10 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
             for below, u in positions(term_at(at.term, (*place, *fold)))
             if isinstance(u, Reduce) and isinstance(u.xs, Map) and isinstance(u.xs.f.body, Reduce)
         )
-        if partial == ("f", "xs"):
-            at = apply("map_fusion", "backward", parts={"g": partial})(at, place)
-            table: Position = ("xs",)
-        else:
-            at = apply("map_fission_with_zip", parts={"g": partial})(at, place)
-            table = ("xs", "ys")
+        alone = partial == ("f", "xs")
+        at = fission(*partial, beside=not alone)(at, place)
+        table: Position = ("xs",) if alone else ("xs", "ys")
+        if not alone:
             at = inside(*table)(through_what_is_read())(at, place)
         at = inside(*table)(_stored_by_rows(rows, width, private_bytes))(at, place)
         combined = then(IN_ORDER, topdown(apply("map_to_glb", d=0)))

@@ -23,6 +23,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     everywhere,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -102,7 +103,7 @@ def partial_results_of_batches(blocks: int) -> Tactic:
         at = in_two_steps(folds, "partial_reduce_chunks", chunk, across)(at, (*here, "f"))
         data = term_at(at.term, (*here, "f", "xs"))
         parts = ("f", "xs", "ys", "xss") if isinstance(data, Zip) else ("f", "xs", "xss")
-        at = apply("map_fission_with_zip", parts={"g": parts})(at, here)
+        at = fission(*parts, beside=True)(at, here)
         at = inside("xs", "ys")(_PARTIAL_OF_BATCHES)(at, here)
         at = then(IN_ORDER, IN_ONE_LOOP, apply("map_to_glb", d=1))(at, here)
         return inside("f")(EACH_RESULT)(at, here)
@@ -181,11 +182,9 @@ def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> T
             for below in places:  # all alike, so that they stay one value
                 at = inside("f", *below)(OF_EACH_ARRAY)(at, here)
             of_chunks = ("f", *places[0])
-        if of_chunks != ("f", "xs"):
-            at = apply("map_fission_with_zip", parts={"g": of_chunks})(at, here)
-            return inside("xs", "ys")(partial)(at, here)
-        at = apply("map_fusion", "backward", parts={"g": of_chunks})(at, here)
-        return inside("xs")(partial)(at, here)
+        alone = of_chunks == ("f", "xs")
+        at = fission(*of_chunks, beside=not alone)(at, here)
+        return inside(*(("xs",) if alone else ("xs", "ys")))(partial)(at, here)
 
     return tactic
 

@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     first,
+    fission,
     inside,
     somewhere,
     then,
@@ -255,8 +256,8 @@ def _outside(at: Rewriting, place: Position) -> Rewriting:
         above, below = place[:i], place[i:]
         if below[0] == "f" and isinstance(term_at(at.term, above), Map):
             lifted = first(
-                apply("map_fusion", "backward", parts={"g": below}),
-                apply("map_fission_with_zip", parts={"g": below}),
+                fission(*below),
+                fission(*below, beside=True),
             )
             at = lifted(at, above)
             xs = term_at(at.term, (*above, "xs"))

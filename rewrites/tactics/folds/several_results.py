@@ -22,10 +22,12 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    fission,
     inside,
     repeat,
     then,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.in_vectors import by_vectors
 from relift.rewrites.tactics.folds.partial_results import (
@@ -99,13 +101,8 @@ def several_results(own: int, chunks: int, width: int) -> Tactic:
             at, here = _of_more(at, place, folds.place, more)
         at = inside("f", *fold)(apply("partial_reduce_chunks", m=length // chunks))(at, here)
         at = inside("f", *fold, "xs")(ELEMENTS_IN_CHUNKS)(at, here)
-        partial = {"g": ("f", *fold, "xs")}
-        if fold:
-            at = apply("map_fission_with_zip", parts=partial)(at, here)
-            stored = inside("xs", "ys")
-        else:
-            at = apply("map_fusion", "backward", parts=partial)(at, here)
-            stored = inside("xs")
+        at = fission("f", *fold, "xs", beside=bool(fold))(at, here)
+        stored = inside("xs", "ys") if fold else inside("xs")
         if many and not fold:
             at = stored(then(blocks, apply("store_global")))(at, here)
             return rows_by_groups(1, _MEMBERS, width, _LOCAL_BYTES)(at, here)
@@ -130,7 +127,7 @@ def _own_in_registers(at: Rewriting, place: Position) -> Rewriting:
     own = binders_at(at.term, place)[-2]
     body = term_at(at.term, place)
     read = next(p for p, u in positions(body) if u == Var(own.name, own.type))
-    at = apply("let_inline", "backward", parts={"x": read})(at, place)
+    at = under_a_name(*read)(at, place)
     return inside("x")(then(copy(apply("map_to_seq_unroll")), apply("store_private")))(at, place)
 
 

@@ -25,6 +25,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     fuse,
     inside,
     repeat,
@@ -315,7 +316,7 @@ def apart(fold: Position, tactic: Tactic) -> Tactic:
         if fold == ("f",):
             return tactic(at, place)
         alone = inside("xs", "ys")(then(through_what_is_read(), tactic))
-        return then(apply("map_fission_with_zip", parts={"g": fold}), alone)(at, place)
+        return then(fission(*fold, beside=True), alone)(at, place)
 
     return tactic_apart
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then, under_a_name
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.rows.whole_turns import lanes_for
 from relift.rewrites.tactics.groups.tiles import copy
@@ -194,7 +194,7 @@ def _named(t: Term, shares: Tactic) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         found = places_of(term_at(at.term, place), t)[0]
-        at = apply("let_inline", "backward", parts={"x": found})(at, place)
+        at = under_a_name(*found)(at, place)
         at = shares(at, (*place, "x"))
         body = (*place, "f")
         (name,) = (x.name for x in binders_at(at.term, body)[-1:])

@@ -11,7 +11,15 @@ Source: RISE liftReduce; the tiles are those of Ruetsch and Micikevicius, 2009.
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fuse, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    fission,
+    fuse,
+    inside,
+    then,
+)
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
 from relift.rewrites.tactics.groups.row_tiles import bytes_of, row_tables, rows_staged
 from relift.rewrites.tactics.nests.padding import padded
@@ -60,8 +68,7 @@ def rows_in_chunks(items: int, columns: int, local_bytes: int) -> Tactic:
         group: Position = ("xss", "f")
         at = apply("split_join", m=items)(at, place)
         if fold:
-            parts = {"g": ("f", *fold)}
-            at = inside(*group)(apply("map_fission_with_zip", parts=parts))(at, place)
+            at = inside(*group)(fission("f", *fold, beside=True))(at, place)
             at = inside(*group)(_WORK_ITEMS)(at, place)
             group = (*group, "xs", "ys")
         at = inside(*group)(_in_chunks(items, columns, length))(at, place)

@@ -18,6 +18,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     fuse,
     inside,
     repeat,
@@ -184,7 +185,7 @@ def _in_whole_tiles(at: Rewriting, place: Position, most: int) -> tuple[Rewritin
     at = padded(*more)(at, place)
     place = (*place, *("xs",) * sum(map(bool, more)))
     if more[1]:
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = fission("f", "xs")(at, place)
     return at, place
 
 
@@ -237,7 +238,7 @@ def zipped_across(side: int) -> Tactic:
             if more:
                 at = first_of_more(at, (*place, *_first_table(at, place)), more, depth, place)
                 place = (*place, "xs")
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = fission("f", "xs")(at, place)
         rows, columns = _sides(term_at(at.term, place).type, side)
         at = apply("tile_map", m=rows, n=columns)(at, place)
         blocks = (*place, "xs", "xss", "xs")

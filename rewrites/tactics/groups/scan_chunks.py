@@ -18,6 +18,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    fission,
     fuse,
     inside,
     somewhere,
@@ -83,9 +84,9 @@ def scans_in_chunks(items: int, columns: int, local_bytes: int) -> Tactic:
         at = inside(*group, "f", *scan)(_in_chunks(columns))(at, place)
         chunks: Position = ("f", *scan, "xss")
         apart = (
-            apply("map_fusion", "backward", parts={"g": (*chunks, "xs")}),
+            fission(*chunks, "xs"),
             inside("xs")(_together(items, columns, length)),
-            apply("map_fusion", "backward", parts={"g": chunks}),
+            fission(*chunks),
             inside("xs")(then(apply("map_map_transpose"), inside("xss")(_written(items, columns)))),
         )
         at = inside(*group)(then(*apart))(at, place)
@@ -120,7 +121,7 @@ def scans_apart() -> Tactic:
         ]
         if not inner:
             raise NoMatch("no scan goes through what another gives")
-        return apply("map_fusion", "backward", parts={"g": ("f", *max(inner, key=len))})(at, place)
+        return fission("f", *max(inner, key=len))(at, place)
 
     return somewhere(at_kinds(Map)(tactic))
 

@@ -20,9 +20,11 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     then,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.recurrences import (
     STARTS,
@@ -61,7 +63,7 @@ def _come_to(items: int, each: int) -> Tactic:
     in_rows = then(apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each)))
     by_one = then(_WORK_ITEMS, apply("store_local"))
     steps = then(
-        apply("let_inline", "backward", parts={"x": ("xs", "xs", "xs")}),
+        under_a_name("xs", "xs", "xs"),
         inside("x")(in_rows),
         inside("f", "xs")(by_one),
     )
@@ -100,7 +102,7 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
         reduced = then(inside("f")(_FOLDED), _WORK_ITEMS, apply("store_local"))
         own = then(_WORK_ITEMS, apart_by_rows(each))
         return then(
-            apply("let_inline", "backward", parts={"x": ("xs",)}),
+            under_a_name("xs"),
             inside("x")(chunks),
             inside("f")(
                 then(
@@ -215,7 +217,7 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
             return by_rows(at, place)
         at = attempt(_computed_before)(at, place)
         if more := -length_at(at, (*place, "f")) % (items * each):
-            outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
+            outside = fission("f", "xs")
             return then(inside("f")(_longer(more)), outside, inside("xs")(one))(at, place)
         at = _blocked_apart(in_chunks, totals)(at, place)
         at = inside("f", "xss")(apply("map_to_wrg", d=0))(at, place)
@@ -276,7 +278,7 @@ def columns_scanned(rows: int) -> Tactic:
             raise NoMatch(f"columns of {length} rows are no two chunks of {rows}")
         at = attempt(_computed_before)(at, place)
         if more := -length % rows:
-            outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
+            outside = fission("f", "xs")
             at = then(inside("f")(_longer(more)), outside)(at, place)
             place = (*place, "xs")
         at = _blocked_apart(blocked(rows), totals)(at, place)
@@ -292,9 +294,9 @@ def _blocked_apart(in_chunks: Tactic, totals: Tactic) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = inside("f")(in_chunks)(at, place)
-        at = apply("map_fission_with_zip", parts={"g": ("f", *STARTS)})(at, place)
+        at = fission("f", *STARTS, beside=True)(at, place)
         starts = (*place, "xs", "ys")
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, starts)
+        at = fission("f", "xs")(at, starts)
         at = inside("xs")(totals)(at, starts)
         return then(apply("map_to_glb", d=0), apply("store_global"))(at, starts)
 
@@ -308,7 +310,7 @@ def _computed_before(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("what is scanned is no map of what is computed")
     each = then(inside("f")(IN_ORDER), apply("map_to_glb", d=0))
     return then(
-        apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+        fission("f", "xs"),
         inside("xs")(then(inside("f")(each), apply("map_to_glb", d=1), apply("store_global"))),
     )(at, place)
 
@@ -326,9 +328,9 @@ def _mapped(items: int, local_bytes: int) -> Tactic:
         more = -length_at(at, (*place, "xs")) % items
         if not more:
             return then(inside("xs")(scanned), _written(items))(at, place)
-        under_a_name = apply("let_inline", "backward", parts={"x": ("xs", "xs")})
+        below_a_name = under_a_name("xs", "xs")
         written = then(inside("f")(shared_out(items)), inside("x")(scanned))
-        return then(inside("xs")(_longer(more)), under_a_name, written)(at, place)
+        return then(inside("xs")(_longer(more)), below_a_name, written)(at, place)
 
     return tactic
 

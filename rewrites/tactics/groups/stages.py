@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then, under_a_name
 from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER
 from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, copy, nest, rows_behind
+from relift.rewrites.tactics.sharing import under_names
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
@@ -64,7 +65,7 @@ def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
         block = (*place, *("f",) * depth)
         if isinstance(term_at(at.term, block).type, Tuple):
             raise NoMatch("of several results none is a stage before the others")
-        at = _named(at, block)
+        at = under_names(_invariant)(at, block)
         stages = list(_stages(term_at(at.term, block)))
         kept = [term_at(at.term, (*block, *stage)) for stage in stages[:-1]]
         if not kept:
@@ -114,7 +115,7 @@ def tiles_both_ways(depth: int, local_bytes: int) -> Tactic:
         if not 0 < number.bytes * rows * (columns + open_cells) <= local_bytes:
             raise NoMatch("local memory has no room for a tile")
         read = places_of(term_at(at.term, tile), table)[0]
-        at = apply("let_inline", "backward", parts={"x": read})(at, tile)
+        at = under_a_name(*read)(at, tile)
         stored = rows_behind(open_cells) if open_cells else apply("store_local")
         at = inside("x")(then(copy(apply("map_to_seq"), WORK_ITEMS[-1]), stored))(at, tile)
         for part in parts:
@@ -154,16 +155,8 @@ def _unzipped(xs: Term) -> list[Term]:
     return [*_unzipped(xs.xs), *_unzipped(xs.ys)] if isinstance(xs, Zip) else [xs]
 
 
-def _named(at: Rewriting, block: Position) -> Rewriting:
-    """What functions of a block compute anew for each element, though it is the same for all, under names."""
-    while (found := _invariant(term_at(at.term, block))) is not None:
-        at = apply("let_inline", "backward", parts={"x": found})(at, block)
-        block = (*block, "f")
-    return at
-
-
 def _invariant(t: Term) -> Position | None:
-    """The smallest map in functions that needs nothing of their elements."""
+    """The smallest map in functions that needs nothing of their elements: these compute it anew for each."""
     found = [
         place
         for place, u in positions(t)

@@ -31,6 +31,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     tile_stencil_2d,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
 from relift.rewrites.tactics.folds.shared import apart, lifted
@@ -374,7 +375,7 @@ def _folded_once(at: Rewriting, place: Position) -> tuple[Rewriting, Position]:
             raise NoMatch("the folds of a window are not of as many elements")
         at = apply("let_inline")(at, body)
     below = places_of(term_at(at.term, body), folds[0])[0]
-    return apply("let_inline", "backward", parts={"x": below})(at, body), ("f", "x")
+    return under_a_name(*below)(at, body), ("f", "x")
 
 
 def _different_folds(t: Term) -> list[Term]:

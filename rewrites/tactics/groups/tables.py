@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     fuse,
     inside,
     skip,
@@ -95,12 +96,7 @@ def exchanged(d: int) -> Tactic:
     """The dimensions `d` and the one inside it change places before a result is computed, and back after it is."""
     here = then(apply("transpose_transpose", "backward"), inside("xss")(_read_exchanged))
     computed = ["xss", *("xs",) * d]
-    outside = (
-        inside(*("f",) * i)(
-            apply("map_fusion", "backward", parts={"g": ("f", computed[d - 1 - i])})
-        )
-        for i in reversed(range(d))
-    )
+    outside = (inside(*("f",) * i)(fission("f", computed[d - 1 - i])) for i in reversed(range(d)))
     return then(inside(*("f",) * d)(here), *outside)
 
 

@@ -21,7 +21,16 @@ from dataclasses import dataclass
 
 from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, repeat, skip, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    fission,
+    inside,
+    repeat,
+    skip,
+    then,
+)
 from relift.rewrites.tactics.nests.blocks import (
     INTERLEAVED,
     INTERLEAVED_TILES,
@@ -282,7 +291,7 @@ def stage_columns(tiles: Tiles, width: int, both: bool = False) -> Tactic:
         joined = then(
             apply("map_identity", "backward"),
             inside("f")(apply("split_of_join", "backward")),
-            apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+            fission("f", "xs"),
             inside("xs")(rows_behind(open_cells)),
         )
         rows = then(apply("join_split", "backward", m=tiles.width), inside("xss")(joined))

@@ -16,6 +16,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -94,7 +95,7 @@ _PADDED: Position = ("xs", "xs")
 _PADDED_FIRST = repeat(topdown(first(apply("pad_clamp_map"), apply("pad_clamp_fusion"))))
 """What is padded is padded before anything is made of it."""
 _ROWS_PADDED_FIRST = then(
-    apply("map_fusion", "backward", parts={"g": ("f", *_PADDED)}),
+    fission("f", *_PADDED),
     inside("xs")(attempt(then(apply("map_fusion"), inside("f")(apply("pad_clamp_fusion"))))),
 )
 """Rows are padded before windows slide over one of them."""
@@ -133,7 +134,7 @@ def _outward(at: Rewriting, place: Position, more: int, depth: int, root: Positi
                 at = inside(_OTHER[field])(_first_of_each(depth, more))(at, place)
                 at = _OF_PAIRS[bool(depth)](at, place)
             case Map() if field == "f":
-                at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+                at = fission("f", "xs")(at, place)
                 depth += 1
             case Map() if depth:
                 at = apply("map_fusion")(at, place)
@@ -161,7 +162,7 @@ def _first_of_each(depth: int, more: int) -> Tactic:
             return lengthened(more)(at, place)
         at = apply("map_identity", "backward")(at, place)
         at = inside("f")(_first_of_each(depth - 1, more))(at, place)
-        return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        return fission("f", "xs")(at, place)
 
     return tactic
 

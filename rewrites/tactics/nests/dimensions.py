@@ -22,6 +22,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     context_free,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -132,7 +133,7 @@ def rows_first(at: Rewriting, place: Position) -> Rewriting:
     (row,) = t.f.parameters
     if term_at(t, ("f", "xs")) == Var(row.name, row.type):
         return at
-    return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+    return fission("f", "xs")(at, place)
 
 
 def joined_zips(at: Rewriting, place: Position) -> Rewriting:
@@ -182,7 +183,7 @@ def _joined_rows(at: Rewriting, place: Position, t: Map, inner: Map) -> Rewritin
     if row.name not in free_variables(inner.xs) or not is_layout(inner.xs):
         raise NoMatch("the inner map goes through an array of its own")
     if inner.xs != Var(row.name, row.type):
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = fission("f", "xs")(at, place)
     return apply("map_map_flat")(at, place)
 
 
@@ -226,7 +227,7 @@ def layout_outside(at: Rewriting, place: Position) -> Rewriting:
     if not isinstance(t, Map):
         raise NoMatch("no map")
     below = _rearranged(t.f.body)
-    return apply("map_fusion", "backward", parts={"g": ("f", *below)})(at, place)
+    return fission("f", *below)(at, place)
 
 
 def _rearranged(t: Term) -> Position:

@@ -100,12 +100,22 @@ def _side_by_side(at: Rewriting, place: Position) -> Rewriting:
 
 def _lengths(t: Term) -> tuple[int, int]:
     """The rows and columns of a nest whose folds take the elements of both."""
+    if (maps := around_folds(t)) is None:
+        raise NoMatch(
+            "no nest of two maps around folds of the elements of both is the whole program"
+        )
+    outer, inner = maps
+    return length_of(outer.xs), length_of(inner.xs)
+
+
+def around_folds(t: Term) -> tuple[Map, Map] | None:
+    """The two maps of a nest whose folds take the elements of both; None for another term."""
     if isinstance(t, Map) and isinstance(inner := t.f.body, Map):
         bound = {x.name for x in (*t.f.parameters, *inner.f.parameters)}
         folds = (u for u, _ in subterms(inner.f.body) if isinstance(u, Reduction))
         if any(bound <= free_variables(fold) for fold in folds):
-            return length_of(t.xs), length_of(inner.xs)
-    raise NoMatch("no nest of two maps around folds of the elements of both is the whole program")
+            return t, inner
+    return None
 
 
 def _edge(length: int, tile: int) -> int:

@@ -19,6 +19,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     then,
@@ -96,7 +97,7 @@ def factors_of_all(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no step makes anything of the rows alone")
     for around in reversed(nest.around):
         outside = (*place, *around)
-        at = apply("map_fusion", "backward", parts={"g": table[len(outside) :]})(at, outside)
+        at = fission(*table[len(outside) :])(at, outside)
         table = (*outside, "xs")
     return at
 
@@ -118,8 +119,8 @@ def _computed_before(here: Position, nest: Nest, index: int) -> Tactic:
         part = _of_one(_step(at, fold), index)
         assert part is not None, "cannot happen: it was looked for"
         at = apply(_OWNERS[index], parts={"u": ("f", *part)})(at, fold)
-        alone = apply("map_fusion", "backward", parts={"g": table})
-        return first(alone, apply("map_fission_with_zip", parts={"g": table}))(at, outer)
+        alone = fission(*table)
+        return first(alone, fission(*table, beside=True))(at, outer)
 
     return tactic
 

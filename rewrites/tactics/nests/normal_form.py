@@ -26,10 +26,12 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     context_free,
     first,
+    fission,
     inside,
     repeat,
     then,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.nests.zips import by_owner
 from relift.semantics.indices.views import is_layout
@@ -199,15 +201,15 @@ def apart(known: Nest | None = None) -> Tactic:
         needed = len(_needed(term_at(at.term, cell), own))
         if not needed:
             after = ("f", *nest.fold)
-            rows = inside("f")(apply("map_fusion", "backward", parts={"g": after}))
-            return then(rows, apply("map_fusion", "backward", parts={"g": ("f", "xs")}))(at, place)
-        at = apply("let_inline", "backward", parts={"x": nest.fold})(at, cell)
+            rows = inside("f")(fission(*after))
+            return then(rows, fission("f", "xs"))(at, place)
+        at = under_a_name(*nest.fold)(at, cell)
         body = (*cell, "f")
         for number in range(needed):
             here = (*body, *("f",) * number)
             lets = frozenset(x.name for x in binders_at(at.term, here)[-1 - number :])
             found = _needed(term_at(at.term, here), own - lets)[0]
-            at = apply("let_inline", "backward", parts={"x": found})(at, here)
+            at = under_a_name(*found)(at, here)
         for number in reversed(range(needed - 1)):
             at = apply("let_let_pair")(at, (*body, *("f",) * number))
         parts = {"h": ("f", "f", "x"), "u": ("f", "f", "f", "x")}
@@ -269,7 +271,7 @@ def _one_component(at: Rewriting, place: Position) -> Rewriting:
     component = ("f", *reads[0][:-1])
     chosen = apply(("zip_first", "zip_second")[index or 0])
     return then(
-        apply("map_fusion", "backward", parts={"g": component}),
+        fission(*component),
         inside("xs")(chosen),
     )(at, place)
 
@@ -399,7 +401,7 @@ def _hoisted(field: str) -> Tactic:
             return at
         if element not in free_variables(read):
             raise NoMatch("what the folds read is the same for all elements")
-        return apply("map_fusion", "backward", parts={"g": own})(at, here)
+        return fission(*own)(at, here)
 
     return tactic
 

@@ -18,12 +18,21 @@ from math import gcd
 from typing import Any
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    fission,
+    inside,
+    then,
+)
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.nests.normal_form import Nest, straight
 from relift.rewrites.tactics.reuse import lie_together
 from relift.semantics.language.coercion import as_term
-from relift.semantics.patterns import Map, PadClamp, ReduceSeq, Zip
+from relift.semantics.patterns import Map, ReduceSeq, Zip
 from relift.semantics.syntax.binding import Position, substitute, term_at
 from relift.semantics.syntax.terms import Combine
 from relift.semantics.syntax.types import Scalar, Tuple, Type, boolean, dimensions
@@ -99,7 +108,7 @@ def padded(rows: int, columns: int, lanes: int = 1) -> Tactic:
             at = lengthened_inside(rows, lanes)(at, place)
             place = (*place, *_TAKEN)
         if columns:
-            outside = apply("map_fusion", "backward", parts={"g": ("f", "xs")})
+            outside = fission("f", "xs")
             at = then(inside("f")(lengthened_inside(columns, lanes)), outside)(at, place)
         return at
 
@@ -133,15 +142,11 @@ def lengthened_inside(more: int, lanes: int = 1) -> Tactic:
 
 def padded_inside(at: Rewriting, place: Position) -> Rewriting:
     """What is padded of what is computed, or zipped, is computed or zipped of what is padded."""
-    t = term_at(at.term, place)
-    match t.xs if isinstance(t, PadClamp) else t:
-        case Map():
-            return then(apply("pad_clamp_map"), inside("xs")(padded_inside))(at, place)
-        case Zip():
-            each = then(inside("xs")(padded_inside), inside("ys")(padded_inside))
-            return then(apply("pad_clamp_zip"), each)(at, place)
-        case _:
-            return at
+    return attempt(first(_PADDED_MAP, _PADDED_ZIP))(at, place)
+
+
+_PADDED_MAP = then(apply("pad_clamp_map"), inside("xs")(padded_inside))
+_PADDED_ZIP = then(apply("pad_clamp_zip"), inside("xs")(padded_inside), inside("ys")(padded_inside))
 
 
 def _each_lengthened(more: int, lanes: int) -> Tactic:

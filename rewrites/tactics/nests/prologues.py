@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fission, inside
 from relift.rewrites.tactics.nests.normal_form import OPERANDS
 from relift.rewrites.tactics.reuse import lies_across, only_rearranges
 from relift.semantics.patterns import Map, Transpose
@@ -57,7 +57,7 @@ def _stored_before(at: Rewriting, place: Position, batches: Sequence[Position]) 
         outside = None
     elif batches:
         (around,) = batches
-        at = apply("map_fission_with_zip", parts={"g": place[len(around) :]})(at, around)
+        at = fission(*place[len(around) :], beside=True)(at, around)
         outside = (*around, "xs", "ys")
     else:
         raise NoMatch("what is computed before the folds depends on a variable")
@@ -74,7 +74,7 @@ def _stored(at: Rewriting, table: Position, outside: Position | None) -> Rewriti
             whole = (*table, "xss")
             table = (*whole, "xss")
         else:
-            at = apply("map_fusion", "backward", parts={"g": ("f", "xss")})(at, outside)
+            at = fission("f", "xss")(at, outside)
             whole = (*outside, "xs")
             table = (*whole, "f", "xss")
     at = inside(*table, "f")(apply("map_to_glb", d=int(across)))(at, ())

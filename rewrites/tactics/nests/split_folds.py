@@ -12,7 +12,16 @@ it computes at once.  Source: CUTLASS and cuBLAS, split-K; the interchanges are 
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, skip, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    fission,
+    inside,
+    skip,
+    then,
+)
 from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at
@@ -78,7 +87,7 @@ def _longer_parts(rows: int, columns: int) -> Tactic:
     taken = ("xs",) * (bool(rows) + bool(columns))
     if not taken:
         return skip
-    outside = apply("map_fusion", "backward", parts={"g": ("f", *taken)})
+    outside = fission("f", *taken)
     return then(inside("f")(padded(rows, columns, _WIDTH)), outside)
 
 
@@ -89,14 +98,14 @@ def _rest_apart(main: int) -> Tactic:
         apply("reduce_seq_concat"),
         inside("init", "xs")(apply("take_zip")),
     )
-    apart = apply("map_fission_with_zip", parts={"g": ("f", "init")})
+    apart = fission("f", "init", beside=True)
     straight = then(
-        inside("f")(apply("map_fusion", "backward", parts={"g": ("f", "xs", "ys")})),
-        apply("map_fusion", "backward", parts={"g": ("f", "f", "xs", "xs")}),
+        inside("f")(fission("f", "xs", "ys")),
+        fission("f", "f", "xs", "xs"),
     )
     return then(
         inside("f")(then(inside("f")(of_both), apart)),
-        apply("map_fission_with_zip", parts={"g": ("f", "xs", "ys")}),
+        fission("f", "xs", "ys", beside=True),
         inside(*_BESIDE)(straight),
     )
 
@@ -118,16 +127,16 @@ def _parts_outside(steps: int) -> Tactic:
     )
     columns = then(
         inside("f")(then(in_chunks, inside("xs")(of_chunks))),
-        apply("map_fusion", "backward", parts={"g": ("f", "xs", "xs", "ys")}),
-        apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+        fission("f", "xs", "xs", "ys"),
+        fission("f", "xs"),
         inside("xs")(_interchanged),
     )
     return then(
         inside("f")(columns),
-        apply("map_fusion", "backward", parts={"g": ("f", "xs", "xss")}),
+        fission("f", "xs", "xss"),
         inside("xs")(
             then(
-                apply("map_fusion", "backward", parts={"g": ("f", "xs", "ys")}),
+                fission("f", "xs", "ys"),
                 _interchanged,
             )
         ),

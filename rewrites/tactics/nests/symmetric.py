@@ -18,20 +18,22 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     then,
     topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
+from relift.rewrites.tactics.nests.edges import around_folds
 from relift.rewrites.tactics.nests.normal_form import apart as folds_apart
 from relift.rewrites.tactics.nests.normal_form import bare
 from relift.rewrites.tactics.sharing import apart, storable, stored
 from relift.rewrites.tactics.transpositions import tables_by_rows
 from relift.rewrites.tactics.vectors.register_blocks import in_panels
-from relift.semantics.patterns import Map, Reduction, Zip
+from relift.semantics.patterns import Map, Zip
 from relift.semantics.syntax.binding import Position, alpha_equal, substitute, term_at
-from relift.semantics.syntax.terms import Lambda, Term, children, free_variables, subterms
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
 
 PARTS = 2
 """Parts of the rows of such a nest, of which each is searched and launched: two save a quarter of the work, and all half of it.
@@ -90,12 +92,10 @@ _STORED: Tactic = apply("store_global")
 
 def _rows(t: Term) -> int:
     """The rows of a nest of two maps over one array, around folds of the elements of both."""
-    if isinstance(t, Map) and not free_variables(t) and isinstance(inner := t.f.body, Map):
-        bound = {x.name for x in (*t.f.parameters, *inner.f.parameters)}
-        folds = (u for u, _ in subterms(inner.f.body) if isinstance(u, Reduction))
-        if alpha_equal(t.xs, inner.xs) and any(bound <= free_variables(fold) for fold in folds):
-            return length_of(t.xs)
-    raise NoMatch("no nest of two maps over one array, around folds of the elements of both")
+    maps = None if free_variables(t) else around_folds(t)
+    if maps is None or not alpha_equal(maps[0].xs, maps[1].xs):
+        raise NoMatch("no nest of two maps over one array, around folds of the elements of both")
+    return length_of(maps[0].xs)
 
 
 def _parted(part: int) -> Tactic:
@@ -126,7 +126,7 @@ def _parted(part: int) -> Tactic:
             below = then(
                 inside("f")(apply("drop_map", "backward")),
                 inside("f", "xs")(_aligned(row)),
-                apply("map_fusion", "backward", parts={"g": ("f", "xs")}),
+                fission("f", "xs"),
                 inside("xs")(_STORED),
             )
             return then(inside(*left[len(place) :])(below), inside("xs")(_STORED))(at, place)

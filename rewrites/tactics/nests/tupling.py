@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     context_free,
     first,
+    fission,
     inside,
     somewhere,
     then,
@@ -115,10 +116,8 @@ def _in_two_tables(at: Rewriting, place: Position) -> Rewriting:
 
 def _table_of(part: Position) -> Tactic:
     """One part of a cell has a table, the rest goes through that and the two maps: it needs more of their elements, a bias say."""
-    apart = "map_fission_with_zip"
     return then(
-        inside("f")(apply(apart, parts={"g": ("f", *part)})),
-        apply(apart, parts={"g": ("f", "xs", "ys")}),
+        inside("f")(fission("f", *part, beside=True)), fission("f", "xs", "ys", beside=True)
     )
 
 

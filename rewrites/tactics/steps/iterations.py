@@ -26,6 +26,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     everywhere,
     first,
+    fission,
     inside,
     kinds_of,
     may_apply,
@@ -70,11 +71,11 @@ def of_tables() -> Tactic:
         t = term_at(at.term, place)
         below = _iterated(t)
         if below != ("f",):
-            at = apply("map_fission_with_zip", parts={"g": below})(at, place)
+            at = fission(*below, beside=True)(at, place)
             place = (*place, "xs", "ys")
             t = term_at(at.term, place)
         if not _is_of_the_element(t):
-            at = apply("map_fusion", "backward", parts={"g": ("f", "x")})(at, place)
+            at = fission("f", "x")(at, place)
         return apply("iterate_map", "backward")(at, place)
 
     return somewhere(once)

@@ -26,6 +26,7 @@ from relift.rewrites.tactics.combinators import (
     skip,
     somewhere,
     then,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.recurrences import by_operators
 from relift.rewrites.tactics.spelled_out import component_of_a_tuple
@@ -249,7 +250,7 @@ def _flattened(at: Rewriting, place: Position) -> Rewriting:
 
 def _named(at: Rewriting, place: Position) -> tuple[Rewriting, Var]:
     """A term has a name, of which nothing is said yet."""
-    at = apply("let_inline", "backward", parts={"x": ()})(at, place)
+    at = under_a_name()(at, place)
     t = term_at(at.term, place)
     assert isinstance(t, Let), "cannot happen: it was given a name"
     return at, t.f.parameters[0]
@@ -293,7 +294,7 @@ def _under_one_name(values: Sequence[Term]) -> Tactic:
         for before, value in enumerate(values):
             here = (*place, "f") if before else place
             (found, *_) = places_of(term_at(at.term, here), value)
-            at = apply("let_inline", "backward", parts={"x": found})(at, here)
+            at = under_a_name(*found)(at, here)
             if before:
                 at = apply(f"let_let_{_TUPLES[before - 1]}")(at, place)
         return at

@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     first,
+    fission,
     fuse,
     inside,
     repeat,
@@ -315,7 +316,7 @@ def _across_transposition(at: Rewriting, place: Position) -> Rewriting:
     if not (isinstance(t, Transpose) and isinstance(t.xss, Map) and isinstance(t.xss.f.body, Map)):
         raise NoMatch("no maps of the rows are transposed")
     if not isinstance(t.xss.f.body.xs, Var):
-        at = inside("xss")(apply("map_fusion", "backward", parts={"g": ("f", "xs")}))(at, place)
+        at = inside("xss")(fission("f", "xs"))(at, place)
     return apply("map_map_transpose", "backward")(at, place)
 
 

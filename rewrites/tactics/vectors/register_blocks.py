@@ -24,6 +24,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     first,
+    fission,
     inside,
     repeat,
     skip,
@@ -134,7 +135,7 @@ def _panels(width: int, rows: Position, batches: Sequence[Position]) -> Tactic:
 def _panels_of_batches(width: int, rows: Position) -> Tactic:
     """A map whose function reads rows at a place, whole panels of them: those of all its elements are copied first."""
     of_all = then(apply("split_of_join", "backward"), inside("xs")(in_panels(width)))
-    return then(apply("map_fission_with_zip", parts={"g": rows}), inside("xs", "ys")(of_all))
+    return then(fission(*rows, beside=True), inside("xs", "ys")(of_all))
 
 
 def _tiled(block: Block, parts: Parts) -> Tactic:
@@ -169,7 +170,7 @@ def vector_accumulators(lanes: int) -> Tactic:
     def rows(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         where = _innermost(lambda u: isinstance(u, Map), t, "f")
-        return apply("map_fusion", "backward", parts={"g": where})(at, place)
+        return fission(*where)(at, place)
 
     straight = then(
         inside("xss")(attempt(apply("map_identity"))), attempt(apply("transpose_transpose"))
@@ -240,7 +241,7 @@ def in_panels(width: int) -> Tactic:
         panel = then(
             apply("map_identity", "backward"),
             inside("f")(apply("transpose_transpose", "backward")),
-            apply("map_fusion", "backward", parts={"g": ("f", "xss")}),
+            fission("f", "xss"),
             inside("xs")(copied),
         )
         return then(apply("join_split", "backward", m=width), inside("xss")(panel))(at, place)

@@ -16,6 +16,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    fission,
     fuse,
     inside,
     then,
@@ -201,8 +202,8 @@ def _apart(component: tuple[int, ...]) -> Tactic:
         places = [p for p, u in positions(row.f.body) if _component(u, pair.name) == component]
         if not places:
             raise NoMatch("the component that lies across is not read as it is")
-        of_row = apply("map_fission_with_zip", parts={"g": ("f", *places[0])})
-        of_table = apply("map_fission_with_zip", parts={"g": ("f", "xs", "ys")})
+        of_row = fission("f", *places[0], beside=True)
+        of_table = fission("f", "xs", "ys", beside=True)
         return then(inside("f")(of_row), of_table)(at, place)
 
     return tactic
@@ -264,5 +265,5 @@ def _of_one_table(at: Rewriting, place: Position) -> Rewriting:
         row = t.f.body.xs
         windows = any(isinstance(u, Slide) for u, _ in subterms(t.xs))
         if isinstance(row, Zip) and is_layout(row) and not windows:
-            return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+            return fission("f", "xs")(at, place)
     return at

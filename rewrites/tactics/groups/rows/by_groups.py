@@ -27,6 +27,7 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
     topdown,
+    under_a_name,
     vectorize_reduction,
 )
 from relift.rewrites.tactics.flat_tables import flat_tables, has_tables
@@ -205,8 +206,8 @@ def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
         below = here[len(place) + 1 :]
         at = shared(members)(at, here)
         alone = not below  # then what it takes need not be total
-        fission = "map_reduce_fission" if alone else "map_fission_with_zip"
-        at = apply(fission, parts={"g": ("f", *below, "xs")})(at, place)
+        by_rule = "map_reduce_fission" if alone else "map_fission_with_zip"
+        at = apply(by_rule, parts={"g": ("f", *below, "xs")})(at, place)
         partials = inside("xs") if alone else inside("xs", "ys")
         at = partials(then(inside("f")(IN_ORDER), partial))(at, place)
         return then(inside("f")(IN_ORDER), apply("split_join", m=rows), by_the_first)(at, place)
@@ -260,7 +261,7 @@ def named(at: Rewriting, body: Position, local_bytes: int) -> tuple[Rewriting, i
     while isinstance(term_at(at.term, body), Let):
         body, names = (*body, "f"), names + 1
     while (found := _shared_in(term_at(at.term, body), room)) is not None:
-        at = apply("let_inline", "backward", parts={"x": found})(at, body)
+        at = under_a_name(*found)(at, body)
         room -= 4 * (cells(term_at(at.term, (*body, "x")).type).constant or 0)
         body, names = (*body, "f"), names + 1
     return at, names

@@ -15,7 +15,15 @@ from collections.abc import Sequence
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import where_written
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    fission,
+    inside,
+    then,
+)
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
@@ -30,6 +38,7 @@ from relift.rewrites.tactics.groups.rows.by_groups import (
 )
 from relift.rewrites.tactics.groups.rows.whole_turns import shared_evenly
 from relift.rewrites.tactics.nests.padding import padded
+from relift.rewrites.tactics.sharing import under_names
 from relift.semantics.patterns import MapLcl, Reduce, Reduction
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
@@ -144,18 +153,10 @@ def _in_phases(at: Rewriting, chunk: Position, names: int) -> Rewriting:
             p for p, t in positions(term_at(at.term, (*body, "x"))) if isinstance(t, MapLcl)
         )
         at = _folds_named(at, (*body, "x", *found))
-        at = apply("map_fission_with_zip", parts={"g": ("f", "x", *found)})(at, chunk)
+        at = fission("f", "x", *found, beside=True)(at, chunk)
         at = inside("xs", "ys")(then(_BY_ROWS, apply("store_local")))(at, chunk)
         at = apply("let_inline")(at, body)
     return _folds_named(at, body)
-
-
-def _folds_named(at: Rewriting, place: Position) -> Rewriting:
-    """What is folded of a row as a whole, under names around the rest, which needs it for each of its elements."""
-    while (fold := _fold_of_row(term_at(at.term, place))) is not None:
-        at = apply("let_inline", "backward", parts={"x": fold})(at, place)
-        place = (*place, "f")
-    return at
 
 
 def _fold_of_row(t: Term) -> Position | None:
@@ -166,3 +167,7 @@ def _fold_of_row(t: Term) -> Position | None:
             if not bound & free_variables(u):
                 return place
     return None
+
+
+_folds_named = under_names(_fold_of_row)
+"""What is folded of a row as a whole, under names around the rest, which needs it for each of its elements."""
