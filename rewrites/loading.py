@@ -71,8 +71,7 @@ def load_strategy(spec: str) -> Callable[..., Any]:
         brought: Callable[..., Any] = _of_plugin("schedulers", spec, _unfit_strategy)
         return brought
     path, name = _split(spec, "strategy")
-    module = load_file(Path(path))
-    found = vars(module).get(name)
+    found = named_in(load_file(Path(path)), name)
     if not callable(found) or isinstance(found, Program):
         why = "defines no" if found is None else "holds no strategy under the name"
         raise CannotLoad(
@@ -84,6 +83,21 @@ def load_strategy(spec: str) -> Callable[..., Any]:
 
     strategy.__name__ = name
     return strategy
+
+
+def named_in(module: ModuleType, name: str, otherwise: object = None) -> Any:
+    """What a user's module has under a name, or passes on by its `__getattr__`; `otherwise` where it has nothing.
+
+    What that raises is one line that says where, like what the file raises.
+    """
+    own = vars(module)
+    if name in own or "__getattr__" not in own:
+        return own.get(name, otherwise)
+    with _one_line(str(module.__file__), Path(str(module.__file__))):
+        try:
+            return own["__getattr__"](name)
+        except AttributeError:
+            return otherwise
 
 
 def _of_plugin(group: Group, spec: str, unfit: Callable[[Any], str | None]) -> Any:
@@ -163,12 +177,13 @@ def _choose(module: ModuleType, where: str, name: str) -> Program:
     programs = {n: p for n, p in vars(module).items() if isinstance(p, Program)}
     known = ", ".join(programs)
     if name:
-        if name not in programs:
+        found = named_in(module, name)
+        if not isinstance(found, Program):
             raise CannotLoad(
                 f"{where} has no program {name}; "
                 + (f"its programs are: {known}" if known else "it has none at all")
             )
-        return programs[name]
+        return found
     distinct = list(dict.fromkeys(programs.values()))
     own = [p for p in distinct if p.file == module.__file__] or distinct
     if not own:

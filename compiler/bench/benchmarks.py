@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from relift.compiler.bench.by_hand import ByHand
 from relift.files import require_file
-from relift.rewrites.loading import load_file
+from relift.rewrites.loading import load_file, named_in
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 
@@ -158,8 +158,7 @@ def load_samples(samples: Path, benchmarks: Iterable[Benchmark]) -> ModuleType:
     """
     found = load_file(samples)
     for b in benchmarks:
-        computed = getattr(found, b.name, None)  # or what the file passes on from another
-        if not callable(computed):
+        if not callable(named_in(found, b.name)):
             said = f"{samples} has no function {b.name}, which computes rows of that benchmark's result"
             raise ReliftError(said, place="")
     return found
@@ -167,7 +166,7 @@ def load_samples(samples: Path, benchmarks: Iterable[Benchmark]) -> ModuleType:
 
 def _listed(file: Path) -> Sequence[Benchmark]:
     """The benchmarks of a file, which is executed; raises `ReliftError` where it lists other things."""
-    found = vars(load_file(file)).get("benchmarks", ())
+    found = named_in(load_file(file), "benchmarks", ())
     listed = found if isinstance(found, Sequence) else (found,)
     for other in listed:
         if not isinstance(other, Benchmark):

@@ -23,6 +23,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.arrays.buffers import components
 from relift.compiler.running.launch import Launch
 from relift.files import read_json, read_text, write_text
+from relift.rewrites.loading import named_in
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -66,7 +67,7 @@ def write_bundle(
                 }
             )
     write_text(folder / SAMPLES, read_text(samples))
-    for file, name in vars(expected).get("OTHERS", ()):
+    for file, name in named_in(expected, "OTHERS", ()):
         write_text(folder / name, Path(file).read_text(encoding="utf-8"))
     return write_manifest(folder, entries)
 

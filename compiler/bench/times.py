@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from relift.compiler.devices.survey import find_device
 from relift.compiler.dialects.backend import Session, backend_of
 from relift.compiler.lowering.analyses import EVERYTHING, Analyses
 from relift.compiler.program import compile_program
+from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import session_on
 from relift.compiler.validation.validate import validate
 from relift.device import DeviceDescription
@@ -46,6 +47,9 @@ WOKEN = 0.1
 
 Times = dict[str, Any]
 
+Predicts: TypeAlias = Mapping[str, Callable[[Program], float | None]]
+"""By the name of a device, what the cost model says of the seconds of a program on it."""
+
 ASLEEP = 0.1
 """Seconds after which threads that wait for more work on a core, of NumPy's library or of a driver, leave it to others."""
 
@@ -53,7 +57,7 @@ ASLEEP = 0.1
 def times_of(
     benchmarks: Sequence[Benchmark],
     samples: Path,
-    devices: Mapping[str, Callable[[Program], float | None]],
+    devices: Predicts,
     report: Callable[[str], None] = lambda _: None,
     settings: Mapping[str, Analyses] = EVERYTHING,
     rounds: int = ROUNDS,
@@ -68,9 +72,7 @@ def times_of(
         _require_right(b)
         report(b.name)
         given = getattr(expected, b.name)
-        for row in time_in_turn(b, b.variants, [*devices], given, settings, rounds):
-            predict = devices[row["device"]]
-            yield {**row, "predicted": predict(b.at(row["variant"], row["device"]))}
+        yield from time_in_turn(b, b.variants, devices, given, settings, rounds)
 
 
 def _require_right(b: Benchmark) -> None:
@@ -105,7 +107,7 @@ class _Runner:
 def time_in_turn(
     b: Benchmark,
     variants: Sequence[Sizes],
-    devices: Sequence[str],
+    devices: Predicts,
     expected: Callable[..., Any],
     settings: Mapping[str, Analyses],
     rounds: int = ROUNDS,
@@ -115,19 +117,20 @@ def time_in_turn(
     All kernels, what was written by hand and NumPy take turns, so that all see the same machine.  NumPy's
     library has as many threads as the first device has units.
     """
-    first = b.at(variants[0], devices[0])
+    named = [*devices]
+    programs = [_of_devices(b, variant, named) for variant in variants]
+    first = programs[0][named[0]]
     plan = compile_program(first).plan
     rows, arguments = inputs_of(entry_of(b, variants[0], first, plan))
     kernels: list[_Runner] = []
-    for variant in variants:
-        for device in devices:
-            program = b.at(variant, device)
-            for setting, analyses in settings.items():
-                made = compile_program(program, analyses=analyses)
-                require_not_refuted(made)
-                entry = entry_of(b, variant, program, made.plan)
-                about = {**entry, "analyses": setting, "device": device}
-                session = session_on(made.source, made.plan, device, tuple(b.options))
+    for variant, made in zip(variants, programs, strict=True):
+        compiled = {program: _compiled(program, settings) for program in made.values()}
+        for device, program in made.items():
+            predicted = devices[device](program)
+            for setting, kernel in compiled[program].items():
+                entry = entry_of(b, variant, program, kernel.plan)
+                about = {**entry, "analyses": setting, "device": device, "predicted": predicted}
+                session = session_on(kernel.source, kernel.plan, device, tuple(b.options))
                 kernels.append(_checked(session, rows, about, expected, arguments))
     by_hand: dict[str, _Runner] = {}
     if b.by_hand is not None:
@@ -140,7 +143,7 @@ def time_in_turn(
                 on = {**about, "device": device}
                 by_hand[device] = _checked(session, rows, on, expected, arguments)
     everything = [*kernels, *by_hand.values()]
-    numpy, threads = _taken_in_turn(everything, b, arguments, devices[0], rounds)
+    numpy, threads = _taken_in_turn(everything, b, arguments, named[0], rounds)
     return [
         {
             **kernel.about,
@@ -153,6 +156,21 @@ def time_in_turn(
         }
         for kernel in kernels
     ]
+
+
+def _of_devices(b: Benchmark, variant: Sizes, devices: Sequence[str]) -> dict[str, Program]:
+    """The program of a variant for each device: one for all, unless the benchmark makes one for each."""
+    if b.by_device:
+        return {device: b.at(variant, device) for device in devices}
+    return dict.fromkeys(devices, b.at(variant))
+
+
+def _compiled(program: Program, settings: Mapping[str, Analyses]) -> dict[str, Compiled]:
+    """A program compiled with each of `settings`; raises `ReliftError` where a kernel is refuted."""
+    found = {s: compile_program(program, analyses=analyses) for s, analyses in settings.items()}
+    for compiled in found.values():
+        require_not_refuted(compiled)
+    return found
 
 
 def _taken_in_turn(

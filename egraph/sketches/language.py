@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from relift.rewrites.loading import CannotLoad, load_file
+from relift.rewrites.loading import CannotLoad, load_file, named_in
 from relift.semantics.errors import ReliftError, callers_line
 from relift.semantics.language.arguments import an_instance
 from relift.semantics.patterns import PATTERNS
@@ -222,11 +222,12 @@ def load_sketch(spec: str) -> Sketch:
     path, colon, name = spec.rpartition(":")
     if not (colon and path.endswith(".py") and name.isidentifier()):
         return sketch(spec)
-    found = {n: v for n, v in vars(load_file(Path(path))).items() if isinstance(v, Sketch)}
-    if name not in found:
-        known = ", ".join(found) or "none"
+    module = load_file(Path(path))
+    found = named_in(module, name)
+    if not isinstance(found, Sketch):
+        known = ", ".join(n for n, v in vars(module).items() if isinstance(v, Sketch)) or "none"
         raise CannotLoad(f"{path} has no sketch {name}; its sketches are: {known}")
-    return found[name]
+    return found
 
 
 def lengths(shape: Shape) -> Iterator[int]:

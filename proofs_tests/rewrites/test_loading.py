@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from relift.rewrites.loading import load_program, load_rules
+from relift.egraph.sketches.language import load_sketch
+from relift.rewrites.loading import load_program, load_rules, load_strategy
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import IllTyped, ReliftError
 
@@ -22,6 +23,11 @@ def fine(xs: A[k * m]):
 @rl.rule()
 def ill(xs: A[k]):
     return rl.join(rl.split(m, xs)), xs
+"""
+PASSED_ON = """
+from relift.strategies import apply
+in_rows = apply("split_join", m=4)
+loop = rl.sketch("map_seq(array)")
 """
 
 
@@ -100,6 +106,22 @@ def test_a_program_that_is_not_there_is_named(
 
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_file_passes_on_is_found_under_its_name(folder: Path) -> None:
+    """A program, a strategy and a sketch that only the module's `__getattr__` answers for; what it has not, it has not."""
+    (folder / "first_of_two.py").write_text(HEAD + PROGRAM.format(name="p") + PASSED_ON)
+    (folder / "f.py").write_text(
+        "import first_of_two\ndef __getattr__(name):\n    return getattr(first_of_two, name)\n"
+    )
+
+    assert load_program("f.py:p").name == "p"
+    assert load_strategy("f.py:in_rows").__name__ == "in_rows"
+    assert str(load_sketch("f.py:loop")) == "map_seq(array)"
+    with pytest.raises(ReliftError, match=r"^f\.py defines no q; a strategy is made"):
+        load_strategy("f.py:q")
+    with pytest.raises(ReliftError, match=r"^f\.py has no program q"):
+        load_program("f.py:q")
 
 
 def test_errors_of_the_language_keep_their_own_place(folder: Path) -> None:

@@ -96,13 +96,15 @@ def test_what_a_benchmark_raises_is_said_with_its_line(tmp_path: Path) -> None:
     assert done.stderr == f"relift: {tmp_path / 'own.py'}:4: KeyError: 'mine'\n"
 
 
-def test_a_module_is_asked_for_its_own_names_only(tmp_path: Path) -> None:
-    """A user's `__getattr__` answers others, not Relift."""
+def test_what_a_module_says_when_it_is_asked_for_a_name_is_one_line(tmp_path: Path) -> None:
+    """A user's `__getattr__` answers for what the file has not; it is the user's code that fails there."""
     (tmp_path / "own.py").write_text(
         "benchmarks = []\ndel benchmarks\ndef __getattr__(name):\n    return 1 / 0\n"
     )
 
-    assert load_benchmarks(tmp_path, [], "cpu") == []
+    with pytest.raises(ReliftError) as said:
+        load_benchmarks(tmp_path, [], "cpu")
+    assert str(said.value) == f"{tmp_path / 'own.py'}:4: ZeroDivisionError: division by zero"
 
 
 def test_samples_that_a_file_passes_on_from_another_are_its_own() -> None:
@@ -115,19 +117,28 @@ def test_samples_that_a_file_passes_on_from_another_are_its_own() -> None:
     assert all(callable(getattr(found, b.name)) for b in benchmarks)
 
 
-def test_a_benchmark_by_device_is_made_for_each() -> None:
-    """What a search finds for one device is not what it would find for another."""
+def test_a_benchmark_by_device_is_made_for_each_and_another_once() -> None:
+    """What a search finds for one device is not what it would find for another; what has no device is compiled once for all."""
     asked: list[str | None] = []
+    seen: list[Program] = []
 
     def make(n: int, device: str | None = None) -> Program:
         asked.append(device)
         return typed(x=f32[n])(lambda x: rl.map_glb(0)(lambda v: v + v, x))
 
+    def predict(program: Program) -> float:
+        seen.append(program)
+        return 0.25
+
     b = Benchmark(
         "own", "cpu", make, {"n": 64}, [], lambda x: 2 * x, lambda n: n, lambda n: n, by_device=True
     )
     for each in (b, replace(b, by_device=False)):
-        rows = time_in_turn(each, [{}], DEVICES, lambda rows, x: 2 * x[rows], EVERYTHING, 5)
-        assert [row["device"] for row in rows if row["ok"]] == DEVICES
+        predicts = dict.fromkeys(DEVICES, predict)
+        rows = time_in_turn(each, [{}], predicts, lambda rows, x: 2 * x[rows], EVERYTHING, 5)
+        assert [(row["device"], row["predicted"]) for row in rows if row["ok"]] == [
+            (d, 0.25) for d in DEVICES
+        ]
 
-    assert asked == [DEVICES[0], *DEVICES, None, None, None]
+    assert asked == [*DEVICES, None]
+    assert len({id(program) for program in seen[2:]}) == 1

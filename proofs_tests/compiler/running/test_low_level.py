@@ -42,7 +42,7 @@ FOLDER = Path(__file__).parents[3] / "examples" / "low_level"
 
 def time_one(b: Benchmark, device: str, expected: Callable[..., Any]) -> dict[str, Any]:
     """The row of times of a benchmark as it is."""
-    (row,) = time_in_turn(b, [{}], [device], expected, EVERYTHING, rounds=5)
+    (row,) = time_in_turn(b, [{}], {device: lambda _: None}, expected, EVERYTHING, rounds=5)
     return row
 
 
