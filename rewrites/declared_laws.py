@@ -26,7 +26,7 @@ from relift.semantics.syntax.terms import (
     Term,
     Vectorized,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, boolean
+from relift.semantics.syntax.types import Scalar, Type, boolean, components_of
 
 FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
 """Whether a program grants that floating-point operators may be regrouped."""
@@ -188,13 +188,5 @@ def _components(operator: BinaryOperator, t: Type) -> tuple[BinaryOperator | Non
 
 
 def holds_floats(t: Type) -> bool:
-    """Whether values of type `t` contain floating-point numbers."""
-    match t:
-        case Scalar():
-            return t.is_float
-        case Array(element, _) | Vector(element, _):
-            return holds_floats(element)
-        case Tuple(parts):
-            return any(holds_floats(part) for part in parts)
-        case TypeVariable():
-            return True
+    """Whether values of type `t` contain floating-point numbers, as those of a type variable may."""
+    return any(not isinstance(of, Scalar) or of.is_float for of, _ in components_of(t))

@@ -23,7 +23,16 @@ from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ScanSeq
 from relift.semantics.patterns.lookups import within
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    component_count,
+    i32,
+)
 
 
 class TooMuch(ReliftError):
@@ -243,19 +252,9 @@ def _cell(value: Value, t: Type, component: int, indices: tuple[int, ...]) -> Va
             return _cell(value[indices[0]], element, component, indices[1:])
         case Tuple(parts):
             for part, inside in zip(value, parts, strict=True):
-                if component < (many := _components(inside)):
+                if component < (many := component_count(inside)):
                     return _cell(part, inside, component, indices)
                 component -= many
             raise IndexError("the result has no such component")
         case Scalar() | TypeVariable():
             return value
-
-
-def _components(t: Type) -> int:
-    match t:
-        case Array(element, _) | Vector(element, _):
-            return _components(element)
-        case Tuple(parts):
-            return sum(map(_components, parts))
-        case Scalar() | TypeVariable():
-            return 1

@@ -33,7 +33,15 @@ from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbo
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    component_count,
+)
 
 Verdict: TypeAlias = Literal["validated", "refuted", "unknown"]
 
@@ -267,7 +275,7 @@ class _Case:
             case Tuple(parts):
                 found, at = [], 0
                 for part in parts:
-                    width = _width(part)
+                    width = component_count(part)
                     found.append(self._given(part, names[at : at + width], place, buffers, of))
                     at += width
                 return tuple(found)
@@ -323,25 +331,15 @@ def _component(
             return [term.size(n), *shape], scalar, lambda v, i: look(v(i[0]), i[1:])
         case Tuple(parts):
             for j, part in enumerate(parts):
-                if c < _width(part):
+                if c < component_count(part):
                     shape, scalar, look = _component(part, c, term)
                     return shape, scalar, lambda v, i, j=j, look=look: look(v[j], i)
-                c -= _width(part)
+                c -= component_count(part)
             raise AssertionError("cannot happen: there is no such component")
         case Scalar():
             return [], t, lambda v, i: v
         case TypeVariable():
             raise AssertionError(f"cannot happen: a value of type {t}")
-
-
-def _width(t: Type) -> int:
-    match t:
-        case Array(element, _) | Vector(element, _):
-            return _width(element)
-        case Tuple(parts):
-            return sum(map(_width, parts))
-        case Scalar() | TypeVariable():
-            return 1
 
 
 def _portable(x: Any) -> Any:

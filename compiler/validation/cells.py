@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    component_count,
+    components_of,
+)
 
 
 def scalars_of(t: Type) -> Iterator[Scalar]:
@@ -13,19 +23,11 @@ def scalars_of(t: Type) -> Iterator[Scalar]:
     return (scalar for scalar, _ in rows_of_type(t))
 
 
-def rows_of_type(t: Type, cells: int = 1) -> Iterator[tuple[Scalar, int]]:
+def rows_of_type(t: Type) -> Iterator[tuple[Scalar, int]]:
     """The scalar and the number of cells of each component."""
-    match t:
-        case Array(element, n) | Vector(element, n):
-            assert n.constant is not None, "cannot happen: an open size"
-            yield from rows_of_type(element, cells * n.constant)
-        case Tuple(parts):
-            for part in parts:
-                yield from rows_of_type(part, cells)
-        case Scalar():
-            yield t, cells
-        case TypeVariable():
-            raise AssertionError(f"cannot happen: a value of type {t}")
+    for scalar, lengths in components_of(t):
+        assert isinstance(scalar, Scalar), f"cannot happen: a value of type {t}"
+        yield scalar, math.prod(n.evaluate({}) for n in lengths)
 
 
 def nested(t: Type, rows: Sequence[Iterator[Any]]) -> Any:
@@ -37,7 +39,7 @@ def nested(t: Type, rows: Sequence[Iterator[Any]]) -> Any:
         case Tuple(parts):
             found, at = [], 0
             for part in parts:
-                width = len(list(scalars_of(part)))
+                width = component_count(part)
                 found.append(nested(part, rows[at : at + width]))
                 at += width
             return tuple(found)
@@ -54,7 +56,7 @@ def flattened(t: Type, value: Any, rows: Sequence[list[Any]]) -> None:
         case Tuple(parts):
             at = 0
             for part, v in zip(parts, value, strict=True):
-                width = len(list(scalars_of(part)))
+                width = component_count(part)
                 flattened(part, v, rows[at : at + width])
                 at += width
         case Scalar() | TypeVariable():

@@ -14,13 +14,12 @@ from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import Pattern
 from relift.semantics.syntax.types import (
     Array,
-    Scalar,
-    Tuple,
     Type,
     TypeVariable,
     Vector,
     cells,
     holds_array,
+    types_within,
 )
 
 # Work in units of one scalar operation of one work-item.
@@ -48,15 +47,7 @@ def gives_an_element(pattern: type[Pattern] | None) -> TypeGuard[type[Pattern]]:
 
 
 def holds_vectors(t: Type) -> bool:
-    match t:
-        case Vector():
-            return True
-        case Array(element, _):
-            return holds_vectors(element)
-        case Tuple(parts):
-            return any(map(holds_vectors, parts))
-        case Scalar() | TypeVariable():
-            return False
+    return any(isinstance(u, Vector) for u in types_within(t))
 
 
 @dataclass(frozen=True)

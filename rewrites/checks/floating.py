@@ -30,7 +30,7 @@ from relift.semantics.domains import Numeric, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import Scalar, Type, components_of
 
 Cause: TypeAlias = Choice[
     "NaN", "an infinity", "-0.0", "x / 0", "overflow", "contraction", "reassociation", "rounding"
@@ -64,19 +64,10 @@ def _types(rule: Rule) -> Iterator[Type]:
 
 def _has_floats(rule: Rule) -> bool:
     return any(
-        isinstance(t, Scalar) and t.is_float for whole in _types(rule) for t in _leaves(whole)
+        isinstance(t, Scalar) and t.is_float
+        for whole in _types(rule)
+        for t, _ in components_of(whole)
     )
-
-
-def _leaves(t: Type) -> Iterator[Type]:
-    match t:
-        case Array(element, _) | Vector(element, _):
-            yield from _leaves(element)
-        case Tuple(parts):
-            for part in parts:
-                yield from _leaves(part)
-        case Scalar() | TypeVariable():
-            yield t
 
 
 def _has_arithmetic(rule: Rule) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,23 +31,18 @@ from relift.semantics.syntax.types import (
     Scalar,
     Tuple,
     Type,
-    TypeVariable,
     Vector,
+    components_of,
     least_values,
     substitute_type,
+    type_names,
     type_sizes,
 )
 
 
 def _least_cells(t: Type) -> int:
     """The scalars that a value of type t holds, where what is open is one."""
-    match t:
-        case Array(element, n) | Vector(element, n):
-            return (n.constant or 1) * _least_cells(element)
-        case Tuple(parts):
-            return sum(map(_least_cells, parts))
-        case Scalar() | TypeVariable():
-            return 1
+    return sum(math.prod(n.constant or 1 for n in lengths) for _, lengths in components_of(t))
 
 
 def _uncountable(t: Term) -> Type | None:
@@ -266,12 +262,4 @@ def program(function: Callable[..., Any]) -> Program:
 
 
 def _has_variable(t: Type) -> bool:
-    match t:
-        case TypeVariable():
-            return True
-        case Array(element, _) | Vector(element, _):
-            return _has_variable(element)
-        case Tuple(parts):
-            return any(_has_variable(part) for part in parts)
-        case Scalar():
-            return False
+    return any(True for _ in type_names(t))

@@ -205,29 +205,17 @@ def vec(element: Type, width: SizeLike) -> Vector:
 
 def type_names(t: Type) -> Iterator[str]:
     """The type variables of `t`."""
-    match t:
-        case TypeVariable(name):
-            yield name
-        case Array(element, _) | Vector(element, _):
-            yield from type_names(element)
-        case Tuple(parts):
-            for part in parts:
-                yield from type_names(part)
-        case Scalar():
-            pass
+    return (u.name for u in types_within(t) if isinstance(u, TypeVariable))
 
 
 def type_sizes(t: Type) -> Iterator[Size]:
     """The lengths and widths that occur in `t`, outermost first."""
-    match t:
-        case Array(element, n) | Vector(element, n):
-            yield n
-            yield from type_sizes(element)
-        case Tuple(parts):
-            for part in parts:
-                yield from type_sizes(part)
-        case Scalar() | TypeVariable():
-            pass
+    for u in types_within(t):
+        match u:
+            case Array(_, n) | Vector(_, n):
+                yield n
+            case Tuple() | Scalar() | TypeVariable():
+                pass
 
 
 def least_values(*types: Type) -> dict[str, int]:
@@ -266,6 +254,29 @@ def types_within(t: Type) -> Iterator[Type]:
                 yield from types_within(part)
         case Scalar() | TypeVariable():
             pass
+
+
+def components_of(t: Type) -> Iterator[tuple[Scalar | TypeVariable, tuple[Size, ...]]]:
+    """What the numbers of a value of type t are, each part of a tuple for itself, with the lengths around it, outermost first.
+
+    >>> from relift import f32, i32, tup
+    >>> from relift.semantics.syntax.types import components_of
+    >>> list(components_of(tup(f32, i32[2])[3]))
+    [(f32, (3,)), (i32, (3, 2))]
+    """
+    match t:
+        case Array(element, n) | Vector(element, n):
+            yield from ((inner, (n, *lengths)) for inner, lengths in components_of(element))
+        case Tuple(parts):
+            for part in parts:
+                yield from components_of(part)
+        case Scalar() | TypeVariable():
+            yield t, ()
+
+
+def component_count(t: Type) -> int:
+    """How many rows of numbers a value of type t is: one, but for tuples and arrays of them."""
+    return sum(1 for _ in components_of(t))
 
 
 def holds_array(t: Type) -> bool:

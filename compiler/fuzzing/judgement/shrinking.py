@@ -28,7 +28,15 @@ from relift.semantics.syntax.terms import (
     distinct,
     free_variables,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    types_within,
+)
 
 ATTEMPTS = 150
 """Subjects that are judged to make one smaller; each is compiled, built and run."""
@@ -170,15 +178,7 @@ def _smaller_sizes(subject: Subject) -> Iterator[Subject]:
 
 
 def _lengths(t: Type) -> Iterator[Size]:
-    match t:
-        case Array(element, n):
-            yield n
-            yield from _lengths(element)
-        case Tuple(parts):
-            for part in parts:
-                yield from _lengths(part)
-        case Vector() | Scalar() | TypeVariable():
-            return
+    return (u.length for u in types_within(t) if isinstance(u, Array))
 
 
 def _with_length(subject: Subject, number: int, smaller: int) -> Subject | None:

@@ -16,7 +16,15 @@ from relift.compiler.running.arrays.device_array import DeviceArray, Resident
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    components_of,
+)
 
 Row = npt.NDArray[Any]
 
@@ -29,7 +37,7 @@ def on_host(held: Held) -> Row:
     return held if isinstance(held, np.ndarray) else held.read()
 
 
-def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, tuple[int, ...]]]:
+def components(t: Type) -> Iterator[tuple[Scalar, tuple[int, ...]]]:
     """The scalar type and the shape of each component of t, in order.
 
     >>> from relift import f32, i32, tup
@@ -37,16 +45,9 @@ def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, t
     >>> list(components(tup(f32, i32[2])[3]))
     [(f32, (3,)), (i32, (3, 2))]
     """
-    match t:
-        case Array(element, n) | Vector(element, n):
-            yield from components(element, (*shape, _number(n)))
-        case Tuple(parts):
-            for part in parts:
-                yield from components(part, shape)
-        case Scalar():
-            yield t, shape
-        case TypeVariable():
-            raise AssertionError(f"cannot happen: a value of type {t}")
+    for scalar, lengths in components_of(t):
+        assert isinstance(scalar, Scalar), f"cannot happen: a value of type {t}"
+        yield scalar, tuple(map(_number, lengths))
 
 
 def _number(n: Size) -> int:

@@ -41,6 +41,7 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
     boolean,
+    components_of,
     i32,
     substitute_type,
     tup,
@@ -287,13 +288,7 @@ def leaf_of(t: Type) -> Leaf:
 
 def leaves(t: Type) -> set[Leaf]:
     """What the cells of type t hold."""
-    match t:
-        case Array(element, _) | Vector(element, _):
-            return leaves(element)
-        case Tuple(parts):
-            return {leaf for part in parts for leaf in leaves(part)}
-        case Scalar() | TypeVariable():
-            return {leaf_of(t)}
+    return {leaf_of(of) for of, _ in components_of(t)}
 
 
 def confirm_difference(
