@@ -13,5 +13,6 @@ catalogue      the page of every pattern
 errors         what is wrong: one message with the thing, the place and the hint
 array_exchange arrays of other libraries as NumPy's
 library_calls  which terms call functions that processors have no instruction for
+kept           what is found once and kept for a while
 by_cell        the interpreter cell by cell, of arrays that are never whole
 """

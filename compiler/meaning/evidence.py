@@ -31,7 +31,7 @@ from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
 from relift.compiler.validation.evidence import ENOUGH, reports_of
 from relift.compiler.validation.symbols import LIMIT
-from relift.compiler.validation.validate import Report
+from relift.compiler.validation.validate import Report, misfit
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program, a_program
 from relift.semantics.language.vocabulary import zip as zipped
@@ -194,7 +194,7 @@ def _by_kernels(
     try:
         source = read_source(compiled.source)
         here = _with_sizes_of(program, compiled.plan)
-        if wrong := _misfit(here, compiled.plan):
+        if wrong := misfit(here, compiled.plan):
             return whole(wrong, "refuted")
         filled = [b for b in compiled.plan.buffers if b.role == "output" and b.cells.constant != 0]
         if filled and not compiled.plan.kernels:
@@ -303,18 +303,6 @@ def _with_sizes_of(program: Program, plan: Launch) -> Program:
         if name != c
     }
     return program.with_sizes(renamed) if renamed else program
-
-
-def _misfit(program: Program, plan: Launch) -> str:
-    """Why the launch is none of this program."""
-    takes = [str(p.type) for p in program.parameters]
-    given = [str(p.type) for p in plan.parameters]
-    if takes != given or str(program.body.type) != str(plan.result.type):
-        return (
-            f"the program takes ({', '.join(takes)}) and gives {program.body.type}, "
-            f"the launch takes ({', '.join(given)}) and gives {plan.result.type}"
-        )
-    return ""
 
 
 def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:

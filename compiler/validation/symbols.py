@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -216,27 +216,23 @@ class Algebra:
 
     def equal(self, x: Symbol, y: Symbol) -> Symbol:
         """Whether x is y; of truth values in numbers, of these; of a number that is moved or widened, of the one before."""
-        if truths := self._truths(x, y):
-            _, x, y = truths
-            for b, other in ((x, y), (y, x)):
-                if other.op == "whole":
-                    return b if other.args[0] else self.invert(b)
-        if x is y and x.type in BITS:
-            return self.whole(1, "bool")
-        before = moved_back(self, x, y)
-        return self.whole(0, "bool") if before is None else self.made("equal", "bool", *before)
+        return self._compared("equal", x, y)
 
     def not_equal(self, x: Symbol, y: Symbol) -> Symbol:
-        """Whether x is not y; of truth values in numbers, of these."""
+        """Whether x is not y; of what `equal` compares."""
+        return self._compared("not_equal", x, y)
+
+    def _compared(self, op: Literal["equal", "not_equal"], x: Symbol, y: Symbol) -> Symbol:
+        same = int(op == "equal")
         if truths := self._truths(x, y):
             _, x, y = truths
             for b, other in ((x, y), (y, x)):
                 if other.op == "whole":
-                    return self.invert(b) if other.args[0] else b
+                    return b if bool(other.args[0]) == bool(same) else self.invert(b)
         if x is y and x.type in BITS:
-            return self.whole(0, "bool")
+            return self.whole(same, "bool")
         before = moved_back(self, x, y)
-        return self.whole(1, "bool") if before is None else self.made("not_equal", "bool", *before)
+        return self.whole(1 - same, "bool") if before is None else self.made(op, "bool", *before)
 
     def bits(self, op: str, x: Symbol, y: Symbol) -> Symbol:
         """`and`, `or` or `xor`, bit by bit; of truth values in numbers, the number of what they give."""

@@ -88,6 +88,18 @@ class Report:
         return "; ".join([said, *self.notes])
 
 
+def misfit(program: Program, plan: Launch) -> str | None:
+    """Why a launch is none of a program; None where it may be."""
+    takes = [str(p.type) for p in program.parameters]
+    given = [str(p.type) for p in plan.parameters]
+    if takes == given and str(program.body.type) == str(plan.result.type):
+        return None
+    return (
+        f"the program takes ({', '.join(takes)}) and gives {program.body.type}, "
+        f"the launch takes ({', '.join(given)}) and gives {plan.result.type}"
+    )
+
+
 def not_read(error: NotUnderstood, sizes: str) -> Report:
     """The report of a text that is not understood."""
     what = str(error)
@@ -202,7 +214,7 @@ class Comparison:
     def report(self, *, reassociate: bool) -> Report:
         """What the two sides say; raises `DependsOnData`."""
         try:
-            if wrong := self._signature():
+            if wrong := misfit(self.program, self.plan):
                 return Report("refuted", "", wrong, "launch")
             if other := sorted(integers_of(self.program) - KINDS):
                 return self.unknown(f"whole numbers are followed as i32 and i64, not as {other[0]}")
@@ -232,17 +244,6 @@ class Comparison:
             "unknown", "", detail, symbols=len(self.algebra.table),
             notes=tuple(dict.fromkeys(self.notes)),
         )  # fmt: skip
-
-    def _signature(self) -> str | None:
-        """Why the launch is none of this program."""
-        takes = [str(p.type) for p in self.program.parameters]
-        given = [str(p.type) for p in self.plan.parameters]
-        if takes != given or str(self.program.body.type) != str(self.plan.result.type):
-            return (
-                f"the program takes ({', '.join(takes)}) and gives {self.program.body.type}, "
-                f"the launch takes ({', '.join(given)}) and gives {self.plan.result.type}"
-            )
-        return None
 
     # ---- inputs
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeGuard
+from typing import TypeGuard
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.accesses import Accesses
@@ -14,6 +13,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Meter
 from relift.semantics.indices.copies import copied
 from relift.semantics.indices.views import Environment, View
+from relift.semantics.kept import Kept
 from relift.semantics.patterns import Store, ToGlobal
 from relift.semantics.patterns.repeated import beside_what_is_stored
 from relift.semantics.syntax.binding import canonical, inputs_by_number, inputs_in, replaced
@@ -28,10 +28,8 @@ class Counted:
     asked: tuple[int, ...]
 
 
-Known: TypeAlias = dict[tuple[DeviceDescription, Term], Counted]
-"""Kernels by what they compute, with the values that others store as inputs."""
-
-_known: ContextVar[Known | None] = ContextVar("kernels that were counted", default=None)
+_known: Kept[tuple[DeviceDescription, Term], Counted] = Kept("kernels that were counted")
+"""By what they compute, with the values that others store as inputs."""
 
 
 @contextmanager
@@ -49,16 +47,12 @@ def counted_once() -> Generator[None]:
     ...     estimate(double, CPU) == estimate(double, CPU), len(known_kernels())
     (True, 1)
     """
-    token = _known.set({} if _known.get() is None else _known.get())
-    try:
+    with _known.once():
         yield
-    finally:
-        _known.reset(token)
 
 
-def known_kernels() -> Known | None:
-    """What was counted since `counted_once` began; nothing is kept outside."""
-    return _known.get()
+known_kernels = _known.now
+"""What was counted since `counted_once` began; nothing is kept outside."""
 
 
 def is_stored(t: Term) -> TypeGuard[Store]:

@@ -68,9 +68,13 @@ class Names:
 
     @cached_property
     def _type_rows(self) -> dict[int, tuple[Any, ...]]:
+        return self._rows_of("Sc", "Arr", "Vec", "Tup")
+
+    def _rows_of(self, *constructors: str) -> dict[int, tuple[Any, ...]]:
+        """By its number: what each value of these constructors is made by, and of what."""
         return {
             row[-1]: (name, *row[:-1])
-            for name in ("Sc", "Arr", "Vec", "Tup")
+            for name in constructors
             for row in self.dump.rows.get(name, ())
         }
 
@@ -106,11 +110,7 @@ class Names:
 
     @cached_property
     def _operator_rows(self) -> dict[int, tuple[Any, ...]]:
-        return {
-            row[-1]: (kind, *row[:-1])
-            for kind in ("OFn", "OAny", "OVec")
-            for row in self.dump.rows.get(kind, ())
-        }
+        return self._rows_of("OFn", "OAny", "OVec")
 
     def operator(self, number: int, element: Type | None = None) -> Operator:
         """An operator; `element` is what one without a meaning works on."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 from relift.device import DeviceDescription
 from relift.egraph.encode.term_graph import TermsGraph
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Candidate
 from relift.rewrites.declared_laws import FloatPolicy
+from relift.semantics.kept import Kept
 from relift.semantics.syntax.terms import Term
 
 MOST_CLASSES = 1 << 15
@@ -29,9 +29,7 @@ class TermExtractor:
         return self._extractor.candidates(policy, most, root=self.graph.add(t))
 
 
-_known: ContextVar[dict[DeviceDescription, TermExtractor] | None] = ContextVar(
-    "what parts of terms come to", default=None
-)
+_known: Kept[DeviceDescription, TermExtractor] = Kept("what parts of terms come to")
 
 
 @contextmanager
@@ -49,16 +47,13 @@ def extracted_once() -> Generator[None]:
     ...     extractor_for(CPU) is extractor_for(CPU), len(extractor_for(CPU).graph)
     (True, 3)
     """
-    token = _known.set({} if _known.get() is None else _known.get())
-    try:
+    with _known.once():
         yield
-    finally:
-        _known.reset(token)
 
 
 def extractor_for(device: DeviceDescription) -> TermExtractor:
     """What lowers terms for a device: the one of before where `extracted_once` began."""
-    known = _known.get()
+    known = _known.now()
     found = None if known is None else known.get(device)
     if found is None or len(found.graph) > MOST_CLASSES:
         found = TermExtractor(device)

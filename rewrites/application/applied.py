@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 from relift.rewrites.application.matching import NoMatch, apply_filled, apply_rule, matched
 from relift.rewrites.application.totality import has_open_cells
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.rule import Rule
+from relift.semantics.kept import Kept
 from relift.semantics.syntax.binding import Position, beneath, positions, replace_at, term_at
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Term, free_variables, kinds_in
 
-_known: ContextVar[dict[Hashable, tuple[Rule, tuple[Term, Substitution] | str]] | None] = (
-    ContextVar("what rules made of terms, or why they do not match", default=None)
+_known: Kept[Hashable, tuple[Rule, tuple[Term, Substitution] | str]] = Kept(
+    "what rules made of terms, or why they do not match"
 )
 
 MOST_KNOWN = 1 << 14
 """So many applications are kept at a time."""
 
-_left: ContextVar[dict[Hashable, tuple[object, dict[int, Term]]] | None] = ContextVar(
-    "terms in which a tactic applies nowhere", default=None
+_left: Kept[Hashable, tuple[object, dict[int, Term]]] = Kept(
+    "terms in which a tactic applies nowhere"
 )
 MOST_LEFT = 1 << 11
 """Of so many tactics at a time it is known what they leave as it is."""
@@ -46,13 +46,8 @@ def applied_once() -> Generator[None]:
     >>> first.result is again.result
     True
     """
-    known = _known.set({} if _known.get() is None else _known.get())
-    left = _left.set({} if _left.get() is None else _left.get())
-    try:
+    with _known.once(), _left.once():
         yield
-    finally:
-        _known.reset(known)
-        _left.reset(left)
 
 
 def left_by(tactic: object, policy: FloatPolicy, closed: type[Term] | None) -> dict[int, Term]:
@@ -60,7 +55,7 @@ def left_by(tactic: object, policy: FloatPolicy, closed: type[Term] | None) -> d
 
     What is put there is known for the rest of `applied_once`, and outside of it not at all.
     """
-    left = _left.get()
+    left = _left.now()
     if left is None:
         return {}
     if len(left) >= MOST_LEFT:
@@ -79,7 +74,7 @@ def applied(
     given: Mapping[str, Term] | None = None,
 ) -> tuple[Term, Substitution]:
     """What the rule makes of a whole term, and what its metavariables stand for; raises `NoMatch`."""
-    known = _known.get()
+    known = _known.now()
     if known is None:
         return apply_rule(
             rule,

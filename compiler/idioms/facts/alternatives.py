@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import permutations
 
@@ -20,16 +20,15 @@ class Alternatives(AccessRelations):
 
     def among_updates(self) -> Iterator[Row]:
         """The last store of several that follow each other where data say, and a loop that accesses the array nowhere else."""
-        for name, store in self.accesses.items():
-            found = self.updates(store) if store.is_store else []
-            for loop in self.control.around(store.instruction.block) if len(found) > 1 else ():
-                chosen = [a for a in found if self.is_data(a.index, loop)]
-                if chosen and chosen[-1] is store and self._holds_all(loop, found):
-                    yield name, self.begin(loop)
+        return self._last_of(self.updates)
 
     def among_alternatives(self) -> Iterator[Row]:
+        """The same of several of which branches choose one."""
+        return self._last_of(self.alternatives)
+
+    def _last_of(self, several: Callable[[Access], list[Access]]) -> Iterator[Row]:
         for name, store in self.accesses.items():
-            found = self.alternatives(store) if store.is_store else []
+            found = several(store) if store.is_store else []
             for loop in self.control.around(store.instruction.block) if len(found) > 1 else ():
                 chosen = [a for a in found if self.is_data(a.index, loop)]
                 if chosen and chosen[-1] is store and self._holds_all(loop, found):

@@ -91,9 +91,13 @@ class AccessRelations(Structure):
         return found
 
     def affine_accesses(self) -> Iterator[Row]:
+        return self._in_loops(self.affine)
+
+    def _in_loops(self, holds: Callable[[Access, Loop], bool]) -> Iterator[Row]:
+        """The accesses of which something holds in a loop around them, with their array and the loop."""
         for name, access in self.accesses.items():
             for loop in self.control.around(access.instruction.block):
-                if self.affine(access, loop):
+                if holds(access, loop):
                     yield name, access.base, self.begin(loop)
 
     def affine(self, access: Access, loop: Loop) -> bool:
@@ -157,10 +161,7 @@ class AccessRelations(Structure):
         return found
 
     def by_data(self) -> Iterator[Row]:
-        for name, access in self.accesses.items():
-            for loop in self.control.around(access.instruction.block):
-                if self.is_data(access.index, loop):
-                    yield name, access.base, self.begin(loop)
+        return self._in_loops(lambda access, loop: self.is_data(access.index, loop))
 
     def is_data(self, size: Size, loop: Loop) -> bool:
         """Whether a number changes in a loop otherwise than its counters do."""

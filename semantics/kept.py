@@ -1,0 +1,43 @@
+"""What is found once and kept while a caller asks for it to be, and then forgotten: a search, say, around all its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Kept(Generic[K, V]):
+    """What is found by its key, kept inside of `once` and not at all outside.
+
+    >>> from relift.semantics.kept import Kept
+    >>> squares: Kept[int, int] = Kept("squares")
+    >>> squares.now() is None
+    True
+    >>> with squares.once():
+    ...     squares.now()[3] = 9
+    ...     with squares.once():
+    ...         squares.now()
+    {3: 9}
+    """
+
+    def __init__(self, what: str) -> None:
+        self._held: ContextVar[dict[K, V] | None] = ContextVar(what, default=None)
+
+    @contextmanager
+    def once(self) -> Generator[None]:
+        """Keep what is found inside; one within another keeps it with the outer one."""
+        held = self._held.get()
+        token = self._held.set({} if held is None else held)
+        try:
+            yield
+        finally:
+            self._held.reset(token)
+
+    def now(self) -> dict[K, V] | None:
+        """What is known by now; None where nothing is kept."""
+        return self._held.get()
