@@ -6,13 +6,14 @@ Which unions are closed is read from the sources: a `TypeAlias` of classes that 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from proofs_tests.sizes import ROOT, nodes_of, sources, tree_of
+from proofs_tests.test_pattern_lists import CLASSES
 
 
 @cache
@@ -150,6 +151,63 @@ def test_no_match_swallows_a_member_of_a_closed_union() -> None:
     found = _found()
 
     assert not found, f"name the members that are left instead of `case _`: {found}"
+
+
+LEFT_AS_IT_IS = {
+    "egraph/search/guidance/planning.py": "no loop is planned for what is none of these, only for what is in it",
+    "rewrites/tactics/groups/kept_rows.py": "a row that is rearranged otherwise is not kept, and read where it is",
+}
+"""Files where a pattern that a match does not name is rightly left alone."""
+
+
+def forgotten(nodes: Iterable[ast.AST], patterns: Collection[str]) -> Iterator[int]:
+    """The lines of wildcards in matches that name patterns, but for those that refuse the others or hand them on."""
+    for node in nodes:
+        if isinstance(node, ast.Match):
+            several = isinstance(node.subject, ast.Tuple)
+            named = {n for case in node.cases for n in _classes(case.pattern, several)}
+            if not {name.rpartition(".")[2] for name in named} & {*patterns}:
+                continue
+            for case in node.cases:
+                known = _refuses(case) or _hands_on(case, node.subject)
+                if _matches_all(case.pattern) and not known:
+                    yield case.pattern.lineno
+
+
+def _refuses(case: ast.match_case) -> bool:
+    return isinstance(case.body[-1], ast.Raise) or _is_never(case)
+
+
+def _hands_on(case: ast.match_case, subject: ast.expr) -> bool:
+    """Whether another function is asked about what no case names."""
+    calls = (n for n in ast.walk(case.body[-1]) if isinstance(n, ast.Call))
+    return any(ast.unparse(subject) in map(ast.unparse, call.args) for call in calls)
+
+
+def test_no_match_forgets_a_pattern() -> None:
+    """There may always be one more: a match that names some of them says what it does with the others."""
+    found = {
+        file.relative_to(ROOT).as_posix(): lines
+        for file in sources()
+        if (lines := list(forgotten(nodes_of(file), CLASSES)))
+    }
+
+    assert {*found} == {*LEFT_AS_IT_IS}, f"refuse what is not known, or hand it on: {found}"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("match t:\n case Join(): pass\n case _: return t", 1),
+        ("match t:\n case p.Join(): pass\n case _: return max(map(f, parts))", 1),
+        ("match t:\n case Join(): pass\n case _: raise NoMatch(t)", 0),
+        ("match t:\n case Join(): pass\n case _: return self.other(t, v)", 0),
+        ("match t:\n case Get(): pass\n case _: return t", 0),
+    ],
+)
+def test_a_forgotten_pattern_is_seen(text: str, count: int) -> None:
+    """Also where it is called by its module; what is handed on is asked for elsewhere."""
+    assert len(list(forgotten(ast.walk(ast.parse(text)), {"Join"}))) == count
 
 
 @cache
