@@ -75,3 +75,49 @@ def test_a_module_that_its_package_does_not_name_is_seen(
         (folder / f"{name}.py").write_text("")
 
     assert unnamed() == ["egraph/cost/__init__.py", "egraph/plans.py", "egraph/searches.py"]
+
+
+_SENT_TO = re.compile(r"\b[Ss]ee `([\w./]+)(?:\([^`]*\))?`|\bmodule `([\w./]+)`")
+
+
+def sent_nowhere() -> list[str]:
+    """Where a text of the source sends its reader, in words such as "see `name`", to what is not there."""
+    files = (*sizes.sources(), *sizes.rules())
+    known: set[str] = set()
+    for file in files:
+        parts = file.relative_to(sizes.ROOT).with_suffix("").parts
+        for whole in (parts, parts[:-1]):
+            known |= {".".join(whole[i:]) for i in range(len(whole))}
+        for node in sizes.nodes_of(file):
+            match node:
+                case ast.FunctionDef(name) | ast.ClassDef(name) | ast.arg(name):
+                    known.add(name)
+                case ast.Name(name, ast.Store()):
+                    known.add(name)
+                case _:
+                    pass
+    return [
+        f"{file.relative_to(sizes.ROOT).as_posix()}: {name}"
+        for file in files
+        for node in sizes.nodes_of(file)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for found in _SENT_TO.finditer(node.value)
+        if (name := next(filter(None, found.groups())).removesuffix(".py").replace("/", "."))
+        if not {name, name.rpartition(".")[2]} & known
+    ]
+
+
+def test_a_text_sends_to_what_is_there() -> None:
+    """A module or a function that was renamed is renamed where others speak of it."""
+    assert not sent_nowhere()
+
+
+def test_what_is_sent_nowhere_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name of a module as of a function; a module is called by as much of its place as one likes."""
+    monkeypatch.setattr(sizes, "ROOT", tmp_path)
+    (tmp_path / "egraph").mkdir()
+    (tmp_path / "egraph" / "cost.py").write_text(
+        '"""See `egraph.cost`, see `cost`, see `gone`, and `other`, as the module `lost` says."""'
+    )
+
+    assert sent_nowhere() == ["egraph/cost.py: gone", "egraph/cost.py: lost"]

@@ -1,7 +1,7 @@
 """Explanation: from the log of an e-graph to a linear list of rule steps.
 
 egglog gives no proofs.  Instead every firing left a row in its rule's log, which says what the metavariables
-stood for as ground terms (see `rep` in `encode`).  Each row is a ground equation (`equations`).  The equations go into
+stood for as ground terms (`rep` of `encode.terms`).  Each row is a ground equation (`equations`).  The equations go into
 a congruence closure with a proof forest (Nieuwenhuis and Oliveras, RTA 2005), which answers why two terms
 are equal by a path of equations and congruences; laid out flat, that is a list of rule steps.
 

@@ -1,7 +1,7 @@
 """Checking a rule: types, random models, free symbols, and whatever tiers other layers supply.
 
 tier 1  types    both sides have one type and one size, for all sizes
-tier 2  random   numbers, operations and sizes drawn by Hypothesis (see `sampling`)
+tier 2  random   numbers, operations and sizes drawn by Hypothesis (see `random`)
 tier 3  free     every size up to a bound on free symbols (see `free`)
 """
 

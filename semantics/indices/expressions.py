@@ -12,7 +12,7 @@ the transposed access of Lift's Figure 6 becomes `l_id*N + wg_id`.
 >>> divide(i, m) + modulo(i, m) * n
 l_id*n + wg_id
 
-Division rounds down.  The rules are stated in `index_rules`; each is a function here, which finds where the
+Division rounds down.  The rules are stated in the module `rules`; each is a function here, which finds where the
 rule applies.  Before an index is divided that may be negative, a multiple of the divisor is added.
 """
 
@@ -94,7 +94,7 @@ def modulo(e: Index, d: SizeLike) -> Index:
 
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
-    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `index_rules.RULES`."""
+    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `rules.RULES`."""
     if d == 0:  # no element of an array of no elements is ever asked for
         return Size.of(0), e
     if not _simplifying.get() and e.constant is None and d != 1:

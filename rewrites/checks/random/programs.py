@@ -83,7 +83,7 @@ class _Drawn:
 def kernels(draw: st.DrawFn, kind: Kind = "groups") -> Program:
     """Low-level programs: work-items or groups, tiles, private arrays, captures, several kernels, open sizes.
 
-    See the module `random_kernels`, which makes the same programs from seeds, and faster.
+    See the module `kernels`, which makes the same programs from seeds, and faster.
     """
     made = Builder(_Drawn(draw), kind).program()
     assume(made is not None)

@@ -1,6 +1,6 @@
 """Tactics for work-groups: a nest, whatever is done before its folds and after them, tile by tile.
 
-A nest in normal form (see `nests`) is cut twice (see `nest_blocks`): a work-group has a tile of the result, and each
+A nest in normal form (see `nests`) is cut twice (see `nests.blocks`): a work-group has a tile of the result, and each
 of its work-items blocks of the tile, which lie apart, so that neighbours read neighbouring vectors.
 
     lift_reduction      the reduction outside of a tile, a table of accumulators inside
