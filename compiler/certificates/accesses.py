@@ -22,8 +22,9 @@ from relift.compiler.certificates.flows import (
     under,
 )
 from relift.compiler.certificates.memory import Memory
-from relift.compiler.certificates.names import Names, vector_function
+from relift.compiler.certificates.names import Names
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import vector_function
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 

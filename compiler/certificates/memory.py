@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from relift.compiler.certificates.flows import Access, AccessKind, Array, Fact, Iteration, Place
-from relift.compiler.certificates.names import Names, vector_function
+from relift.compiler.certificates.names import Names
+from relift.compiler.text.c_types import vector_function
 from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (

@@ -6,13 +6,13 @@ as `#2`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from relift.compiler.certificates.flows import Array, Fact, Iteration
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import vector_function
 from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
 
@@ -355,9 +355,3 @@ def _without_sign(e: tree.Expression) -> bool:
 def is_whole(t: tree.CType) -> bool:
     """Whether a type is one of whole numbers with a sign."""
     return t.scalar in ("int", "long") and t.width == 1
-
-
-def vector_function(function: str, stem: str) -> int:
-    """The width of vloadN and vstoreN, else 0."""
-    m = re.fullmatch(stem + r"(\d+)", function)
-    return int(m[1]) if m else 0

@@ -7,12 +7,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import INT, LONG, ULONG, common, compared, promoted
+from relift.compiler.text.c_types import (
+    INT,
+    LONG,
+    MEMORY,
+    ULONG,
+    common,
+    compared,
+    promoted,
+    without_sign,
+)
 from relift.compiler.text.lexing import NotUnderstood
 from relift.semantics.syntax.types import FLOATS
 
 CONVERSION = re.compile(r"(?P<how>as|convert)_(?P<scalar>[a-z]+)(?P<width>\d*)(?P<sat>_sat)?")
-MEMORY = re.compile(r"(?P<how>vload|vstore)(?P<width>\d+)")
 NUMBERS = frozenset(
     f"get_{n}"
     for n in ("global_id", "local_id", "group_id", "num_groups", "global_size", "local_size")
@@ -144,8 +152,7 @@ class Types:
         found = tree.CType(given[0].scalar, given[0].width) if given else INT
         for t in given[1:]:
             found = common(found, t)
-        unsigned = name == "abs" and not found.scalar.startswith("u")
-        return replace(found, scalar=f"u{found.scalar}") if unsigned else found
+        return replace(found, scalar=without_sign(found.scalar)) if name == "abs" else found
 
 
 def types_of(source: tree.Source) -> Types:

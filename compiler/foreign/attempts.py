@@ -22,7 +22,7 @@ from relift.compiler.foreign.atomics import (
     set_atomically,
 )
 from relift.compiler.foreign.reading.attempts import EXCHANGED, FOUND
-from relift.compiler.text.c_types import FLOATS, SIZES, plain
+from relift.compiler.text.c_types import FLOATS, SIZES, plain, with_sign
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Cast, CType, Expression, Invocation
 from relift.compiler.validation.arithmetic import Arithmetic, kind_of
@@ -73,9 +73,7 @@ def _cell(values: Any, pointer: Expression) -> tuple[str, Code, CType, CType]:
     memory, at, t = values.pointer(pointer)
     cell = plain(t)
     seen = seen or cell
-    if t.constant or any(
-        c.width > 1 or SIZES.get(c.scalar.removeprefix("u")) != 4 for c in (cell, seen)
-    ):
+    if t.constant or any(c.width > 1 or SIZES.get(with_sign(c.scalar)) != 4 for c in (cell, seen)):
         raise NotUnderstood("an exchange of such cells")
     return memory, at, cell, seen
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relift.compiler.text.c_types import SIZES
+from relift.compiler.text.c_types import size_of
 from relift.compiler.text.cursor import Cursor
 from relift.compiler.text.lexing import NotUnderstood, numeric
 from relift.compiler.text.memories import SPACES, UNSAID
@@ -172,7 +172,7 @@ class Trees:
             return Prefix(e.op, self.of(e.expr))
         if e.op == "sizeof" and isinstance(e.expr, c_ast.Typename):
             t, _ = declared(e.expr)
-            return Real(f"{SIZES[t.scalar.removeprefix('u')] * t.width}ul")
+            return Real(f"{size_of(t) * t.width}ul")
         raise refused(e, f"{e.op} inside an expression")
 
     def _element(self, e: Any) -> Expression:

@@ -30,6 +30,7 @@ from relift.compiler.text.c_types import (
     common,
     plain,
     size_of,
+    without_sign,
 )
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
@@ -296,9 +297,7 @@ class Loosely(Expressions):
             raise NotUnderstood(f"{function} of that")
         low, high = RANGES[t.scalar]
         bits = (high - low + 1).bit_length() - 1
-        result = (
-            replace(t, scalar="u" + t.scalar.removeprefix("u")) if function == "abs_diff" else t
-        )
+        result = replace(t, scalar=without_sign(t.scalar)) if function == "abs_diff" else t
         sign = "_unsigned" if function in SIGNLESS and t.scalar in UNSIGNED else ""
 
         def known(*numbers: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from relift.compiler.foreign.expressions import declared
 from relift.compiler.running.launch import Buffer
-from relift.compiler.text.c_types import SIZES
+from relift.compiler.text.c_types import SIZES, with_sign
 from relift.compiler.text.tree import CType
 from relift.semantics.errors import ReliftError
 
@@ -39,7 +39,7 @@ class Cells:
     def bytes(self) -> int:
         """How much that is; a vector of three is as long as one of four."""
         scalar = self.type.scalar
-        one = SIZES.get(scalar) or SIZES[scalar.removeprefix("u")]
+        one = SIZES[with_sign(scalar)]
         return self.count * one * (4 if self.type.width == 3 else self.type.width)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
@@ -47,7 +50,37 @@ def plain(t: CType) -> CType:
 
 def size_of(t: CType) -> int:
     """Bytes of a scalar of this type."""
-    return SIZES[t.scalar.removeprefix("u")]
+    return SIZES[with_sign(t.scalar)]
+
+
+def with_sign(scalar: str) -> str:
+    """Whole numbers with a sign of as many bits; other scalars as they are.
+
+    >>> from relift.compiler.text.c_types import with_sign, without_sign
+    >>> with_sign("uint"), with_sign("float"), without_sign("long"), without_sign("uint")
+    ('int', 'float', 'ulong', 'uint')
+    """
+    return scalar.removeprefix("u") if scalar in UNSIGNED else scalar
+
+
+def without_sign(scalar: str) -> str:
+    """Whole numbers without a sign of as many bits."""
+    return f"u{with_sign(scalar)}"
+
+
+def mask_of(t: CType) -> CType:
+    """The whole numbers with a sign of as many bytes as those of a type."""
+    return CType({1: "char", 2: "short", 4: "int", 8: "long"}[size_of(t)], t.width)
+
+
+MEMORY = re.compile(r"(?P<how>vload|vstore)(?P<width>2|3|4|8|16)")
+"""Functions that read and write vectors."""
+
+
+def vector_function(function: str, how: Literal["vload", "vstore"]) -> int:
+    """The width of `vloadN`, or `vstoreN`; 0 for any other function."""
+    m = MEMORY.fullmatch(function)
+    return int(m["width"]) if m is not None and m["how"] == how else 0
 
 
 def promoted(t: CType) -> CType:
@@ -78,6 +111,4 @@ def common(left: CType, right: CType) -> CType:
 
 def compared(t: CType) -> CType:
     """The type of a comparison of operands of this type: `int`, or lanes of as many bytes."""
-    if t.width == 1:
-        return INT
-    return CType({1: "char", 2: "short", 4: "int", 8: "long"}[size_of(t)], t.width)
+    return INT if t.width == 1 else mask_of(t)

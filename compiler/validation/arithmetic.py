@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED
+from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED, with_sign
 from relift.compiler.validation.known import Between, whole_part
 from relift.compiler.validation.machine import Fault, Item, Memory, Undecided
 from relift.compiler.validation.symbols import (
@@ -401,7 +401,7 @@ def shorter(a: Algebra, x: Symbol, after: str) -> Symbol:
     """The lowest bits of a whole number, as a number of a type that has no more."""
     if x.op == "mask" and after in ("char", "short"):
         return x
-    if after.removeprefix("u") not in ("char", "short"):
+    if with_sign(after) not in ("char", "short"):
         raise Undecided(f"{x} as a {after}")
     bits = 8 if after.endswith("char") else 16
     low = a.bits("and", a.convert(x, "i32"), a.whole(2**bits - 1, "i32"))

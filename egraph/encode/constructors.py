@@ -52,6 +52,11 @@ class Constructor:
     slots: tuple[Slot, ...]
 
     @property
+    def mirrored(self) -> str:
+        """What it is called in the sort whose terms are never merged (`rep` of `encode.terms`)."""
+        return f"Q{self.name}"
+
+    @property
     def pattern(self) -> type[Pattern] | None:
         """The pattern that it is, if it is one."""
         return self.of if self.of is not None and issubclass(self.of, Pattern) else None

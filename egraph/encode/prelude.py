@@ -81,11 +81,11 @@ def prelude(arity: int) -> str:
     """Sorts, constructors, typing, free names, substitution: the same for every search of this arity."""
     found = constructors(arity)
     text = [SORTS]
-    for sort, mark in (("E", ""), ("Q", "Q")):
+    for sort in ("E", "Q"):
         text.append(f"(datatype {sort}")
         for c in found.values():
             slots = [sort if slot.sort == "E" else slot.sort for slot in c.slots]
-            text.append(f" ({mark}{c.name} {' '.join(slots)})")
+            text.append(f" ({c.name if sort == 'E' else c.mirrored} {' '.join(slots)})")
         text.append(")\n")
     text.append(FACTS)
     for c in found.values():
@@ -120,8 +120,8 @@ def _variables(c: Constructor) -> list[str]:
     return [f"v{i}" for i in range(len(c.slots))]
 
 
-def _node(c: Constructor, arguments: Iterable[str], mark: str = "") -> str:
-    return f"({mark}{c.name} {' '.join(arguments)})"
+def _node(c: Constructor, arguments: Iterable[str], *, mirrored: bool = False) -> str:
+    return f"({c.mirrored if mirrored else c.name} {' '.join(arguments)})"
 
 
 def _free_names(c: Constructor) -> str:
@@ -140,7 +140,10 @@ def _free_names(c: Constructor) -> str:
             *(f"(= f{i} (fv v{i}))" for i in c.terms),
             *(f"(= q{i} (rep v{i}))" for i in c.terms),
         ],
-        [f"(set (fv e) {free or '(set-empty)'})", f"(set (rep e) {_node(c, mirrored, 'Q')})"],
+        [
+            f"(set (fv e) {free or '(set-empty)'})",
+            f"(set (rep e) {_node(c, mirrored, mirrored=True)})",
+        ],
         "analysis",
     )
 

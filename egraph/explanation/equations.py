@@ -28,10 +28,11 @@ class GroundEquations:
         self.closure = Closure(self.ground)
         self.rounds = 0
         self._quoted: dict[int, int] = {}
+        mirrors = {c.mirrored: c.name for c in self.snapshot.constructors.values()}
         self._rows = {
-            row[-1]: (name[1:], row[:-1])
+            row[-1]: (mirrors[name], row[:-1])
             for name, rows in self.snapshot.dump.rows.items()
-            if name.startswith("Q")
+            if name in mirrors
             for row in rows
         }
         self._substitutions: dict[tuple[int, int], None] = {}

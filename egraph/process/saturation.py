@@ -176,7 +176,7 @@ def tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ...
     for c in constructors(arity).values():
         sorts = [slot.sort for slot in c.slots]
         found[c.name] = (*sorts, "E")
-        found["Q" + c.name] = (*("Q" if sort == "E" else sort for sort in sorts), "Q")
+        found[c.mirrored] = (*("Q" if sort == "E" else sort for sort in sorts), "Q")
     for rule in rules:
         found[rule.log.relation] = rule.log.sorts
     return found

@@ -7,6 +7,7 @@ read otherwise, compilers take their lanes out of it one by one: PoCL's takes 1.
 from __future__ import annotations
 
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import vector_function
 
 WIDEST_ACCESS = 4
 """Lanes of the widest access of a GPU, which is one only where vectors are aligned."""
@@ -28,7 +29,7 @@ def alike_reads(body: tree.Block) -> tree.Block:
         for s in tree.statements_within(body)
         for e in tree.expressions_of(s)
         for part in tree.within(e)
-        if isinstance(part, tree.Invocation) and part.function.startswith("vload")
+        if isinstance(part, tree.Invocation) and vector_function(part.function, "vload")
         if (memory := _memory(part.arguments[1])) is not None
     }
     return _read_alike(body, found) if found else body

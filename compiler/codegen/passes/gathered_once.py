@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import vector_function
 
 
 def gathered_once(
@@ -96,7 +97,7 @@ def _at_border(e: tree.Expression, constant: frozenset[str]) -> tree.Expression:
 
 def _memory(e: tree.Expression) -> set[str]:
     """The memory of which an expression is a number or a vector; nothing for all else."""
-    if isinstance(e, tree.Invocation) and e.function.startswith("vload"):
+    if isinstance(e, tree.Invocation) and vector_function(e.function, "vload"):
         return tree.root_of(e.arguments[1])
     if isinstance(e, tree.Prefix) and e.operator == "*":
         return tree.root_of(e.operand)

@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from relift.compiler.certificates.names import is_whole, vector_function
+from relift.compiler.certificates.names import is_whole
 from relift.compiler.codegen.passes.alike_reads import WIDEST_ACCESS
 from relift.compiler.codegen.passes.shared_indices import Summand, Summands, summands, total_of
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import vector_function
 
 
 def row_pointers(

@@ -22,6 +22,7 @@ from typing import TypeAlias
 from relift.compiler.codegen.values.indices import negated, unsigned
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import vector_function
 
 Sum: TypeAlias = tuple[str, ...]
 """Terms as they are printed: what a name stands for."""
@@ -273,7 +274,7 @@ class _Indices:
     def statement(self, s: tree.Statement) -> tree.Statement:
         """The statement with its indices changed."""
         stored = s.call if isinstance(s, tree.Evaluation) else None
-        if isinstance(stored, tree.Invocation) and stored.function.startswith("vstore"):
+        if isinstance(stored, tree.Invocation) and vector_function(stored.function, "vstore"):
             value, zero, pointer = stored.arguments
             value = self.expression(value)
             return tree.Evaluation(replace(stored, arguments=(value, zero, self.moved(pointer, 2))))
@@ -289,7 +290,7 @@ class _Indices:
                 return tree.Element(e.array, changed, parentheses=e.parentheses)
             case tree.Prefix("*", tree.Cast(t, (pointer,)) as cast) if t.pointer:
                 return replace(e, operand=replace(cast, arguments=(self.moved(pointer, 1),)))
-            case tree.Invocation(name, (zero, pointer)) if name.startswith("vload"):
+            case tree.Invocation(name, (zero, pointer)) if vector_function(name, "vload"):
                 return replace(e, arguments=(zero, self.moved(pointer, 1)))
             case tree.Cast(_, lanes) if len(lanes) > 1 and not self.of_a_lane:
                 self.of_a_lane = True

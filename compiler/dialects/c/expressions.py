@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relift.compiler.dialects.c.library import Definition, definition, mask_of, spelled
+from relift.compiler.dialects.c.library import Definition, definition, spelled
 from relift.compiler.dialects.printing import Printer
-from relift.compiler.dialects.types import CONVERSION, MEMORY, Types, lanes_of
-from relift.compiler.text.c_types import FLOATS, common
+from relift.compiler.dialects.types import CONVERSION, Types, lanes_of
+from relift.compiler.text.c_types import FLOATS, MEMORY, common, mask_of
 from relift.compiler.text.tree import (
     Binary,
     Cast,

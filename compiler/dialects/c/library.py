@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.compiler.dialects.types import CONVERSION
-from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED, size_of
+from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED
 from relift.compiler.text.tree import CType
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
@@ -52,11 +52,6 @@ class Definition:
 def spelled(t: CType) -> str:
     """The name of a scalar or a vector in C."""
     return t.scalar + str(t.width) if t.width > 1 else _SCALAR_NAMES.get(t.scalar, t.scalar)
-
-
-def mask_of(t: CType) -> CType:
-    """The whole numbers with a sign of as many bytes as those of a type."""
-    return CType({1: "char", 2: "short", 4: "int", 8: "long"}[size_of(t)], t.width)
 
 
 def definition(function: str, given: Sequence[CType], result: CType) -> Definition:

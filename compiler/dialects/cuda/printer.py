@@ -14,7 +14,7 @@ from importlib.resources import files
 from relift.compiler.dialects.printing import Printer, is_local_array, is_table
 from relift.compiler.dialects.types import Types, lanes_of, types_of
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import FLOATS
+from relift.compiler.text.c_types import FLOATS, MEMORY
 from relift.compiler.text.memories import LOOKUP
 from relift.semantics.errors import Unsupported
 
@@ -57,7 +57,6 @@ _WORK_ITEM = {
 """The numbers of a work-item; a piece of a range that is launched apart starts at an offset."""
 
 _CONVERSION = re.compile(r"(as|convert)_([a-z]+)\d*(_sat)?")
-_MEMORY = re.compile(r"(vload|vstore)(\d+)")
 _LIBRARY = frozenset(
     [
         "abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "exp", "fabs", "floor", "fma", "hypot",
@@ -151,11 +150,11 @@ class Cuda(Printer):
             return _WORK_ITEM[name].format("xyz"[d.value], d.value)
         if name in self.types.functions:
             name = _function(name)
-        elif (m := _MEMORY.fullmatch(name)) is not None:
+        elif (m := MEMORY.fullmatch(name)) is not None:
             place = arguments.pop(-2)  # behind the pointer, in vectors
             if place != "0":
-                arguments[-1] = f"({arguments[-1]}) + {m[2]} * (size_t)({place})"
-            name = f"relift_vload<{m[2]}>" if m[1] == "vload" else "relift_vstore"
+                arguments[-1] = f"({arguments[-1]}) + {m['width']} * (size_t)({place})"
+            name = f"relift_vload<{m['width']}>" if m["how"] == "vload" else "relift_vstore"
         elif (m := _CONVERSION.fullmatch(name)) is not None:
             name = f"relift_{m[1]}{m[3] or ''}<{_scalar(m[2])}>"
         elif name in _LIBRARY:

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relift.compiler.dialects.types import CONVERSION, MEMORY, Types, types_of
+from relift.compiler.dialects.types import CONVERSION, Types, types_of
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import FLOATS
+from relift.compiler.text.c_types import FLOATS, MEMORY
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.types import f16
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial, reduce
 
-from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED, size_of
+from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED, size_of, with_sign, without_sign
 from relift.compiler.text.tree import (
     Binary,
     Cast,
@@ -61,7 +61,7 @@ def parts_of(of: CType, t: CType, x: Expression) -> Expression | None:
         places = [Binary(">>", Cast(CType(word), (x,)), Whole(bits * k)) for k in range(t.width)]
         low = [Cast(CType(t.scalar), (Binary("&", p, Whole(2**bits - 1)),)) for p in places]
         return Cast(t, tuple(low))
-    unsigned = CType("u" + short.scalar.removeprefix("u"))
+    unsigned = CType(without_sign(short.scalar))
     lanes = [Cast(unsigned, (Member(x, f"s{k:x}"),)) for k in range(of.width)]
     moved = [
         Binary("<<", Cast(CType(word), (lane,)), Whole(bits * k)) for k, lane in enumerate(lanes)
@@ -94,7 +94,7 @@ def _as(t: CType, x: Expression) -> Expression:
 
 def joined(t: CType, high: Expression, low: Expression) -> Expression | None:
     """Two numbers as the halves of one of twice as many bits; None where there is none."""
-    short = t.scalar.removeprefix("u")
+    short = with_sign(t.scalar)
     if short not in _TWICE:
         return None
     wide = _TWICE[short]

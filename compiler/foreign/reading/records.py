@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relift.compiler.foreign.expressions import ctype, refused
-from relift.compiler.text.c_types import SIZES
+from relift.compiler.text.c_types import SIZES, with_sign
 from relift.compiler.text.tree import CType
 
 
@@ -92,7 +92,7 @@ def _within_arrays(d: Any) -> tuple[Any, tuple[int, ...]]:
 
 def _require_one_cell(node: Any, parts: Sequence[Part]) -> None:
     """Raise `NotUnderstood` unless all members of a union are scalars of as many bytes."""
-    bytes_ = {SIZES.get(p.type.scalar.removeprefix("u"), 0) * p.type.width for p in parts}
+    bytes_ = {SIZES.get(with_sign(p.type.scalar), 0) * p.type.width for p in parts}
     if len(bytes_) != 1 or any(p.extents or p.type.width > 1 for p in parts) or not bytes_ & {4, 8}:
         raise refused(node, "a union of other than numbers of 4 or 8 bytes")
 

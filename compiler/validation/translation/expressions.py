@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import INT, LONG, RANGES, ULONG, UNSIGNED, plain
+from relift.compiler.text.c_types import INT, LONG, RANGES, ULONG, UNSIGNED, plain, vector_function
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.validation.translation.functions import called
@@ -220,12 +220,6 @@ class Expressions:
             if name not in self.w.environment:
                 self.w.environment[name] = self.define(function)
         return Code(f"{name}(it, {', '.join(v.text for v in given)})", plain(function.result))
-
-
-def vector_function(function: str, stem: str) -> int:
-    """The width of `vloadN` and `vstoreN`, else 0."""
-    m = re.fullmatch(stem + r"(2|3|4|8|16)", function)
-    return int(m[1]) if m else 0
 
 
 def lanes_of(name: str, width: int) -> list[int]:

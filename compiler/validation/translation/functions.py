@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from relift.compiler.text.c_types import FLOATS, common, promoted, size_of
+from relift.compiler.text.c_types import FLOATS, common, promoted, size_of, without_sign
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType
 from relift.compiler.validation.arithmetic import ARITIES
@@ -26,7 +26,7 @@ def called(w: Writer, function: str, values: list[Code]) -> Code:
     if function == "abs" and len(values) == 1 and values[0].type.scalar not in FLOATS:
         t = promoted(values[0].type)
         made = each(w, "absolute", t, as_type(w, values[0], t))
-        return Code(made.text, replace(t, scalar="u" + t.scalar.removeprefix("u")))
+        return Code(made.text, replace(t, scalar=without_sign(t.scalar)))
     if function == "select" and len(values) == 3:
         return _selected(w, *values)
     return _of_floats(w, function, values)

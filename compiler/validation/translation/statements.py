@@ -8,15 +8,11 @@ from functools import cache
 from typing import Any
 
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import FLOATS, RANGES, plain, size_of
+from relift.compiler.text.c_types import FLOATS, RANGES, plain, size_of, vector_function
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.validation.arithmetic import Arithmetic
-from relift.compiler.validation.translation.expressions import (
-    Expressions,
-    lanes_of,
-    vector_function,
-)
+from relift.compiler.validation.translation.expressions import Expressions, lanes_of
 from relift.compiler.validation.translation.operators import as_int, as_type, moved, unassigned
 from relift.compiler.validation.translation.python import (
     Code,
