@@ -78,30 +78,25 @@ def test_a_module_that_its_package_does_not_name_is_seen(
 
 
 _SENT_TO = re.compile(r"\b[Ss]ee `([\w./]+)(?:\([^`]*\))?`|\bmodule `([\w./]+)`")
+_GIVEN = re.compile(r"^ *(?:def |class )?(\w+)(?=\(|:| = )|(?<=def )\w+", re.MULTILINE)
 
 
 def sent_nowhere() -> list[str]:
     """Where a text of the source sends its reader, in words such as "see `name`", to what is not there."""
-    files = (*sizes.sources(), *sizes.rules())
+    texts = {
+        file.relative_to(sizes.ROOT): file.read_text(encoding="utf-8")
+        for file in (*sizes.sources(), *sizes.rules())
+    }
     known: set[str] = set()
-    for file in files:
-        parts = file.relative_to(sizes.ROOT).with_suffix("").parts
+    for file, text in texts.items():
+        parts = file.with_suffix("").parts
         for whole in (parts, parts[:-1]):
             known |= {".".join(whole[i:]) for i in range(len(whole))}
-        for node in sizes.nodes_of(file):
-            match node:
-                case ast.FunctionDef(name) | ast.ClassDef(name) | ast.arg(name):
-                    known.add(name)
-                case ast.Name(name, ast.Store()):
-                    known.add(name)
-                case _:
-                    pass
+        known |= {name for name in _GIVEN.findall(text) if name}
     return [
-        f"{file.relative_to(sizes.ROOT).as_posix()}: {name}"
-        for file in files
-        for node in sizes.nodes_of(file)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for found in _SENT_TO.finditer(node.value)
+        f"{file.as_posix()}: {name}"
+        for file, text in texts.items()
+        for found in _SENT_TO.finditer(text)
         if (name := next(filter(None, found.groups())).removesuffix(".py").replace("/", "."))
         if not {name, name.rpartition(".")[2]} & known
     ]
