@@ -1,7 +1,7 @@
 """What a part of Relift has to know of a pattern stands on its class: no other file lists patterns.
 
 A list is a tuple, a set, a list, the keys of a dictionary, a union, or the alternatives of one case of a `match`,
-that holds two classes of patterns or more, or two names of them as text.  A case of its own for each pattern is none:
+that holds two classes of patterns or more, two of the functions that make them, or two names of them as text.  A case of its own for each pattern is none:
 it says what is done with that pattern.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs_tests.sizes import ROOT, sources
+from proofs_tests.sizes import ROOT, rules, sources
 from relift.semantics import patterns
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.terms import Pattern
@@ -25,13 +25,14 @@ CLASSES = {
 NO_PATTERNS = {
     "rewrites/rule.py": "functions that Python has from the start, which are called alike",
     "compiler/text/opencl_words.py": "functions of OpenCL C, which are called alike",
+    "rewrites/rules/layout/take_drop.py": "rules of both halves of an array, of which neither is the other with a parameter",
     "src/relift/__init__.py": "the public names, which design.md fixes",
 }
 """Files where two names of patterns stand together and mean something else."""
 
 FILES = [
     file
-    for file in sources()
+    for file in (*sources(), *rules())
     if not file.is_relative_to(ROOT / "semantics" / "patterns")
     and file.relative_to(ROOT).parts[0] not in ("proofs_tests", "examples")
 ]
@@ -42,8 +43,8 @@ def members(node: ast.AST) -> list[ast.AST]:
     match node:
         case ast.Tuple(elts) | ast.Set(elts) | ast.List(elts):
             return [*elts]
-        case ast.Dict(keys):
-            return [key for key in keys if key is not None]
+        case ast.Dict(keys, values):
+            return [*(key for key in keys if key is not None), *values]
         case ast.BinOp(left, ast.BitOr(), right):
             return [*(members(left) or [left]), *(members(right) or [right])]
         case ast.MatchOr(alternatives):
@@ -81,6 +82,7 @@ def lists(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         for name in node.names
         if (node.module == "relift.semantics" and name.name == "patterns")
         or (str(node.module).startswith("relift.semantics.patterns") and name.name in CLASSES)
+        or (str(node.module).startswith("relift.semantics.language") and name.name in PATTERNS)
     }
     parts: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -120,3 +122,12 @@ def test_a_list_is_seen_in_every_form(text: str) -> None:
     assert list(lists(f"from relift.semantics.patterns import Map, Zip\n{text}"))
     module = text.replace("Map", "p.Map").replace("Zip", "p.Zip")
     assert list(lists(f"from relift.semantics import patterns as p\n{module}"))
+
+
+def test_a_list_of_what_makes_patterns_is_seen() -> None:
+    """As the choices of a rule were."""
+    text = "Space = Among({'global': to_global, 'local': to_local})"
+
+    assert list(
+        lists(f"from relift.semantics.language.vocabulary import to_global, to_local\n{text}")
+    )

@@ -24,10 +24,15 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from relift.semantics.errors import IllTyped
+from relift.semantics.language import functions
+from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import Kind
+from relift.semantics.syntax.terms import Pattern
+
+P = TypeVar("P", bound=Pattern)
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,18 @@ class Among:
     def without(self, *words: str) -> Among:
         """The choice among the others."""
         return Among({word: value for word, value in self.values.items() if word not in words})
+
+
+def variants(pattern: type[P], word: Callable[[type[P]], str], *, but: str = "") -> Among:
+    """The choice among the variants of a definition, each by a word for it; of all patterns there are, but the one of this name.
+
+    >>> from relift.rewrites.families import variants
+    >>> from relift.semantics.patterns import Store
+    >>> list(variants(Store, lambda found: str(found.space)).values)
+    ['global', 'local', 'private']
+    """
+    found = (p for p in PATTERNS.values() if issubclass(p, pattern) and p.name != but)
+    return Among({word(p): getattr(functions, p.name) for p in found})
 
 
 @dataclass(frozen=True)

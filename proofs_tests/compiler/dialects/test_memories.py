@@ -31,8 +31,7 @@ from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.validation.validate import validate
 from relift.device import CPU, GPU
 from relift.egraph.cost.model import estimate
-from relift.rewrites.notation import A
-from relift.rewrites.rule import make_rule
+from relift.rewrites.library import RULES
 
 n = rl.nat("n")
 
@@ -90,11 +89,7 @@ except rl.Unsupported as error:
     print(error)
 
 
-def store_pad(xs: A):
-    return xs, rl.to_pad(xs)
-
-
-for result in rl.check(make_rule(store_pad, lowering=True)).results:
+for result in rl.check(RULES["store_pad"]).results:
     print(result.tier, result.status)
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.families import Among
+from relift.rewrites.families import Among, variants
 from relift.rewrites.notation import A, B, d, k, m, n, size, step
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride
@@ -17,7 +17,6 @@ from relift.semantics.language.multidimensional import slide_nd
 from relift.semantics.language.vocabulary import (
     circular_buffer,
     gather,
-    iterate_stream,
     join,
     let,
     map,
@@ -27,21 +26,19 @@ from relift.semantics.language.vocabulary import (
     map_seq,
     map_seq_slide,
     map_seq_unroll,
-    map_stream,
     map_warp,
     map_wrg,
     reduce,
     reduce_seq,
-    reduce_seq_ahead,
     reduce_seq_unroll,
     rotate_values,
     slide,
     split,
-    to_global,
     to_local,
     to_private,
     transpose,
 )
+from relift.semantics.patterns import EachInTurn, EachOf, Fold, Store
 from relift.semantics.syntax.signatures import Fun, Op
 
 _SOURCE = "LIFT, ICFP'15, OpenCL rules"
@@ -52,18 +49,11 @@ def _nested(outer: Any, inner: Any) -> Any:
     return lambda f, chunks: outer(0)(lambda c: inner(0)(f, c), chunks)
 
 
-Level = Among({"glb": map_glb, "wrg": map_wrg, "lcl": map_lcl, "warp": map_warp, "lane": map_lane})
+Level = variants(EachOf, lambda each: each.level)
 Levels = Among({"wrg_lcl": _nested(map_wrg, map_lcl), "warp_lane": _nested(map_warp, map_lane)})
-Loop = Among(
-    {
-        "seq": map_seq,
-        "seq_unroll": map_seq_unroll,
-        "stream": map_stream,
-        "iterate_stream": iterate_stream,
-    }
-)
-Turns = Among({"unroll": reduce_seq_unroll, "ahead": reduce_seq_ahead})
-Space = Among({"global": to_global, "local": to_local, "private": to_private})
+Loop = variants(EachInTurn, lambda each: each.name.removeprefix("map_"))
+Turns = variants(Fold, lambda fold: fold.name.removeprefix("reduce_seq_"), but="reduce_seq")
+Space = variants(Store, lambda store: str(store.space))
 
 # ---- who computes
 
