@@ -33,6 +33,7 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
+from relift.rewrites.rules.stencils.boundaries import slide_boundary_regions
 from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, known_at, term_at
@@ -432,12 +433,11 @@ def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
     >>> [step.choices["e"] for step in found.steps if step.rule == "slide_clamp_regions"]
     [0, 7]
     """
-    borders = ("clamp", "mirror", "wrap", "constant")
     together = ("map_fusion", "zip_map_left", "zip_map_right")
     apart = ("map_concat", "transpose_map_concat", "zip_concat_left", "zip_concat_right")
     split = then(
         repeat(topdown(first(apply("map_slide", "backward"), *(apply(rule) for rule in together)))),
-        topdown(first(*(apply(f"slide_{border}_regions", e=extra) for border in borders))),
+        topdown(first(*(apply(rule, e=extra) for rule in slide_boundary_regions.rules))),
         attempt(topdown(apply("drop_nothing"))),
         attempt(topdown(apply("take_all"))),
         repeat(topdown(first(*(apply(rule) for rule in apart)))),
