@@ -137,8 +137,8 @@ def check_reference(
     function, the C is Relift's own.
 
     >>> from relift import i32
-    >>> from relift.compiler.agreement.user_functions import check_reference
     >>> from relift.semantics.syntax.terms import UserFunction
+    >>> from relift.testing import check_reference
     >>> twice = UserFunction("twice", ("x",), (i32,), i32, "return 2 * x;", None, lambda x: x + 2)
     >>> print(check_reference(twice))
     twice(0) is 0 in C and 2 in Python

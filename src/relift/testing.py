@@ -12,7 +12,8 @@
         assert my_device(program, *inputs) == program(*inputs)
 
 `programs` and `terms` are well typed by construction, `arguments` and `values` fit them; `kernels` are low-level
-programs; `models` and `size_assignments` are concrete models of a rule.
+programs; `models` and `size_assignments` are concrete models of a rule.  `check_reference` runs the C of a function of yours
+beside its Python, on edges and on what is drawn: `assert check_reference(f) is None`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 from hypothesis import given, settings
 
 from relift.compiler.agreement.comparison import agreed
+from relift.compiler.agreement.user_functions import check_reference
 from relift.rewrites.checks.random.programs import (
     INPUTS,
     arguments,
@@ -35,7 +37,7 @@ from relift.rewrites.checks.random.strategies import models, size_assignments
 from relift.semantics.language.programs import Program
 
 __all__ = [
-    "INPUTS", "arguments", "assert_equivalent", "kernels", "models", "programs", "size_assignments", "terms", "values",
+    "INPUTS", "arguments", "assert_equivalent", "check_reference", "kernels", "models", "programs", "size_assignments", "terms", "values",
 ]  # fmt: skip
 
 
