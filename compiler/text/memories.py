@@ -28,6 +28,3 @@ UNSAID = Space.PRIVATE
 
 FENCES: Mapping[str, Owner] = {"CLK_GLOBAL_MEM_FENCE": "device", "CLK_LOCAL_MEM_FENCE": "group"}
 """Whose memories show, after a barrier with such a flag, what was written before it."""
-
-LOOKUP = "lookup"
-"""What a table is called that neighbours read at different places: drivers, and other dialects, may put it in global memory."""

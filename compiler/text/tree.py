@@ -142,7 +142,8 @@ class Declaration:
     """`type name[extent] = value;`, an array where there is an extent; `aligned` to more bytes than its type.
 
     One that is `joined` stands in one line with the one before.  An array of constants has all its `values`, `= {values}`,
-    which mention no names and are no expressions of the statement.
+    which mention no names and are no expressions of the statement.  What neighbours read at different places of these is `apart`: a
+    dialect may put it in global memory.
     """
 
     type: CType
@@ -151,6 +152,7 @@ class Declaration:
     value: Expression | None
     aligned: int = 0
     joined: bool = field(default=False, compare=False)
+    apart: bool = field(default=False, compare=False)
     values: tuple[Expression, ...] = ()
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from relift.compiler.codegen.values.scalars import literal, memory_type
-from relift.compiler.text.memories import LOOKUP
 from relift.compiler.text.tree import (
     Assignment,
     Barrier,
@@ -43,6 +42,9 @@ from relift.semantics.syntax.terms import Literal, Term, distinct
 
 MOST_BYTES = 1 << 16
 """The constant memory that every device of OpenCL has."""
+
+LOOKUP = "lookup"
+"""What a table is called that neighbours read at different places: who has the text only, as the runner of a bundle, may move it."""
 
 
 def tables_of(
@@ -76,7 +78,8 @@ def tables_of(
         )
     apart = read_apart(body, used, items)
     names = {name: fresh(LOOKUP if name in apart else "table") for name in used}
-    return tuple(_declared(names[name], row) for name, row in used.items()), renamed(body, names)
+    declared = (_declared(names[name], row, apart=name in apart) for name, row in used.items())
+    return tuple(declared), renamed(body, names)
 
 
 def read_apart(body: Block, tables: Collection[str], items: Collection[str] = ()) -> set[str]:
@@ -137,7 +140,7 @@ def _differs(e: Expression, differing: Collection[str], tables: Collection[str])
     return any(map(own, within(e)))
 
 
-def _declared(name: str, row: Numbers) -> Declaration:
+def _declared(name: str, row: Numbers, *, apart: bool) -> Declaration:
     values = tuple(bare(literal(Literal(value, row.type)).code) for value in row.values)
     t = replace(memory_type(row.type), space=Space.CONSTANT, constant=True)
-    return Declaration(t, name, Whole(len(values)), None, aligned=128, values=values)
+    return Declaration(t, name, Whole(len(values)), None, aligned=128, apart=apart, values=values)

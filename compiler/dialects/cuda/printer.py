@@ -15,7 +15,6 @@ from relift.compiler.dialects.printing import Printer, is_local_array, is_table
 from relift.compiler.dialects.types import Types, lanes_of, types_of
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS, MEMORY
-from relift.compiler.text.memories import LOOKUP
 from relift.semantics.errors import Unsupported
 
 _SCALARS = {
@@ -184,7 +183,7 @@ class Cuda(Printer):
         """Arrays of a group are shared, and aligned for vectors; others where a vector is read of them."""
         shared = is_local_array(s)
         aligned = s.aligned or 16 * shared
-        kept = "__device__" if s.name.startswith(LOOKUP) else "__constant__"
+        kept = "__device__" if s.apart else "__constant__"
         where = (
             f"static {kept} " * is_table(s)
             + "__shared__ " * shared
