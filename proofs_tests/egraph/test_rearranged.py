@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 import relift as rl
-from relift.device import GPU
+from relift.device import CPU, GPU
 from relift.egraph.cost.model import least_seconds
 
-n, c, h = rl.nat("n"), rl.nat("c"), rl.nat("h")
+n, m, c, h = (rl.nat(name) for name in "nmch")
 
 
 def test_what_inner_maps_give_is_rearranged_after_outer_ones() -> None:
@@ -27,3 +30,42 @@ def test_what_inner_maps_give_is_rearranged_after_outer_ones() -> None:
     sizes = {"n": 64, "c": 32, "h": 14}
     found = rl.optimize(normalised, sizes, "gpu").candidates[0]
     assert found.cost.seconds < 2 * least_seconds(normalised.at(sizes), GPU)
+
+
+def total(xs):
+    return rl.reduce(rl.add, 0.0, xs)
+
+
+@rl.program
+def chunks_of_columns(x: rl.f32[c * h, m]):
+    """What a column's chunks come to, beside one another."""
+    return rl.map(lambda column: rl.map(total, rl.split(h, column)), rl.transpose(x))
+
+
+@rl.program
+def tables_across(x: rl.f32[n, h, m]):
+    """The sums of each table's columns are themselves a column."""
+    return rl.transpose(rl.map(lambda t: rl.map(total, rl.transpose(t)), x))
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes", "device"),
+    [
+        (chunks_of_columns, {"c": 128, "h": 64, "m": 8192}, GPU),
+        (tables_across, {"n": 128, "h": 64, "m": 8192}, CPU),
+    ],
+    ids=lambda p: getattr(p, "name", ""),
+)
+def test_columns_are_folded_side_by_side_whatever_lies_beside_what_they_come_to(
+    program, sizes, device
+) -> None:
+    """Numbers that are many are read along, and those few that folds come to are written across."""
+    found = rl.optimize(program, sizes, device).candidates[0]
+    assert found.cost.seconds < 1.3 * least_seconds(program.at(sizes), device)
+
+
+def test_what_is_copied_after_it_is_folded_is_right() -> None:
+    sizes = {"n": 3, "h": 5, "m": 37}
+    x = np.random.default_rng(1).random((3, 5, 37), np.float32)
+    for found in rl.optimize(tables_across, sizes, "cpu", top=3).candidates:
+        np.testing.assert_allclose(rl.compile(found.term)(x), x.sum(1).T, rtol=1e-5)

@@ -34,7 +34,11 @@ from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
 from relift.rewrites.tactics.folds.running import folds_of_running_results
 from relift.rewrites.tactics.groups.scan_chunks import scans_apart
 from relift.rewrites.tactics.nests.cells import in_cells
-from relift.rewrites.tactics.nests.dimensions import row_by_row, rows_without_room_joined
+from relift.rewrites.tactics.nests.dimensions import (
+    folded_before_rearranged,
+    row_by_row,
+    rows_without_room_joined,
+)
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.factors import factors_apart, factors_of_all
 from relift.rewrites.tactics.nests.normal_form import maps_together, through_what_is_read
@@ -90,6 +94,7 @@ _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 NOTHING_ELSE = -1
 """Of a form that says what is stored, no other choice is tried."""
 _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
+_REARRANGED: Tactic = folded_before_rearranged()
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, _SCANS_OF_ELEMENTS),
@@ -138,6 +143,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (then(folds_together(), attempt(rows_of_columns())), 0),
     (then(totals_beside(), attempt(through_zips())), 1),
     (_IN_PARTS, NOTHING_ELSE),
+    (_REARRANGED, NOTHING_ELSE),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 

@@ -5,6 +5,7 @@
     rows_joined       maps over the rows of a table, and the elements of each, go through the joined rows
     batches_outside   what each row of a table is zipped with is gone through before the rows
     layout_outside    what is only rearranged of the results of a map is rearranged after it
+    folded_before_rearranged  what is transposed of what folds give is stored before it is
 
 A convolution of several channels, for one, becomes all pairs of a filter and a window, as arrays that nobody stores.
 """
@@ -33,7 +34,7 @@ from relift.rewrites.tactics.nests.tupling import tupled
 from relift.rewrites.tactics.sharing import lacks_room
 from relift.rewrites.tactics.transpositions import only_read
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Join, Map, Reduce, Reduction, ScanSeq, Zip
+from relift.semantics.patterns import Join, Map, Reduce, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -228,6 +229,36 @@ def layout_outside(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no map")
     below = _rearranged(t.f.body)
     return fission("f", *below)(at, place)
+
+
+def folded_before_rearranged() -> Tactic:
+    """A result that is transposed of what folds give is stored as they make it, and copied in its order.
+
+    So that neighbours are written side by side, as they are folded.  Raises `NoMatch` for others.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.dimensions import folded_before_rearranged
+    >>> @rl.program
+    ... def sums(x: rl.f32[3, 8, 5]):
+    ...     total = lambda c: rl.reduce(rl.add, 0.0, c)
+    ...     return rl.transpose(rl.map(lambda t: rl.map(total, rl.transpose(t)), x))
+    >>> print(rl.show(derive(sums, folded_before_rearranged()).result))  # doctest: +NORMALIZE_WHITESPACE
+    map(
+      lambda x_: x_,
+      transpose(to_global(map(lambda t: map(lambda c: reduce(add, 0.0, c), transpose(t)), x)))
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        below = _rearranged(t)
+        turned = any(isinstance(term_at(t, below[:i]), Transpose) for i in range(len(below)))
+        if not turned or not _folds(term_at(t, below)):
+            raise NoMatch("nothing is transposed that folds give")
+        return then(apply("insert_copy"), inside("xs", *below)(apply("store_global")))(at, place)
+
+    return tactic
 
 
 def _rearranged(t: Term) -> Position:
