@@ -282,8 +282,9 @@ def _levels_of_rows(t: Term) -> int:
     loops = [v for v, _ in subterms(u.f.body) if isinstance(v, Pattern) and not is_layout(v)]
     (_, length), element = dimensions(u.xs.type)
     of_element = sum(t.bytes for t in types_within(element) if isinstance(t, Scalar))
-    kept = _SHORT_ROW < (length.constant or 0) <= _KEPT_BYTES // of_element
-    if not kept or _steps(u.f.body) > length.constant:
+    row = length.constant or 0
+    kept = _SHORT_ROW < row <= _KEPT_BYTES // of_element
+    if not kept or _steps(u.f.body) > row:
         raise NoMatch(
             "rows that are not short, so short that they are read at once, or of which tables are made"
         )
