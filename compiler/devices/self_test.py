@@ -2,7 +2,8 @@
 
 `python -m relift.compiler.devices.self_test BACKEND DRIVER FIRST` loads one driver and tests its devices from number
 FIRST on.  Each line of its output is an object of JSON: `{"doing": …}` before a step that a driver may not survive,
-`{"device": …}` before the first step on a device, `{"tested": …}` with what was found of it.
+`{"device": …}` before the first step on a device, `{"tested": …}` with what was found of it.  The last is
+`{"files": …}`, what the driver consists of, or `{"failure": …}`: without it the driver ended the process.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Verdict:
     failure: str | None = None
     """Why nothing on it can be used; None where its devices say what each of them can do."""
     unloadable: bool = False
-    """Whether a process that loads it may not survive."""
+    """Whether a process that loads it may not survive, or has nothing of it."""
     files: tuple[tuple[str, int, int], ...] = ()
     """Path, bytes and time of change of every file of the driver."""
 
@@ -171,11 +171,12 @@ def run_self_test(driver: Driver, seconds: float) -> Verdict:
 def _in_child(driver: Driver, first: int, seconds: float) -> Verdict:
     """What one child says, up to its end; its `failure` is how it ended where that was not well."""
     found = Verdict(driver.library)
-    doing, device = "starting", None
+    doing, device, is_done = "starting", None, False
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             [
                 sys.executable,
+                "-Wignore",  # of a module that its package imports, too: the last line is to be the reason
                 "-m",
                 "relift.compiler.devices.self_test",
                 driver.backend,
@@ -204,9 +205,10 @@ def _in_child(driver: Driver, first: int, seconds: float) -> Verdict:
                         found = replace(found, devices=(*found.devices[:-1], done))
                         doing = "looking at its next device"
                     case {"failure": str(failure)}:
-                        found = replace(found, failure=failure, unloadable=True)
+                        found, is_done = replace(found, failure=failure, unloadable=True), True
                     case {"files": list(paths)}:
-                        found = replace(found, files=_files(paths))
+                        found, is_done = replace(found, files=_files(paths)), True
+                        doing = "ending"
                     case _:
                         pass
             status = child.wait()
@@ -218,12 +220,11 @@ def _in_child(driver: Driver, first: int, seconds: float) -> Verdict:
             )
         finally:
             end(child)
-        if status == 0:
+        if is_done and status == 0:  # a driver may end the process as if all were well
             return found
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()
-    how = f"it crashed while {doing} ({death(status)})" if status < 0 else _last(said)
-    return replace(found, failure=how, unloadable=device is None)
+    return replace(found, failure=_ended(status, doing, said), unloadable=device is None)
 
 
 def child_environment() -> dict[str, str]:
@@ -273,6 +274,8 @@ def _lines(child: subprocess.Popen[bytes], seconds: float) -> Iterator[Mapping[s
             yield json.loads(line)
 
 
-def _last(said: str) -> str:
-    lines = said.splitlines()
-    return f"its self-test ended: {lines[-1][:200] if lines else 'without a word'}"
+def _ended(status: int, doing: str, said: str) -> str:
+    if status < 0:
+        return f"it crashed while {doing} ({death(status)})"
+    last = said.splitlines()[-1][:200] if said else "without a word"
+    return f"its self-test ended while {doing}: {last}"

@@ -142,6 +142,9 @@ def opened(library: str, say: Callable[[Any], None]) -> Opened | None:
     except cl.Error as error:
         say({"failure": f"it has no device: {reason(str(error))}"})
         return None
+    if not devices:
+        say({"failure": "it has no device"})
+        return None
     files = set(mapped()) - before
 
     def all_files() -> list[str]:

@@ -13,9 +13,12 @@ typedef int (*platforms_t)(unsigned, void **, unsigned *);
 typedef void *(*extension_t)(const char *);
 typedef void *(*source_t)(void *, unsigned, const char **, const size_t *, int *);
 
-enum { CREATE_PROGRAM_WITH_SOURCE = 26 };
+typedef int (*devices_t)(void *, unsigned long, unsigned, void **, unsigned *);
+
+enum { GET_DEVICES = 2, CREATE_PROGRAM_WITH_SOURCE = 26 };
 static extension_t extension;
 static source_t create;
+static devices_t list;
 
 static void *create_program(void *context, unsigned n, const char **texts, const size_t *lengths, int *error) {
   const char *fault = getenv("FAULT");
@@ -24,8 +27,17 @@ static void *create_program(void *context, unsigned n, const char **texts, const
     if (strstr(text, "CRASH") || (fault && !strcmp(fault, "crash"))) raise(SIGSEGV);
     if (strstr(text, "HANG") || (fault && !strcmp(fault, "hang"))) for (;;) pause();
     if (fault && !strcmp(fault, "refuse")) { *error = -6; return 0; }
+    if (fault && !strcmp(fault, "end")) _exit(0);
+    if (fault && !strcmp(fault, "fail")) _exit(3);
   }
   return create(context, n, texts, lengths, error);
+}
+
+static int get_devices(void *platform, unsigned long type, unsigned n, void **devices, unsigned *count) {
+  const char *fault = getenv("FAULT");
+  if (!fault || strcmp(fault, "none")) return list(platform, type, n, devices, count);
+  if (count) *count = 0;
+  return -1;
 }
 
 static int get_platforms(unsigned n, void **platforms, unsigned *count) {
@@ -38,6 +50,8 @@ static int get_platforms(unsigned n, void **platforms, unsigned *count) {
     if (table[CREATE_PROGRAM_WITH_SOURCE] == (void *)create_program) continue;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)table / page * page;
     mprotect((void *)start, 4 * page, PROT_READ | PROT_WRITE);
+    list = (devices_t)table[GET_DEVICES];
+    table[GET_DEVICES] = (void *)get_devices;
     create = (source_t)table[CREATE_PROGRAM_WITH_SOURCE];
     table[CREATE_PROGRAM_WITH_SOURCE] = (void *)create_program;
   }
@@ -54,10 +68,16 @@ int clGetPlatformInfo(void *platform, unsigned name, size_t size, void *value, s
   return ((info_t)(*(void ***)platform)[1])(platform, name, size, value, written);
 }
 
+__attribute__((destructor)) static void unload(void) {
+  const char *fault = getenv("FAULT");
+  if (fault && !strcmp(fault, "abort at exit")) abort();
+}
+
 __attribute__((constructor)) static void load(void) {
   const char *fault = getenv("FAULT");
   if (fault && !strcmp(fault, "abort at load")) abort();
   if (fault && !strcmp(fault, "hang at load")) for (;;) pause();
+  if (fault && !strcmp(fault, "end at load")) _exit(0);
   void *real = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
   if (!real) abort();
   extension = (extension_t)dlsym(real, "clGetExtensionFunctionAddress");

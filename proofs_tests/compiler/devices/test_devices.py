@@ -116,6 +116,10 @@ def known(tested_shim: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("hang at load", "it did not finish loading it in 3 s"),
         ("crash", "it crashed while building and running kernels (SIGSEGV)"),
         ("refuse", "OUT_OF_HOST_MEMORY"),
+        ("none", "it has no device"),
+        ("end at load", "its self-test ended while loading it: without a word"),
+        ("end", "its self-test ended while building and running kernels: without a word"),
+        ("fail", "its self-test ended while building and running kernels: without a word"),
     ],
 )
 def test_a_faulty_driver_is_broken_for_a_reason(
@@ -124,7 +128,7 @@ def test_a_faulty_driver_is_broken_for_a_reason(
     """A driver that crashes or hangs when loaded is not loaded by others; one that does so later has a device."""
     monkeypatch.setenv("FAULT", fault)
     found = verdict(Driver(str(shim), "a test"), seconds=3)
-    assert found.unloadable == ("at load" in fault)
+    assert found.unloadable == ("at load" in fault or fault == "none")
     failures = [found.failure, *(d.failure for d in found.devices)]
     assert [reason in (f or "") for f in failures if f is not None] == [True]
 
