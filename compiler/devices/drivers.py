@@ -76,13 +76,21 @@ def register(drivers: Iterable[Driver]) -> None:
     folder = writable_cache()
     if folder != user_cache():  # what pyopencl, its libraries and PoCL keep goes the same way
         os.environ["XDG_CACHE_HOME"] = str(folder.parent)
-    try:
-        importlib.import_module("pyopencl")  # it sets one of the variables below
-    except ImportError:
-        raise Unsupported("OpenCL is not installed; pip install pyopencl") from None
+    require_pyopencl()  # it sets one of the variables below
     folder = _folder([d.library for d in drivers], users_setting())
     os.environ[VENDORS] = str(folder)
     os.environ[BUNDLED] = str(folder)  # pyopencl's own folder, whose drivers this one names too
+
+
+def require_pyopencl() -> None:
+    """Import pyopencl; raises `Unsupported` where that cannot be."""
+    try:
+        importlib.import_module("pyopencl")
+    except ImportError as error:
+        if importlib.util.find_spec("pyopencl") is None:
+            raise Unsupported("pyopencl is not installed; pip install pyopencl") from None
+        how = "pip install --force-reinstall pyopencl"
+        raise Unsupported(f"pyopencl cannot be imported ({error}); {how}") from None
 
 
 def drivers() -> list[Driver]:

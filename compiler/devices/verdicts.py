@@ -17,6 +17,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,9 @@ def _key(driver: Driver) -> str:
         for name, value in os.environ.items()
         if name.startswith(SPEAKING) and name != driver_module.VENDORS
     )
-    said = "\n".join([driver.library, processor(), *settings]).encode()
+    spec = find_spec("pyopencl")
+    bindings = "" if spec is None else str(spec.origin)
+    said = "\n".join([driver.library, processor(), bindings, *settings]).encode()
     return hashlib.sha256(b"\0".join([said, *texts])).hexdigest()[:24]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from relift.compiler.running.arrays.device_array import Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import CPU, Packing
+from relift.semantics.errors import Unsupported
 
 
 class OpenCLBackend:
@@ -32,11 +34,14 @@ class OpenCLBackend:
         return known.drivers()
 
     def seen(self, drivers: Sequence[Driver]) -> list[Device]:
-        """What the loader shows after it was told of these drivers."""
-        known.register(drivers)
+        """What the loader shows after it was told of these drivers; nothing where there is no loader."""
+        found: list[Device] = []
+        try:
+            known.register(drivers)
+        except Unsupported:
+            return found  # as each driver's self-test says
         import pyopencl as cl
 
-        found: list[Device] = []
         try:
             platforms = cl.get_platforms()
         except cl.Error:
@@ -49,10 +54,9 @@ class OpenCLBackend:
         return found
 
     def owns(self, device: Device) -> bool:
-        """Whether it is one of pyopencl's."""
-        import pyopencl as cl
-
-        return isinstance(device, cl.Device)
+        """Whether it is one of pyopencl's: of a module that was not imported none is."""
+        cl: Any = sys.modules.get("pyopencl")
+        return cl is not None and isinstance(device, cl.Device)
 
     def opened(self, library: str, say: Callable[[Any], None]) -> Opened | None:
         """A driver, loaded as the only one of this process."""

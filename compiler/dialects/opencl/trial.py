@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import os
 import time
 from collections.abc import Callable, Generator
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relift.compiler.devices.drivers import Driver, register
+from relift.compiler.devices.drivers import Driver, register, require_pyopencl
 from relift.compiler.devices.self_test import GROUP, reason
 from relift.compiler.dialects.backend import Opened
 from relift.compiler.running.arrays.buffers import Row
 from relift.compiler.running.processes.build_child import UNCACHED
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -123,7 +122,11 @@ def _said() -> Generator[None]:
 
 def opened(library: str, say: Callable[[Any], None]) -> Opened | None:
     """A driver, loaded as the only one of this process."""
-    importlib.import_module("pyopencl")
+    try:
+        require_pyopencl()
+    except Unsupported as error:
+        say({"failure": error.message})
+        return None
     before = set(mapped())
     try:
         loaded = ctypes.CDLL(library)

@@ -251,6 +251,23 @@ def test_a_broken_device_is_listed_beside_those_that_work(
     assert INSTALL in refused.stderr
 
 
+def test_c_serves_where_pyopencl_cannot_be_imported(run: tuple[str, ...], tmp_path: Path) -> None:
+    """It is said of each driver why it is not used, and what to install where one is asked for."""
+    broken = tmp_path / "pyopencl" / "__init__.py"
+    broken.parent.mkdir()
+    broken.write_text("raise ImportError('libOpenCL.so.1: no such file')")
+    path = os.pathsep.join([str(tmp_path), *(p for p in sys.path if p)])
+    without = {"PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path), ONLY: working_library()}
+    reason = "pyopencl cannot be imported (libOpenCL.so.1: no such file)"
+    refused = relift(*run, "--target", Path(working_library()).stem, **without)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert reason in refused.stderr
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no C compiler to stand in: apt-get install gcc")
+    assert "C with OpenMP" in relift(*run, **without).stdout
+
+
 def test_a_device_may_disappear_between_two_calls(
     working: str, run: tuple[str, ...], known: Path, tmp_path: Path
 ) -> None:
