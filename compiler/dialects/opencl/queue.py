@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from relift.compiler.bench.bundle_runner import fill
-from relift.compiler.devices.naming import is_simulator
+from relift.compiler.devices.naming import is_simulator, label
 from relift.compiler.running.arrays.buffers import Row
 from relift.compiler.running.session import address, memory, poisoned
+from relift.semantics.errors import Unsupported
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -200,10 +201,19 @@ LANES = 16
 
 
 def queue_of(device: cl.Device) -> Queue:
-    """The queue of a device in this process, not that of one that it was forked from."""
+    """The queue of a device in this process, not that of one that it was forked from.
+
+    Raises `Unsupported` where the device cannot be opened any more.
+    """
     return _queue_of(device, os.getpid())
 
 
 @cache
 def _queue_of(device: cl.Device, process: int) -> Queue:
-    return Queue(device)
+    import pyopencl as cl
+
+    try:
+        return Queue(device)
+    except cl.Error as error:  # it was there when it was found, and when it was tested
+        again = "see whether relift devices still lists it"
+        raise Unsupported(f"{label(device)} cannot be opened: {error}; {again}") from None

@@ -14,11 +14,13 @@ typedef void *(*extension_t)(const char *);
 typedef void *(*source_t)(void *, unsigned, const char **, const size_t *, int *);
 
 typedef int (*devices_t)(void *, unsigned long, unsigned, void **, unsigned *);
+typedef void *(*context_t)(const void *, unsigned, void *const *, void *, void *, int *);
 
-enum { GET_DEVICES = 2, CREATE_PROGRAM_WITH_SOURCE = 26 };
+enum { GET_DEVICES = 2, CREATE_CONTEXT = 4, CREATE_PROGRAM_WITH_SOURCE = 26 };
 static extension_t extension;
 static source_t create;
 static devices_t list;
+static context_t open_;
 
 static void *create_program(void *context, unsigned n, const char **texts, const size_t *lengths, int *error) {
   const char *fault = getenv("FAULT");
@@ -40,6 +42,13 @@ static int get_devices(void *platform, unsigned long type, unsigned n, void **de
   return -1;
 }
 
+static void *create_context(const void *properties, unsigned n, void *const *devices, void *said, void *data, int *error) {
+  const char *fault = getenv("FAULT");
+  if (!fault || strcmp(fault, "gone")) return open_(properties, n, devices, said, data, error);
+  *error = -2;
+  return 0;
+}
+
 static int get_platforms(unsigned n, void **platforms, unsigned *count) {
   platforms_t real = (platforms_t)extension("clIcdGetPlatformIDsKHR");
   unsigned found = 0;
@@ -50,6 +59,8 @@ static int get_platforms(unsigned n, void **platforms, unsigned *count) {
     if (table[CREATE_PROGRAM_WITH_SOURCE] == (void *)create_program) continue;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)table / page * page;
     mprotect((void *)start, 4 * page, PROT_READ | PROT_WRITE);
+    open_ = (context_t)table[CREATE_CONTEXT];
+    table[CREATE_CONTEXT] = (void *)create_context;
     list = (devices_t)table[GET_DEVICES];
     table[GET_DEVICES] = (void *)get_devices;
     create = (source_t)table[CREATE_PROGRAM_WITH_SOURCE];

@@ -281,6 +281,16 @@ def test_a_device_may_disappear_between_two_calls(
     assert "there is no such file" in gone.stderr
 
 
+def test_a_device_that_does_not_open_any_more_is_one_line(
+    run: tuple[str, ...], known: Path
+) -> None:
+    """It passed its self-test, and is listed still."""
+    gone = relift(*run, "--target", "cpu", FAULT="gone")
+    assert gone.returncode == 2
+    assert gone.stderr.count("\n") == 1
+    assert "cannot be opened: Context failed: DEVICE_NOT_AVAILABLE" in gone.stderr
+
+
 def test_opencl_may_have_been_called_before() -> None:
     """The devices that the process shows are used, and of the others it is said why not."""
     code = (
