@@ -20,12 +20,13 @@ import relift as rl
 from proofs_tests.command_line import relift
 from proofs_tests.compiler.programs import typed
 from relift.compiler.bench.bundle_runner import in_order
-from relift.compiler.devices import verdicts
+from relift.compiler.devices import self_test, verdicts
 from relift.compiler.devices.drivers import INSTALL, ONLY, Driver
 from relift.compiler.devices.naming import label
-from relift.compiler.devices.survey import DEFECTS, devices, find_device, survey
+from relift.compiler.devices.survey import DEFECTS, FORKING, devices, find_device, survey
 from relift.compiler.devices.verdicts import verdict
-from relift.compiler.dialects.opencl.trial import mapped
+from relift.compiler.dialects.backend import Opened
+from relift.compiler.dialects.opencl.trial import OpenCLTrial, mapped
 from relift.compiler.running.processes import building
 from relift.compiler.running.processes.building import build
 
@@ -477,6 +478,19 @@ def test_a_forked_process_is_not_left_waiting() -> None:
             "    except rl.Unsupported as error: print(error)\n"
         )
         assert told.startswith("8.0") or "is forked after OpenCL was used" in told, label(device)
+
+
+def test_what_threads_decide_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver with threads of its own is lost by forking, whatever one fork does: a first answer waited 12 s for PoCL's."""
+
+    def forked(*_: object) -> NoReturn:
+        raise AssertionError("a process was forked")
+
+    monkeypatch.setattr(self_test, "fork", forked)
+    said: list[Any] = []
+    opened = Opened([find_device("cpu")], OpenCLTrial, list)
+    self_test.examine(opened.devices[0], opened, 0, said.append, before=0)
+    assert FORKING in said[-1]["tested"]["defects"]
 
 
 def test_what_cannot_be_installed_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
