@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relift.compiler.devices.caches import nearest_caches
 from relift.compiler.devices.naming import Device, label
 from relift.device import Packing
 from relift.files import user_cache, write_text
@@ -25,7 +26,7 @@ from relift.semantics.errors import ReliftError, Unsupported
 if TYPE_CHECKING:
     import pyopencl as cl
 
-FORMAT = 5
+FORMAT = 6
 ROUNDS = 9
 """Each time is the least of this many."""
 
@@ -36,7 +37,8 @@ class Calibration:
 
     `packs` says which kernels run about as fast with scalars as with vectors, `refetch_cycles` what a read takes longer whose line
     others of its set have crowded out of a core's nearest cache, `unseen_rows` how many times as long memory takes more for rows of a page
-    that are read side by side, `turned_cycles` what a number takes that a lane reads along a row of its own.
+    that are read side by side, `turned_cycles` what a number takes that a lane reads along a row of its own, `third_gbs` what the last cache sends each core, as far as
+    there is one.
     """
 
     bandwidth_gbs: float
@@ -46,6 +48,7 @@ class Calibration:
     refetch_cycles: float
     unseen_rows: float
     turned_cycles: float
+    third_gbs: float
 
 
 def kept(device: Device) -> Calibration | None:
@@ -60,9 +63,8 @@ def kept(device: Device) -> Calibration | None:
         found = Calibration(**data)
         numbers = (found.bandwidth_gbs, found.fma_gflops, found.launch_seconds)
         known = all(isinstance(n, float) and 0 < n < 1e9 for n in numbers)
-        known &= all(
-            0 <= n < 1e3 for n in (found.refetch_cycles, found.unseen_rows, found.turned_cycles)
-        )
+        more = (found.refetch_cycles, found.unseen_rows, found.turned_cycles, found.third_gbs)
+        known &= all(0 <= n < 1e3 for n in more)
         return found if known else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -112,6 +114,7 @@ def calibrate(device: Device) -> Calibration:
     )
     turned = units * (seconds["rows of lanes"] - seconds["lanes side by side"]) / _CELLS
     longer = seconds["rows of a page"] / seconds["rows in turn"] - 1.0
+    near = _near_cells()
     core_hz = gflops * 1e9 / (units * width * 4)
     return Calibration(
         bandwidth_gbs=12.0 * _CELLS / seconds["add"] * 1e-9,
@@ -121,7 +124,13 @@ def calibrate(device: Device) -> Calibration:
         refetch_cycles=max(0.0, refetched * core_hz),
         unseen_rows=max(0.0, longer / (1.0 - 1.0 / _PAGED)),
         turned_cycles=max(0.0, turned * core_hz),
+        third_gbs=12.0 * near / seconds["add near"] / units * 1e-9 if near else 0.0,
     )
+
+
+def _near_cells() -> int:
+    """The numbers of each of three arrays that fill half of the last cache."""
+    return nearest_caches().get("third_bytes", 0) // 2 // 12 // 1024 * 1024
 
 
 _CELLS = 1 << 24
@@ -174,16 +183,16 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
 
     bodies = {"straight": polynomial, "loop": f"for (int k = 0; k < 4; ++k) {{ {polynomial} }}"}
     hint = f"__attribute__((vec_type_hint({v}))) "
+    sums_of_two = (
+        f"{hint}kernel void run(global float* x, global float* y, global float* out) {{"
+        f" const int i = {at}; vstore16(vload16(i, x) + vload16(i, y), i, out); }}"
+    )
     found = {
         "empty": _Kernel(
             "kernel void run(global float* x, global float* y, global float* out) { }",
             units, 1, is_launch=True,
         ),
-        "add": _Kernel(
-            f"{hint}kernel void run(global float* x, global float* y, global float* out) {{"
-            f" const int i = {at}; vstore16(vload16(i, x) + vload16(i, y), i, out); }}",
-            _CELLS // 16, 64, _CELLS,
-        ),
+        "add": _Kernel(sums_of_two, _CELLS // 16, 64, _CELLS),
         "fma": _Kernel(
             f"{hint}kernel void run(global float* x, global float* y, global float* out) {{ {sums}"
             f" const {v} a = ({v})(y[0]), b = ({v})(y[1]);"
@@ -206,6 +215,8 @@ def _kernels(device: cl.Device) -> dict[str, _Kernel]:
             64,
             max(_ROWS * (_PAGE + _LINE) + _READ * width, _CHAINED),
         )
+    if near := _near_cells():
+        found["add near"] = _Kernel(sums_of_two, near // 16, 64, near)
     found |= _pages_of_rows(hint) | _rows_of_lanes(hint, v, width)
     for kind, body in bodies.items():
         found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)

@@ -214,13 +214,13 @@ class Kernel:
         """The part of the work-items that run as one which a group has."""
         return self.group / self.members if self.group else 1.0
 
-    def times(self, device: DeviceDescription) -> Times:
-        """The seconds that it takes on a device."""
+    def times(self, device: DeviceDescription, near: float = 0.0) -> Times:
+        """The seconds that it takes on a device, whose last cache has a part of what the program touches."""
         beyond = read_again(self.beyond.values(), device, packed=self._fills_lanes(device))
-        memory = self._seconds_of_memory(device, beyond)
+        memory = self._seconds_of_memory(device, beyond, near)
         return Times(self._seconds(device), memory, self._seconds_of_waiting(device, beyond))
 
-    def _seconds_of_memory(self, device: DeviceDescription, beyond: float) -> float:
+    def _seconds_of_memory(self, device: DeviceDescription, beyond: float, near: float) -> float:
         """What memory and, on a CPU, the second cache take to send what is read: a core gets one line at a time."""
         cores = self._cores(device)
         sizes = {name: bytes_of(m) for name, m in self.touched.items() if m.space.of_device}
@@ -238,8 +238,10 @@ class Kernel:
         cycles = self.streamed + FROM_SECOND * (beyond + beside) + PASSED_BY * (again - beside + by)
         if device.packs == "loops" and self._is_packed(device):
             cycles += _OF_PACKED * self.items
-        sent = min(device.bandwidth_gbs, _OF_A_CORE * cores) * 1e9
-        return moved / sent + cycles / cores / (device.core_ghz * 1e9)
+        each = (1.0 - near) / min(device.bandwidth_gbs, _OF_A_CORE * cores)
+        if near:
+            each += near / (device.third_gbs * cores)
+        return moved * each * 1e-9 + cycles / cores / (device.core_ghz * 1e9)
 
     def _seconds_of_waiting(self, device: DeviceDescription, beyond: float) -> float:
         """What cores of a CPU wait, while they compute, for so many bytes that they read again from beyond their second cache."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift.device import CPU, Packing
+from relift.device import CPU, DeviceDescription, Packing
 from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.cost.walked import within
 from relift.semantics.language import vocabulary as rl
@@ -259,3 +259,46 @@ def test_rows_are_compared_with_those_near_them_only() -> None:
     assert within(rows, 512 * 700 - 64, 512 * 700 + 64) == 1
     assert within(rows, 512 * 700 - 64, 512 * 703 + 64) == 4
     assert Compared.times < 100
+
+
+def test_what_the_last_cache_keeps_comes_from_there() -> None:
+    """A program's arrays together, not those of each kernel; an estimate took all of it for sent by memory, three times as long."""
+    device = replace(CPU, third_bytes=32 << 20, third_gbs=60.0)
+
+    def seconds(cells: int, device: DeviceDescription, kernels: int = 1) -> float:
+        def doubled(x: Any) -> Any:
+            each = rl.map_glb(0)(lambda v: v + v, x)
+            return each if kernels == 1 else rl.map_glb(0)(lambda v: v + v, rl.to_global(each))
+
+        return estimate(typed(x=f32[cells])(doubled), device).memory
+
+    few, many = 1 << 20, 1 << 24
+    assert seconds(few, device) == pytest.approx(seconds(few, CPU) * CPU.bandwidth_gbs / 120.0)
+    assert seconds(many, device) == seconds(many, CPU)
+    some = 5 << 20  # 40 MB in two arrays are in part there, and 60 MB in three less
+    kept = [1.0 - seconds(some, device, k) / seconds(some, CPU, k) for k in (1, 2)]
+    assert kept[0] > 1.5 * kept[1] > 0.0
+
+
+@pytest.mark.parametrize("turned", [0.5, 2.8])
+def test_rows_that_are_copied_across_one_by_one_take_as_long_with_every_driver(
+    turned: float,
+) -> None:
+    """One that turns rows in registers does not where a loop puts each of their numbers in a place of its own."""
+    width, length = 16, 250
+
+    def moved(A: Any) -> Any:
+        across = lambda rows: rl.to_private(
+            rl.map_seq(
+                lambda v: rl.as_scalar(
+                    rl.map_seq(lambda w: rl.map_vec(lambda c: c, w), rl.as_vector(width, v))
+                ),
+                rl.transpose(rows),
+            )
+        )
+        most = lambda rows: rl.reduce_seq(rl.maximum, 0.0, rl.join(across(rows)))
+        return rl.map_glb(0)(most, rl.split(width, A))
+
+    device = replace(CPU, turned_cycles=turned)
+    program = typed(A=f32[1600, length])(moved)
+    assert estimate(program, device).compute == estimate(program, CPU).compute

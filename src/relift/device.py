@@ -20,7 +20,8 @@ class DeviceDescription:
     the time of an empty kernel behind others.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
     a lane for each work-item: those without loops, those with loops too, or none.  `nearest_bytes` is what the
     nearest cache of a CPU's core holds, `nearest_ways` how many lines each of its sets has, `second_bytes` and
-    `second_ways` the same of the one behind it.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
+    `second_ways` the same of the one behind it.  `third_bytes` is what the last one holds, which cores share, and `third_gbs` what it
+    sends each of them; 0 where that is not known: then all comes from memory.  `refetch_cycles` is what a read of a CPU's core takes longer whose line others of
     its set have crowded out of the nearest cache; `unseen_rows` how many times as long memory takes more for rows of one page that are
     read side by side, all but one of which nothing fetches before.  `turned_cycles` is what a lane of a vector takes to read a number where each lane
     goes along a row of its own.  `library` is the implementation whose functions, such as `exp`, a CPU calls;
@@ -44,6 +45,8 @@ class DeviceDescription:
     nearest_ways: int = 8
     second_bytes: int = 1 << 20
     second_ways: int = 8
+    third_bytes: int = 0
+    third_gbs: float = 0.0
     refetch_cycles: float = 7.0
     unseen_rows: float = 0.9
     turned_cycles: float = 1.0
@@ -153,4 +156,6 @@ _MAY_BE_NOTHING = (
     "refetch_cycles",
     "unseen_rows",
     "turned_cycles",
+    "third_bytes",
+    "third_gbs",
 )

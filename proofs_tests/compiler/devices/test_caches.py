@@ -1,4 +1,4 @@
-"""The nearest caches: read as the system describes it, or left to the preset."""
+"""The caches: read as the system describes it, or left to the preset."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def describe(folder: Path, **said: str) -> None:
         (folder / name).write_text(f"{text}\n")
 
 
-def test_the_data_caches_of_the_first_two_levels_are_known(tmp_path: Path) -> None:
-    """Neither the one for instructions nor one further away."""
+def test_the_data_caches_are_known(tmp_path: Path) -> None:
+    """Not the one for instructions, nor how the lines of the last one lie."""
     describe(
         tmp_path / "index0", level="1", type="Instruction", size="64K", ways_of_associativity="4"
     )
@@ -32,6 +32,7 @@ def test_the_data_caches_of_the_first_two_levels_are_known(tmp_path: Path) -> No
         "nearest_ways": 12,
         "second_bytes": 2048 * 1024,
         "second_ways": 16,
+        "third_bytes": 32 * 1024 * 1024,
     }
 
 

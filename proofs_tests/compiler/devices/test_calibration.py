@@ -22,6 +22,7 @@ FOUND = Calibration(
     refetch_cycles=2.0,
     unseen_rows=0.5,
     turned_cycles=1.5,
+    third_gbs=60.0,
 )
 
 
@@ -68,11 +69,11 @@ def test_what_is_kept_is_found_for_the_same_driver_only() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": 0}', '{"format": 5, "packs": "loops", "bandwidth_gbs": "much"}',
-     '{"format": 5, "packs": "loops", "bandwidth_gbs": NaN, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0, "turned_cycles": 0.4}',
-     '{"format": 5, "packs": "all", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0, "turned_cycles": 0.4}',
-     '{"format": 5, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": -1.0, "unseen_rows": 0.0, "turned_cycles": 0.4}',
-     '{"format": 5, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}'],
+    ["", "[]", "{}", '{"format": 0}', '{"format": 6, "packs": "loops", "bandwidth_gbs": "much"}',
+     '{"format": 6, "packs": "loops", "bandwidth_gbs": NaN, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0, "turned_cycles": 0.4, "third_gbs": 50.0}',
+     '{"format": 6, "packs": "all", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0, "turned_cycles": 0.4, "third_gbs": 50.0}',
+     '{"format": 6, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": -1.0, "unseen_rows": 0.0, "turned_cycles": 0.4, "third_gbs": 50.0}',
+     '{"format": 6, "packs": "loops", "bandwidth_gbs": 1.0, "fma_gflops": 1.0, "launch_seconds": 1.0, "refetch_cycles": 1.0, "unseen_rows": 0.0}'],
 )  # fmt: skip
 def test_a_damaged_file_is_as_good_as_none(text: str) -> None:
     keep(device(), FOUND)
@@ -99,6 +100,7 @@ def test_a_calibration_measures_something() -> None:
     assert 0 <= found.refetch_cycles < 100
     assert 0 <= found.unseen_rows < 10
     assert 0 <= found.turned_cycles < 100
+    assert 0 <= found.third_gbs < 1000
 
 
 def test_a_launch_is_measured_behind_others(monkeypatch: pytest.MonkeyPatch) -> None:
