@@ -288,15 +288,15 @@ def test_rows_that_are_copied_across_one_by_one_take_as_long_with_every_driver(
     width, length = 16, 250
 
     def moved(A: Any) -> Any:
-        across = lambda rows: rl.to_private(
-            rl.map_seq(
+        def most(rows: Any) -> Any:
+            by_column = rl.map_seq(
                 lambda v: rl.as_scalar(
                     rl.map_seq(lambda w: rl.map_vec(lambda c: c, w), rl.as_vector(width, v))
                 ),
                 rl.transpose(rows),
             )
-        )
-        most = lambda rows: rl.reduce_seq(rl.maximum, 0.0, rl.join(across(rows)))
+            return rl.reduce_seq(rl.maximum, 0.0, rl.join(rl.to_private(by_column)))
+
         return rl.map_glb(0)(most, rl.split(width, A))
 
     device = replace(CPU, turned_cycles=turned)
