@@ -33,14 +33,14 @@ numbers, and nothing fetches what is gathered before: `relift bench --calibrate`
 
 
 @cache
-def nearest_caches(described: Path = SYSTEM) -> dict[str, int]:
+def data_caches(described: Path = SYSTEM) -> dict[str, int]:
     """The bytes of the data caches, and the ways of those of the first two levels, called as a description of a device calls them.
 
     Of a level that the system does not describe, nothing.
 
     >>> from pathlib import Path
-    >>> from relift.compiler.devices.caches import nearest_caches
-    >>> nearest_caches(Path("/nowhere"))
+    >>> from relift.compiler.devices.caches import data_caches
+    >>> data_caches(Path("/nowhere"))
     {}
     """
     found: dict[str, int] = {}

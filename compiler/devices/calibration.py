@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relift.compiler.devices.caches import nearest_caches
+from relift.compiler.devices.caches import data_caches
 from relift.compiler.devices.naming import Device, label
 from relift.device import Packing
 from relift.files import user_cache, write_text
@@ -130,7 +130,7 @@ def calibrate(device: Device) -> Calibration:
 
 def _near_cells() -> int:
     """The numbers of each of three arrays that fill half of the last cache."""
-    return nearest_caches().get("third_bytes", 0) // 2 // 12 // 1024 * 1024
+    return data_caches().get("third_bytes", 0) // 2 // 12 // 1024 * 1024
 
 
 _CELLS = 1 << 24

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from platform import machine
 from typing import Any
 
-from relift.compiler.devices.caches import KNOWN, nearest_caches
+from relift.compiler.devices.caches import KNOWN, data_caches
 from relift.compiler.devices.calibration import kept
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
 from relift.compiler.devices.naming import (
@@ -287,7 +287,7 @@ def describe(device: Device) -> DeviceDescription:
     )
     if is_gpu:
         return found
-    known: dict[str, Any] = {**nearest_caches()}
+    known: dict[str, Any] = {**data_caches()}
     for vendor, widths, driver, facts in KNOWN:
         if vendor in device.name and width in widths and driver in ("", implementation(device)):
             known |= facts

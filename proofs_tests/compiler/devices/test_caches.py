@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from relift.compiler.devices.caches import nearest_caches
+from relift.compiler.devices.caches import data_caches
 
 
 def describe(folder: Path, **said: str) -> None:
@@ -27,7 +27,7 @@ def test_the_data_caches_are_known(tmp_path: Path) -> None:
     describe(
         tmp_path / "index3", level="3", type="Unified", size="32768K", ways_of_associativity="16"
     )
-    assert nearest_caches(tmp_path) == {
+    assert data_caches(tmp_path) == {
         "nearest_bytes": 48 * 1024,
         "nearest_ways": 12,
         "second_bytes": 2048 * 1024,
@@ -41,4 +41,4 @@ def test_what_the_system_leaves_out_is_not_known(tmp_path: Path, ways: str | Non
     """Virtual machines say nothing of ways, or none."""
     said = {} if ways is None else {"ways_of_associativity": ways}
     describe(tmp_path / "index0", level="1", type="Data", size="48K", **said)
-    assert nearest_caches(tmp_path) == {}
+    assert data_caches(tmp_path) == {}
