@@ -29,7 +29,7 @@ and PoCL; those of the fourth, whose have 16, at 57 to 66, and run stencils on r
 
 Intel's driver turns squares of rows in registers where lanes each go along a row of their own.  PoCL's LLVM gathers them where vectors have 16
 numbers, and nothing fetches what is gathered before: `relift bench --calibrate` measures 2.8 cycles a number on an EPYC.  Through Intel's it measures
-0.4, for memory takes as long; of 100,003 rows of 49 and 63 numbers in the last cache a number takes 0.6."""
+0.4, beside sums that hide some of it: of 100,003 rows of 49 and 63 numbers, in the last cache, a number takes 0.6 in all."""
 
 
 @cache
