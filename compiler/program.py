@@ -277,7 +277,10 @@ def refusal(
         return error.message
     if device is None:
         return None
-    return plan.too_large(device.local_memory_bytes, device.max_work_group, device.name)
+    wanted = plan.too_large(device.local_memory_bytes, device.max_work_group, device.name)
+    if wanted is None and device.memory_bytes and not plan.sizes:
+        return plan.beyond(device.memory_bytes, device.name)
+    return wanted
 
 
 def runs(program: Program) -> bool:

@@ -93,7 +93,8 @@ def named_in(module: ModuleType, name: str, otherwise: object = None) -> Any:
     own = vars(module)
     if name in own or "__getattr__" not in own:
         return own.get(name, otherwise)
-    with _one_line(str(module.__file__), Path(str(module.__file__))):
+    file = own.get("__file__")
+    with _one_line(file or f"module {module.__name__}", file and Path(file)):
         try:
             return own["__getattr__"](name)
         except AttributeError:

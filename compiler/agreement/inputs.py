@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.running.arrays.buffers import components
+from relift.device import bytes_text, memory_here
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
@@ -131,17 +131,13 @@ def _require_memory(program: Program) -> None:
         for t in types
         for scalar, shape in components(t)
     )
-    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    present = memory_here()
     if needed > present:
         raise ReliftError(
-            f"the arrays of {program.name} need {_in_gib(needed)} at these sizes, "
-            f"this machine has {_in_gib(present)}",
+            f"the arrays of {program.name} need {bytes_text(needed)} at these sizes, "
+            f"this machine has {bytes_text(present)}",
             place="",
         )
-
-
-def _in_gib(count: int) -> str:
-    return f"{count / 2**30:,.0f} GiB"
 
 
 def _draw(t: Type, generator: np.random.Generator, below: int | None, *, whole: bool) -> Any:

@@ -284,6 +284,7 @@ def describe(device: Device) -> DeviceDescription:
         launch_seconds=preset.launch_seconds,
         packs="nothing" if is_gpu else PACKS.get(implementation(device), backend_of(device).packs),
         library=implementation(device),
+        memory_bytes=device.global_mem_size,
     )
     if is_gpu:
         return found

@@ -16,6 +16,7 @@ import numpy as np
 
 from relift.compiler.bench.bundle_runner import pieces
 from relift.compiler.lowering.threads import GROUP_LIMIT, number
+from relift.device import bytes_text
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.language.programs import Program, substituted
@@ -227,6 +228,26 @@ class Launch:
     def different(self) -> tuple[Kernel, ...]:
         """Its kernels, each once: those of an iteration are launched again and again."""
         return tuple(dict.fromkeys(self.kernels))
+
+    @cached_property
+    def bytes(self) -> int:
+        """What its buffers take at concrete sizes: what is given, what kernels leave to others, and the result."""
+        return sum(cells * dtype.itemsize for cells, dtype in (b.row for b in self.buffers))
+
+    def beyond(self, memory: int, device: str) -> str | None:
+        """What it needs of memory, where a device has so many bytes and they are less, at concrete sizes.
+
+        >>> from relift import compile, f32, map_glb, program
+        >>> @program
+        ... def twice(x: f32[1 << 28]):
+        ...     return map_glb(0)(lambda v: v + v, x)
+        >>> compile(twice).plan.beyond(1 << 30, "a small device")
+        'twice needs 2.0 GiB of memory at these sizes, a small device has 1.0 GiB'
+        """
+        if self.bytes <= memory:
+            return None
+        needed, present = bytes_text(self.bytes), bytes_text(memory)
+        return f"{self.program} needs {needed} of memory at these sizes, {device} has {present}"
 
     def too_large(self, local_bytes: int, group: int, device: str) -> str | None:
         """What a kernel needs more of than the device has, whose groups have so many bytes and work-items at most.

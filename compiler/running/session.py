@@ -45,9 +45,12 @@ def session_on(
     return found
 
 
-def plan_at(plan: Launch, rows: Mapping[str, Held]) -> Launch:
-    """The launch at the sizes that are among the arguments."""
-    return plan.at({name: int(on_host(rows[name])[0]) for name in plan.sizes})
+def plan_at(plan: Launch, rows: Mapping[str, Held], device: Device | None = None) -> Launch:
+    """The launch at the sizes that are among the arguments; raises `Unsupported` where a device has no room for it."""
+    here = plan.at({name: int(on_host(rows[name])[0]) for name in plan.sizes})
+    if device is not None and plan.sizes:
+        check_memory(here, device)
+    return here
 
 
 def memory(cells: int, dtype: np.dtype[Any]) -> Row:
@@ -81,7 +84,15 @@ def poisoned(cells: int, dtype: np.dtype[Any]) -> Row:
 
 
 def check_limits(plan: Launch, device: Device) -> None:
-    """Raise `Unsupported` for what PoCL would not refuse but crash on."""
+    """Raise `Unsupported` for what PoCL would not refuse but crash on, and for what no memory of the device holds."""
     wanted = plan.too_large(device.local_mem_size, device.max_work_group_size, label(device))
+    if wanted is not None:
+        raise Unsupported(wanted)
+    check_memory(plan, device)
+
+
+def check_memory(plan: Launch, device: Device) -> None:
+    """Raise `Unsupported` where a device has no room for all buffers of a launch whose sizes are known."""
+    wanted = None if plan.sizes else plan.beyond(device.global_mem_size, label(device))
     if wanted is not None:
         raise Unsupported(wanted)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relift.device import DeviceDescription
+from relift.device import DeviceDescription, bytes_text
 from relift.display.displayed import Displayed
 from relift.egraph.cost.kernel import Kernel, Times, bytes_of
 from relift.egraph.cost.repeated import launched
+from relift.semantics.errors import Unsupported
 from relift.semantics.indices.stored import inputs, stored
 from relift.semantics.indices.views import memories_of
 from relift.semantics.language.programs import Program
@@ -112,13 +113,28 @@ def waiting(program: Program, device: DeviceDescription) -> float:
 
 def least_seconds(program: Program, device: DeviceDescription) -> float:
     """Seconds that any program takes to read what it is given, and to write the result, once."""
-    types = (*(each.type for each in program.parameters), program.body.type)
-    moved = sum(bytes_of(memory) for t in types for memory in memories_of(stored("", t)))
+    moved = _least_bytes(program)
     near = _part_near(moved, device)
     each = (1.0 - near) / device.bandwidth_gbs
     if near:
         each += near / (device.third_gbs * device.compute_units)
     return device.launch_seconds + moved * each * 1e-9
+
+
+def _least_bytes(program: Program) -> float:
+    """The bytes of what a program is given and of its result."""
+    types = (*(each.type for each in program.parameters), program.body.type)
+    return sum(bytes_of(memory) for t in types for memory in memories_of(stored("", t)))
+
+
+def require_room(program: Program, device: DeviceDescription) -> None:
+    """Raise `Unsupported` where a device has no memory for what a program is given and for its result."""
+    needed = int(_least_bytes(program))
+    if 0 < device.memory_bytes < needed:
+        raise Unsupported(
+            f"the arrays of {program.name} need {bytes_text(needed)} at these sizes, "
+            f"{device.name} has {bytes_text(device.memory_bytes)}"
+        )
 
 
 def _together(kernel: Kernel, times: Times, device: DeviceDescription) -> float:

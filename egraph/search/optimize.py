@@ -19,7 +19,7 @@ from relift.device import DeviceDescription, preset
 from relift.display.displayed import Displayed
 from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.buffers import counted_once
-from relift.egraph.cost.model import Cost
+from relift.egraph.cost.model import Cost, require_room
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.extraction.known import extracted_once
 from relift.egraph.process.children import one_child
@@ -226,7 +226,8 @@ def optimize(
     clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
     with applied_once(), counted_once(), extracted_once(), one_child():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-        order = attrgetter(*["round"] * (varied or clock is not None), "rank_in_the_end")
+        several = varied or clock is not None
+        order = attrgetter("rank_among_several" if several else "rank_in_the_end")
         proposals.sort(key=order)
         if sketch is None:  # a goal says what loops there are
             proposals = finished(task.source, proposals, task.device, REFINED * top)
@@ -260,6 +261,7 @@ def _task(
     require_searchable(task.said().result)
     require_proved(SEARCHED, RULES)
     require_laws(task.source.body)
+    require_room(task.source, device)
     return task
 
 

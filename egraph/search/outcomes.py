@@ -47,6 +47,11 @@ class Proposal:
         seconds, size = self.rank
         return seconds, _steps(self.cost.hidden, 1.25), size
 
+    @property
+    def rank_among_several(self) -> tuple[int, ...]:
+        """The same where candidates are to differ in their tiles: the best of each comes before the second of any."""
+        return self.round, *self.rank_in_the_end
+
 
 def _steps(seconds: float, factor: float) -> int:
     """How many factors a time comes to."""

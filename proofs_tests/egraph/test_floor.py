@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -151,6 +152,43 @@ def test_a_kernel_that_was_accepted_is_refused_in_the_words_of_another_program()
     assert len(known) == 1
     assert refusal(other, small, known) == refusal(other, small)
     assert "other_1 needs 256" in str(refusal(other, small, known))
+
+
+@pytest.mark.parametrize("room", [1 << 30, 1 << 24], ids=["roomy", "small"])
+def test_what_a_device_has_no_memory_for_is_computed_again(room: int) -> None:
+    """A table that rows and columns are folded of is stored where there is room for it."""
+
+    @typed(x=f32[4000], y=f32[4000])
+    def both(x: Any, y: Any) -> Any:
+        table = rl.map(lambda u: rl.map(lambda v: rl.exp(u * v), y), x)
+
+        def sums(rows: Any) -> Any:
+            return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), rows)
+
+        return sums(table), sums(rl.transpose(table))
+
+    device = replace(CPU, memory_bytes=room)
+    found = Proposals(both, {}, device).floor()
+    accepted = [each for each in found if refusal(each.low, device) is None]
+    assert accepted
+    assert all(compile_program(each.low).plan.bytes <= room for each in accepted)
+    stored = [each for each in found if compile_program(each.low).plan.bytes > 1 << 25]
+    assert stored
+    assert {refusal(each.low, device) is None for each in stored} == {room > 1 << 25}
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_arrays_beyond_the_memory_of_a_device_are_refused_before_the_search(
+    device: DeviceDescription,
+) -> None:
+    """With how much they need."""
+    program, _ = PROGRAMS["vadd"]
+    small = replace(device, memory_bytes=1 << 30)
+    needed = (
+        rf"the arrays of vadd need 1\.5 GiB at these sizes, {re.escape(device.name)} has 1\.0 GiB"
+    )
+    with pytest.raises(rl.Unsupported, match=needed):
+        optimize(program, {"n": 1 << 27}, small)
 
 
 def test_what_is_copied_between_work_items_is_not_stored_in_a_kernel() -> None:

@@ -60,6 +60,36 @@ def test_one_program_needs_no_name(folder: Path) -> None:
     assert load_program("one.py:imported").name == "imported"
 
 
+ANSWERS = """
+_MADE = {MADE}
+def __getattr__(name):
+    if name == "broken":
+        return _MADE[name]
+    if name in _MADE:
+        return _MADE[name]
+    raise AttributeError(name)
+"""
+
+
+def answering(made: str) -> str:
+    """A file that holds nothing under a name, and answers when it is asked for one."""
+    return ANSWERS.replace("{MADE}", made)
+
+
+def test_what_a_module_answers_is_found(folder: Path) -> None:
+    """A program, a strategy, a sketch: by a name that the user gave, as what the module holds."""
+    of = HEAD + "from relift.strategies import apply\n" + PROGRAM.format(name="f")
+    made = "{'p': f, 's': apply('map_fusion'), 'goal': rl.sketch('map(...)')}"
+    (folder / "lazy.py").write_text(of + answering(made))
+
+    assert load_program("lazy.py:p").name == "f"
+    assert load_strategy("lazy.py:s").__name__ == "s"
+    assert load_sketch("lazy.py:goal").text == "map(...)"
+    for load in (load_program, load_strategy, load_sketch):
+        with pytest.raises(ReliftError, match=r"lazy\.py:\d+: KeyError: 'broken'"):
+            load("lazy.py:broken")
+
+
 def test_modules_are_found_in_the_current_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

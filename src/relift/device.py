@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
@@ -25,7 +26,7 @@ class DeviceDescription:
     its set have crowded out of the nearest cache; `unseen_rows` how many times as long memory takes more for rows of one page that are
     read side by side, all but one of which nothing fetches before.  `turned_cycles` is what a lane of a vector takes to read a number where each lane
     goes along a row of its own.  `library` is the implementation whose functions, such as `exp`, a CPU calls;
-    where it is not known, what they take is assumed.
+    where it is not known, what they take is assumed.  `memory_bytes` is what its memory holds, 0 where nobody knows.
     """
 
     name: str
@@ -51,6 +52,7 @@ class DeviceDescription:
     unseen_rows: float = 0.9
     turned_cycles: float = 1.0
     library: str = ""
+    memory_bytes: int = 0
 
     @property
     def core_ghz(self) -> float:
@@ -100,8 +102,25 @@ GPU = DeviceDescription(
     local_memory_bytes=48 * 1024,
     max_work_group=1024,
     launch_seconds=4.4e-6,
+    memory_bytes=139 << 30,
 )
 """An H200: copy bandwidth, FMA rate and empty kernel as measured on one."""
+
+
+def memory_here() -> int:
+    """The bytes of this machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes as messages have it.
+
+    >>> from relift.device import bytes_text
+    >>> bytes_text(3 << 42), bytes_text(3 << 19)
+    ('12,288.0 GiB', '1.5 MiB')
+    """
+    unit, size = ("GiB", 30) if count >= 1 << 30 else ("MiB", 20)
+    return f"{count / 2**size:,.1f} {unit}"
 
 
 def registers_of(machine: str, width: int) -> int:
@@ -152,6 +171,7 @@ def _unfit(value: object) -> str | None:
 
 _MAY_BE_NOTHING = (
     "local_memory_bytes",
+    "memory_bytes",
     "launch_seconds",
     "refetch_cycles",
     "unseen_rows",

@@ -19,6 +19,7 @@ from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import IS_CPU
 from relift.compiler.devices.verdicts import processor
 from relift.compiler.running.processes.building import keep
+from relift.device import memory_here
 from relift.files import temporary_folder, writable_cache, write_bytes, write_text
 from relift.semantics.errors import ReliftError, Unsupported
 
@@ -88,6 +89,11 @@ class Compiler:
     def max_compute_units(self) -> int:
         """The processors that this process may use."""
         return len(os.sched_getaffinity(0))
+
+    @property
+    def global_mem_size(self) -> int:
+        """The bytes of this machine's memory."""
+        return memory_here()
 
     @property
     def native_vector_width_float(self) -> int:

@@ -137,7 +137,7 @@ class CSession(Session):
         self, rows: Mapping[str, Held], *, filled: bool = False
     ) -> tuple[Launch, dict[str, Row]]:
         """The launch at the sizes of the rows, and memory for each buffer."""
-        plan = plan_at(self._plan, rows)
+        plan = plan_at(self._plan, rows, self._by)
         return plan, {b.name: _cells(b, rows.get(b.name), filled=filled) for b in plan.buffers}
 
     def _launch(self, plan: Launch, arguments: Mapping[str, Row]) -> None:

@@ -28,7 +28,7 @@ from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Exchanged, Resident
 from relift.compiler.running.arrays.dlpack import Borrowed, lent
 from relift.compiler.running.launch import Launch, Piece
-from relift.compiler.running.session import plan_at
+from relift.compiler.running.session import check_memory, plan_at
 from relift.compiler.text.tree import Source
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped, Unsupported
@@ -120,12 +120,15 @@ class Driver:
         name, version = ctypes.create_string_buffer(256), ctypes.c_int()
         self("cuDeviceGetName", name, 256, self.device)
         self("cuDriverGetVersion", ctypes.byref(version))
+        memory = ctypes.c_size_t()
+        self("cuDeviceTotalMem_v2", ctypes.byref(memory), self.device)
         return CudaDevice(
             name.value.decode("utf-8", "replace"),
             f"{version.value // 1000}.{version.value % 1000 // 10}",
             max_compute_units=self.attribute(16),
             max_clock_frequency=self.attribute(13) // 1000,
             max_work_group_size=self.attribute(1),
+            global_mem_size=memory.value,
         )
 
 
@@ -144,6 +147,7 @@ class CudaDevice:
     max_compute_units: int
     max_clock_frequency: int
     max_work_group_size: int
+    global_mem_size: int
 
     type: int = IS_GPU
     extensions: str = "cl_khr_fp64"
@@ -280,6 +284,7 @@ class CudaSession(Session):
         wanted = plan.too_large(STATIC_SHARED, MOST_THREADS, "a CUDA kernel")
         if wanted is not None:
             raise Unsupported(wanted)
+        check_memory(plan, device())
         self._plan, self._cuda = plan, driver()
         self._stream, self._lock = 0, threading.Lock()
         self.unknown: list[str] = []
@@ -333,7 +338,7 @@ class CudaSession(Session):
         self, rows: Mapping[str, Held], *, filled: bool = False
     ) -> tuple[Launch, dict[str, Any], int]:
         """The launch at the sizes of the rows, what each buffer is there, a number or a row of the device, and the stream."""
-        plan = plan_at(self._plan, rows)
+        plan = plan_at(self._plan, rows, self.device if self._plan.sizes else None)
         given_rows = [r for r in rows.values() if isinstance(r, CudaRow)]
         first = next((r for r in given_rows if r.borrowed), next(iter(given_rows), None))
         stream = 0 if first is None else first.stream

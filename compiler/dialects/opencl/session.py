@@ -73,7 +73,7 @@ class OpenCLSession(Session):
     def enqueue(self, rows: Mapping[str, Held], *, in_place: bool = False) -> dict[str, Resident]:
         """Run all kernels, without waiting for them."""
         with self._explained, self._lock:
-            plan = plan_at(self._plan, rows)
+            plan = plan_at(self._plan, rows, self._device)
             arguments = self._arguments(plan, rows, in_place=in_place)
             found = {b.name: arguments[b.name] for b in plan.buffers if b.role == "output"}
             self._launch(self._steps(plan), arguments, found.values())
@@ -81,7 +81,8 @@ class OpenCLSession(Session):
 
     def repeated(self, given: Sequence[str], sizes: Mapping[str, Held]) -> Repeated:
         """The same with all that does not depend on the rows done before, for it takes longer than a small kernel."""
-        plan, known = plan_at(self._plan, sizes), [on_host(row)[0] for row in sizes.values()]
+        plan = plan_at(self._plan, sizes, self._device)
+        known = [on_host(row)[0] for row in sizes.values()]
         made = [b for b in plan.buffers if b.name not in given and b.name not in sizes]
         place = {n: k for k, n in enumerate((*given, *sizes, *(b.name for b in made)))}
         steps = [
@@ -112,7 +113,7 @@ class OpenCLSession(Session):
     def timed(self, rows: Mapping[str, Held], repeats: int) -> list[float]:
         """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
         with self._explained, self._lock:
-            plan = plan_at(self._plan, rows)
+            plan = plan_at(self._plan, rows, self._device)
             arguments, queue = self._arguments(plan, rows), self._queue.clocked
             self._queue.queue.finish()
             self._enqueued(self._steps(plan), arguments, queue)

@@ -26,11 +26,12 @@ from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import describe, devices, find_device
 from relift.compiler.running.compiled import load
-from relift.compiler.running.launch import Packing
+from relift.compiler.running.launch import Launch, Packing
 from relift.compiler.running.processes import building
 from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import IllTyped, ReliftError, Unsupported
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import boolean, f32, i32, tup, vec
 
 # ---- arguments
@@ -229,6 +230,24 @@ def test_what_a_device_cannot_run_is_explained() -> None:
 
     with pytest.raises(Unsupported, match="greedy_1 needs 16777216 bytes of local memory"):
         compile_program(greedy)(np.zeros(1 << 22, np.float32))
+
+
+@pytest.mark.parametrize("size", [8, None], ids=["known", "open"])
+def test_more_than_the_memory_of_a_device_is_refused(
+    size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With how much is needed, before anything is allocated there; also where sizes are those of a call."""
+    monkeypatch.setattr(Launch, "bytes", property(lambda _: 1 << 50))
+    n = Size.atom("n") if size is None else size
+
+    @typed(x=f32[n])
+    def twice(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    with pytest.raises(
+        Unsupported, match=r"twice needs 1,048,576\.0 GiB of memory at these sizes, "
+    ):
+        compile_program(twice)(np.zeros(8, np.float32))
 
 
 @pytest.mark.no_device
