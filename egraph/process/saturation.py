@@ -265,7 +265,7 @@ class Searcher:
         if self._child is None and (found := waiting(self._base)) is not None:
             self._child = found
             with suppress(SearchFailed):  # or of memory: what others left in it took the room
-                if (done := self._saturated(request, progress)).stopped != _REASONS["memory"]:
+                if (done := self._saturated(request, progress)).stopped != REASONS["memory"]:
                     return done
         return self._saturated(request, progress)
 
@@ -300,7 +300,7 @@ class Searcher:
         )
         return Saturation(
             snapshot,
-            _REASONS[stopped],
+            REASONS[stopped],
             stopped in ("saturated", "iterations"),
             last["nodes"],
             seconds,
@@ -344,13 +344,14 @@ class Searcher:
 _START_SECONDS = 60.0
 """How long the child may take until the program is in its e-graph; the budget counts from then on."""
 
-_REASONS = {
+REASONS = {
     "saturated": "saturated: no rule adds anything",
     "iterations": "all stages ran their iterations",
     "nodes": "the budget of nodes ran out",
     "seconds": "the budget of seconds ran out",
     "memory": "the budget of memory ran out",
 }
+"""Why an e-graph grows no further, in words."""
 
 
 _NEVER_BEGAN = {

@@ -229,7 +229,7 @@ def optimize(
         several = varied or clock is not None
         order = attrgetter("rank_among_several" if several else "rank_in_the_end")
         proposals.sort(key=order)
-        if sketch is None:  # a goal says what loops there are
+        if sketch is None and not task.is_over:  # a goal says what loops there are
             proposals = finished(task.source, proposals, task.device, REFINED * top)
             proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from relift.egraph.cost.model import Cost
-from relift.egraph.process.saturation import Saturation
+from relift.egraph.process.saturation import REASONS, Saturation
 from relift.rewrites.derivation.steps import Derivation
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import canonical
@@ -135,5 +135,9 @@ class SearchStats:
 
 
 NOTHING = SearchStats("", True, 0, {}, {})
+AT_THE_LIMIT = replace(
+    NOTHING, stopped="nothing can be much faster than to read and write each cell once"
+)
+OUT_OF_SECONDS = replace(NOTHING, stopped=REASONS["seconds"], complete=False)
 
 Outcome: TypeAlias = tuple[SearchStats, list[Proposal]]

@@ -51,7 +51,9 @@ from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import TiledSketch
 from relift.egraph.search.outcomes import (
+    AT_THE_LIMIT,
     NOTHING,
+    OUT_OF_SECONDS,
     Outcome,
     Proposal,
     SearchStats,
@@ -81,7 +83,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
-from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
+from relift.egraph.search.starts.prepared import IN_ORDER, PREPARED, ROWS_APART, as_read
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -95,16 +97,7 @@ from relift.egraph.search.starts.with_names import is_low_level, may_keep_names,
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import (
-    MOST_PARTS,
-    Tactic,
-    apply,
-    attempt,
-    everywhere,
-    first,
-    skip,
-    then,
-)
+from relift.rewrites.tactics.combinators import MOST_PARTS, Tactic, attempt, skip, then
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, stored, without_names
 from relift.rewrites.tactics.spelled_out import spelled_out
@@ -115,8 +108,6 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import MakeTuple, Term
-
-_AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
 
 
 @dataclass(frozen=True)
@@ -158,6 +149,11 @@ class Proposals:
         spent = time.monotonic() - self.started
         return replace(self.budget, seconds=max(self.budget.seconds - spent, 0.0))
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no seconds are left: what is found then is returned."""
+        return not self.left().seconds
+
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
         if (of_others := _in_others(self) or _without_names(self)) is not None:
@@ -169,11 +165,13 @@ class Proposals:
                 return grown, ranked([*iterations, *written])
         forms = self.forms(without=(UNROLLED,) if iterations else ())
         found = [*iterations, *(each for form in forms for each in form.proposals)]
+        if self.is_over and found:
+            return grown.and_then(OUT_OF_SECONDS), ranked(found)
         if not is_near(forms[0], forms):
             rows = self.of_rows()
             found += rows
             if rows and rows[0].cost.seconds <= NEAREST * least_seconds(self.source, self.device):
-                return replace(NOTHING, stopped=_AT_THE_LIMIT), ranked(found)
+                return AT_THE_LIMIT, ranked(found)
         chosen = promising([accepted(form, self.refused) for form in forms])
         whole, chosen = _with_the_whole(self, forms, chosen)
         chains = [(f, kernels_of(replace(self.source, body=f.parted.result))) for f in chosen]
@@ -265,8 +263,8 @@ class Proposals:
 
     def _by_tactic(self, tactic: Tactic) -> Outcome:
         """The proposals of a tactic, none when it does not apply."""
-        if not self.left().seconds:
-            return replace(NOTHING, complete=False), []
+        if self.is_over:
+            return OUT_OF_SECONDS, []
         with suppress(NoMatch):
             return NOTHING, self.derived(tactic)
         return NOTHING, []
@@ -321,8 +319,7 @@ class Proposals:
         for tiles in plan.choices:
             with suppress(ReliftError):  # these tiles do not divide a length along the way
                 found += self.extracted(reached.copied(tiles), demanded)
-        stopped = f"the sketch was reached in {len(reached.stages)} stages"
-        grown = replace(NOTHING, stopped=stopped)
+        grown = replace(NOTHING, stopped=f"the sketch was reached in {len(reached.stages)} stages")
         for each in reached.stages:
             grown = grown.and_then(SearchStats("", True, each.nodes, each.firings, each.profile))
         return grown, ranked(found)
@@ -354,9 +351,14 @@ class Proposals:
         found, seen = list[Form](), set[Term]()
         known: _Known = ({}, {})
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
+            if self.is_over and any(form.proposals for form in found):
+                break
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
-                for chosen in choices_in(shaped.result, most, self.device):
+                choices = choices_in(shaped.result, most, self.device)
+                for chosen in choices:
+                    if self.is_over and chosen not in ((), max(choices, key=len)):
+                        continue  # without seconds, what is needed again is computed again, or all is stored
                     parted = after(self.source, shaped, stored(chosen))
                     fused = fused_of(self.source, parted)
                     if (result := canonical(fused.result)) not in seen:
@@ -407,8 +409,7 @@ class Proposals:
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
-        in_order = everywhere(attempt(first(apply("map_to_seq"), apply("reduce_to_seq"))))
-        return replace(self.source, body=after(self.source, self.prepared(), in_order).result)
+        return replace(self.source, body=after(self.source, self.prepared(), IN_ORDER).result)
 
     def extracted(
         self, high: Derivation, demanded: Mapping[Position, Lowering], most: int = 4
@@ -490,7 +491,7 @@ def _ways_of_a_kernel(task: Proposals) -> list[_Way]:
 
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
-    return NOTHING, task.floor()
+    return (OUT_OF_SECONDS if task.is_over else NOTHING), task.floor()
 
 
 _Known: TypeAlias = tuple[dict[Term, list[Proposal]], dict[Term, int]]

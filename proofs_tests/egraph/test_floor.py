@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +113,23 @@ def test_what_is_needed_again_is_computed_once(
     once, again = task.floor()[0], task.as_written()[0]
 
     assert factor * once.cost.seconds < again.cost.seconds
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("name", ["normalised", "two_products", "softmax_let", "iterate5"])
+def test_without_seconds_little_more_than_the_program_is_looked_at(
+    name: str, device: DeviceDescription
+) -> None:
+    """As it is written, and with what is needed again stored: no form more, and nothing else is begun."""
+    program, small = PROGRAMS[name]
+    task = Proposals(program, dict.fromkeys(small, 256), device)
+    late = replace(task, started=time.monotonic() - 2 * task.budget.seconds)
+    stats, found = late.all()
+
+    assert (stats.stopped, stats.complete) == ("the budget of seconds ran out", False)
+    assert {refusal(each.low) for each in found} == {None}
+    assert len(late.forms()) <= 2
+    assert found[0].cost.seconds < 20 * task.floor()[0].cost.seconds
 
 
 def test_the_reason_of_the_compiler_is_passed_on() -> None:
