@@ -5,7 +5,8 @@ from __future__ import annotations
 from relift.display.blocks import Bars, Block, Code, Folded, Graph, Table, Title, Words
 from relift.egraph.cost.model import Cost, time_text
 from relift.egraph.process.saturation import Saturation
-from relift.egraph.search.optimize import FoundProgram, Optimized
+from relift.egraph.search.optimize import Optimized
+from relift.egraph.search.outcomes import FoundProgram
 from relift.egraph.search.tuning import Timing
 from relift.semantics.notation.printer import show
 

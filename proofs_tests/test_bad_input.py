@@ -26,6 +26,7 @@ from relift.egraph.search import tuning
 from relift.egraph.search.tuning import BadDatabase, Timing, Timings, Tuner
 from relift.semantics.notation.parser import parse_size, parse_term, parse_type
 from relift.semantics.syntax.terms import Input
+from relift.strategies import skip
 
 DOT = str(ROOT / "examples" / "dot.py")
 LOW = str(ROOT / "examples" / "matmul_low_level.py")
@@ -183,6 +184,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "sizes of a call": lambda: rl.compile(double)(np.ones(4, np.float32), sizes={"n": "6"}),  # type: ignore[dict-item]
     "masked": lambda: rl.compile(double)(np.ma.array(np.ones(4, np.float32), mask=True)),
     "masked meaning": lambda: double(np.ma.array(np.ones(4, np.float32), mask=True)),
+    "rules of text": lambda: rl.optimize(double, sizes={"n": 4}, rules="map_fusion"),
+    "assumed text": lambda: rl.optimize(double, sizes={"n": 4}, assumed="map_fusion"),
+    "one strategy": lambda: rl.optimize(double, sizes={"n": 4}, strategies=skip),
     "sketch 3": lambda: rl.sketch(3),  # type: ignore[arg-type]
     "operator 3": lambda: rl.operator(3),  # type: ignore[arg-type]
     "program int": lambda: rl.program(int),

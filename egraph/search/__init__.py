@@ -6,5 +6,6 @@ proposals    the low-level programs that follow, each with its estimated cost; `
              `derived` how they follow, `own_rules` what the user adds, `allotted` what all e-graphs may come to,
              `pruning` which of them are worth growing
 optimize     the best of them that the compiler accepts
+timed        the fastest of them by the clock, and of generations with other tiles
 tuning       candidates are timed on the device, and every result is kept
 """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, get_args
 
 from relift.device import DeviceDescription, preset
 from relift.display.displayed import Displayed
@@ -27,10 +27,11 @@ from relift.egraph.process.saturation import Budget, named
 from relift.egraph.search.derived import finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import TiledSketch
-from relift.egraph.search.outcomes import Proposal, SearchStats, asked_once
+from relift.egraph.search.outcomes import FoundProgram, NoProgram, Proposal, SearchStats, asked_once
 from relift.egraph.search.own_rules import STAGES
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
+from relift.egraph.search.timed import Clock, Generations, Judge, clock_of
+from relift.egraph.search.tuning import Measure, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
 from relift.processes.collecting import rarely_collected
@@ -43,11 +44,10 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.rewrites.tactics.combinators import Tactic
-from relift.semantics.errors import IllTyped, ReliftError, Unsupported, bounded_depth
+from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.language.arguments import one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
 from relift.semantics.language.programs import Program, a_program
-from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import canonical, tidy
 from relift.semantics.syntax.terms import Metavariable, Term, Var, require_writable, subterms
 from relift.semantics.syntax.types import Scalar, types_within
@@ -59,10 +59,6 @@ SEARCHED = (
 )
 """The rules that the stages of the search name; with those of the steps, all have to be PROVED."""
 
-Judge: TypeAlias = Callable[[Sequence[Derivation]], Callable[[Derivation], str | None]]
-"""Of derivations that may be asked for, what says of each why it is wrong, or that nothing says so."""
-
-
 BUDGET = 120.0
 """Seconds after which a search ends in any case; the stages of every example are done before, also on a busy machine."""
 
@@ -73,35 +69,6 @@ NODES = 8_000
 What is found of programs of one kernel is found in fewer; of several it has every way to fuse and to part them, takes a
 hundred megabytes and seconds for each ten thousand, and finds nothing that is near what their kernels come to.
 """
-
-
-class NoProgram(ReliftError):
-    """The search found no program that OpenCL can run."""
-
-
-@dataclass(frozen=True)
-class FoundProgram(Displayed):
-    """One low-level program, what it is estimated to cost, and how it follows from the source.
-
-    `measured` is its time on the device in seconds, where the search was asked to measure.
-    """
-
-    shown_by: ClassVar = "relift.egraph.displays:of_found"
-
-    term: Program
-    cost: Cost
-    derivation: Derivation
-    measured: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The candidate for a program that reads it."""
-        return {
-            "term": show(self.term.body),
-            "estimated_seconds": self.cost.seconds,
-            "measured_seconds": self.measured,
-            "steps": [step.rule for step in self.derivation.steps],
-            "own_rules": {own.rule.name: own.standing for own in self.derivation.used},
-        }
 
 
 @dataclass(frozen=True)
@@ -202,7 +169,7 @@ def optimize(
     tiles, and those that it leaves open are chosen by the cost model.  Of the `top` candidates the one that is estimated
     best comes first; `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and
     says how many seconds it took, the candidates that are estimated best are measured for up to a sixth of `budget`
-    more, and the fastest come first, none slower than the one that would come first without, nor than the program as it is
+    more, then generations of the fastest with other tiles (see `timed`) for up to another sixth, and the fastest come first, none slower than the one that would come first without, nor than the program as it is
     written, which is always measured; `tuning` is the file in
     which these times are kept and looked up.  `judge` is given all that may be measured, and makes of them what says of
     each why it is wrong, which is kept instead of a time.  With `timed_on`,
@@ -223,7 +190,14 @@ def optimize(
     task = _with_the_users(task, rules, assumed, strategies)
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
-    clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
+    clock = clock_of(
+        task.device.name,
+        tuning or default_path(),
+        measure,
+        judge,
+        timed_on,
+        exact=task.policy == "exact",
+    )
     with applied_once(), counted_once(), extracted_once(), one_child():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
         several = varied or clock is not None
@@ -233,6 +207,9 @@ def optimize(
             proposals = finished(task.source, proposals, task.device, REFINED * top)
             proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock)
+        if clock is not None and sketch is None:  # a goal says what tiles there are
+            results = _evolved(task, results, clock)
+        results = results[:top]
     return _optimized(task, grown, results)
 
 
@@ -283,45 +260,18 @@ def _with_the_users(
         if task.progress is not None:
             task.progress(f"checking {text}", 0, time.monotonic() - task.started)
 
+    for name, given in (("rules", rules), ("assumed", assumed), ("strategies", strategies)):
+        if isinstance(given, str) or not isinstance(given, Collection):
+            raise IllTyped(f"{name} is {given!r}; give a list, though it be of one")
     for each in strategies:
         if not callable(each):
             raise IllTyped(
-                f"strategies holds {each!r}; give strategies, such as rl.strategies.apply(...)"
+                f"strategies holds {each!r}; one is made by the functions of relift.strategies, such as apply and topdown"
             )
     known = admitted(rules, assumed, heard)
     named = [(getattr(each, "__name__", repr(each)), each) for each in strategies]
     started = time.monotonic()  # the check of rules is no part of the search
     return replace(task, admitted=known, strategies=named, started=started)
-
-
-@dataclass(frozen=True)
-class _Clock:
-    """Where the times of candidates come from; a measure looks up the derivation of what it is given to run."""
-
-    times: Timings
-    derivations: dict[str, Derivation]
-
-
-def _clock(
-    task: Proposals,
-    kept: Path,
-    measure: Measure | None,
-    judge: Judge,
-    timed_on: str | None,
-) -> _Clock | None:
-    """How candidates are timed, if they are; a damaged database is found before the search, not after."""
-    derivations: dict[str, Derivation] = {}
-    exact = task.policy == "exact"
-    times: Timings
-    if timed_on is not None:
-        times = Timings(kept, timed_on, exact=exact)
-    elif measure is not None:
-        right = _of_right_ones(measure, judge, derivations)
-        times = Tuner(kept, task.device.name, right, exact=exact)
-    else:
-        return None
-    times.check()
-    return _Clock(times, derivations)
 
 
 def _plan(sketch: Sketch | str, task: Proposals) -> TiledSketch:
@@ -337,15 +287,33 @@ def _plan(sketch: Sketch | str, task: Proposals) -> TiledSketch:
 
 
 def _best(
-    task: Proposals, proposals: Sequence[Proposal], top: int, stopped: str, clock: _Clock | None
+    task: Proposals, proposals: Sequence[Proposal], top: int, stopped: str, clock: Clock | None
 ) -> list[FoundProgram]:
-    """The `top` results: those that are estimated best, or the fastest of them where they are timed."""
+    """The `top` results that are estimated best; where they are timed, more of them, the fastest first."""
     if clock is None:
         return first_accepted(task, proposals, top, stopped)
     results = first_accepted(task, proposals, max(top, MEASURED), stopped)
     results = _with_the_written(task, results)
-    clock.derivations.update({str(found.term): found.derivation for found in results})
-    return _measured(results, clock.times, task.budget.seconds / 6, task.progress)[:top]
+
+    return clock.timed(results, task.budget.seconds / 6, _heard(task))
+
+
+def _evolved(task: Proposals, timed: Sequence[FoundProgram], clock: Clock) -> list[FoundProgram]:
+    """What was timed, and what is found from the fastest of it."""
+    rules = task.admitted.rules
+    generations = Generations(clock, task.device, rules, task.refused, _heard(task))
+    return generations.evolved(timed, task.budget.seconds / 6)
+
+
+def _heard(task: Proposals) -> Callable[[str], None]:
+    """What is told of what is measured, to whoever hears of the search."""
+    started = time.monotonic()
+
+    def heard(text: str) -> None:
+        if task.progress is not None:
+            task.progress(f"measuring {text}", 0, time.monotonic() - started)
+
+    return heard
 
 
 def _optimized(task: Proposals, grown: SearchStats, results: Sequence[FoundProgram]) -> Optimized:
@@ -407,8 +375,9 @@ def first_accepted(
 
 def _with_the_written(task: Proposals, results: list[FoundProgram]) -> list[FoundProgram]:
     """The results, in the second place the program as it is written: what is slower by the clock is no result."""
-    try:
-        written = first_accepted(task, task.as_written(), 1, "")[0]
+    own = {name: n for name, n in task.sizes.items() if name in task.program.sizes}
+    try:  # a goal's sizes may be those of its tiles, too
+        written = first_accepted(task, replace(task, sizes=own).as_written(), 1, "")[0]
     except NoProgram:
         return results
     others = [found for found in results[1:] if str(found.term) != str(written.term)]
@@ -449,51 +418,3 @@ def _found(proposal: Proposal) -> FoundProgram:
     return FoundProgram(
         replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation
     )
-
-
-def _of_right_ones(
-    measure: Measure,
-    judge: Judge,
-    derivations: Mapping[str, Derivation],
-) -> Measure:
-    """A measure that runs no candidate in which something is found to be wrong."""
-    judged: list[Callable[[Derivation], str | None]] = []
-
-    def seconds(program: Program) -> float:
-        if not judged:  # when the first is measured, all are known
-            judged.append(judge(list(derivations.values())))
-        wrong = judged[0](derivations[str(program)])
-        if wrong is not None:
-            raise NoProgram(wrong)
-        return measure(program)
-
-    return seconds
-
-
-def _measured(
-    results: Sequence[FoundProgram],
-    times: Timings,
-    budget: float,
-    progress: Callable[[str, int, float], None] | None,
-) -> list[FoundProgram]:
-    """The results with their times, fastest first; those that did not run are left out.
-
-    What has no time, since the budget does not reach it or nobody measured it, keeps its place after those.
-    """
-    started = time.monotonic()
-
-    def heard(text: str) -> None:
-        if progress is not None:
-            progress(f"measuring {text}", 0, time.monotonic() - started)
-
-    timings = times.best([found.term for found in results], budget, heard)
-    timed = [
-        replace(found, measured=timing.seconds)
-        for found, timing in zip(results, timings, strict=True)
-        if timing is not None and timing.seconds is not None
-    ]
-    rest = [found for found, timing in zip(results, timings, strict=True) if timing is None]
-    if not timed and not rest:
-        reasons = sorted({timing.failure for timing in timings if timing is not None})
-        raise NoProgram(f"no candidate ran on {times.device}: {'; '.join(reasons)}")
-    return sorted(timed, key=lambda found: found.measured or 0.0) + rest

@@ -7,12 +7,15 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
+from relift.display.displayed import Displayed
 from relift.egraph.cost.model import Cost
 from relift.egraph.process.saturation import REASONS, Saturation
 from relift.rewrites.derivation.steps import Derivation
+from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
+from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import canonical
 from relift.semantics.syntax.terms import Input, Term, parts_of
 
@@ -132,6 +135,35 @@ class SearchStats:
             Counter(self.firings) + Counter(more.firings),
             profile,
         )
+
+
+@dataclass(frozen=True)
+class FoundProgram(Displayed):
+    """One low-level program, what it is estimated to cost, and how it follows from the source.
+
+    `measured` is its time on the device in seconds, where the search was asked to measure.
+    """
+
+    shown_by: ClassVar = "relift.egraph.displays:of_found"
+
+    term: Program
+    cost: Cost
+    derivation: Derivation
+    measured: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The candidate for a program that reads it."""
+        return {
+            "term": show(self.term.body),
+            "estimated_seconds": self.cost.seconds,
+            "measured_seconds": self.measured,
+            "steps": [step.rule for step in self.derivation.steps],
+            "own_rules": {own.rule.name: own.standing for own in self.derivation.used},
+        }
+
+
+class NoProgram(ReliftError):
+    """The search found no program that OpenCL can run."""
 
 
 NOTHING = SearchStats("", True, 0, {}, {})

@@ -218,18 +218,20 @@ class Tuner(Timings):
                 continue
             heard(f"candidate {number} of {len(programs)}")
             found.append(self.time(program))
-        self._time_again(programs, found, heard)
+        self.time_again(programs, found, heard)
         return found
 
-    def _time_again(
+    def time_again(
         self,
         programs: Sequence[Program],
         found: list[Timing | None],
         heard: Callable[[str], None],
+        kept: int = 0,
     ) -> None:
         """Time the finalists again, in rounds in which they take turns; of all times of one the least counts.
 
-        Where all were timed in an earlier run, they have been finalists before.
+        Where all were timed in an earlier run, they have been finalists before.  The database gets what is timed from
+        the place `kept` on.
         """
         known = {
             place: timing.seconds
@@ -251,7 +253,8 @@ class Tuner(Timings):
             assert before is not None, "cannot happen: it has a time"
             again = (t.seconds for t in timings if t.seconds is not None)
             found[place] = best = replace(before, seconds=min((known[place], *again)))
-            self.keep(programs[place].name, {str(programs[place]): best})
+            if place >= kept:
+                self.keep(programs[place].name, {str(programs[place]): best})
 
     def _measured(self, program: Program) -> Timing:
         try:

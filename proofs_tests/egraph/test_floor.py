@@ -21,8 +21,8 @@ from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.compiler.running.launch import Kernel
 from relift.device import CPU, GPU, DeviceDescription
-from relift.egraph.search.optimize import NoProgram, optimize
-from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.optimize import optimize
+from relift.egraph.search.outcomes import NoProgram, Proposal
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES

@@ -16,7 +16,8 @@ from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
 from relift.egraph.cost.model import estimate, least_seconds
 from relift.egraph.search.guidance.plans import shared_windows
-from relift.egraph.search.optimize import FoundProgram, Optimized, optimize
+from relift.egraph.search.optimize import Optimized, optimize
+from relift.egraph.search.outcomes import FoundProgram
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.derivation.confirmation import confirm

@@ -10,13 +10,17 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from relift.egraph.search.optimize import NoProgram, as_written, optimize
+from relift.egraph.search.optimize import as_written, optimize
+from relift.egraph.search.outcomes import NoProgram
 from relift.egraph.search.tuning import BadDatabase, Timing, Tuner
+from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import alpha_equal
 
 SAXPY = load_program("examples/saxpy.py")
 
@@ -186,6 +190,62 @@ def test_a_second_search_measures_nothing(tmp_path: Path) -> None:
     assert not again.asked
     assert other.asked
     assert found.candidates[0].measured == best.candidates[0].measured
+
+
+class Later:
+    """A device on which all is equally fast but what is first measured in a generation of descendants."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, program: Program) -> float:
+        late = any("generation" in stage for stage in self.heard)
+        return self.seconds.setdefault(str(program), 0.5 if late else 1.0)
+
+    def progress(self, stage: str, nodes: int, seconds: float) -> None:
+        self.heard.append(stage)
+
+
+def test_generations_find_what_no_plan_proposes(tmp_path: Path) -> None:
+    """The steps of a candidate with another number in them: a derivation like any other, which a second search finds again."""
+    device = Later()
+    kept = tmp_path / "t.sqlite"
+    found = optimize(DOT, {"n": 4096}, measure=device, tuning=kept, progress=device.progress)
+
+    assert found.candidates[0].measured == 0.5
+    assert alpha_equal(found.derivation.replay(RULES)[-1], found.term.body)
+    x, y = (np.random.default_rng(i).random(4096, np.float32) for i in (0, 1))
+    np.testing.assert_allclose(found.term(x, y), np.dot(x, y), rtol=1e-3)
+
+    again = Clock()
+    assert optimize(DOT, {"n": 4096}, measure=again, tuning=kept).term == found.term
+    assert not again.asked
+
+
+def test_a_goal_has_no_descendants(tmp_path: Path) -> None:
+    """It says what tiles there are."""
+    device = Later()
+    goal = "... >= reduce_seq[n // tile](... >= reduce_seq[tile](...))"
+    optimize(
+        DOT, {"n": 4096, "tile": 64}, sketch=goal,
+        measure=device, tuning=tmp_path / "t.sqlite", progress=device.progress,
+    )  # fmt: skip
+
+    assert device.seconds
+    assert not any("generation" in stage for stage in device.heard)
+
+
+def test_without_seconds_no_generation_is_timed(tmp_path: Path) -> None:
+    """And none is said to have come to an end: the next search goes on."""
+    device, kept = Later(), tmp_path / "t.sqlite"
+    for budget in (1e-3, 120):
+        assert set(device.seconds.values()) <= {1.0}
+        optimize(
+            DOT, {"n": 4096}, budget=budget,
+            measure=device, tuning=kept, progress=device.progress,
+        )  # fmt: skip
+    assert 0.5 in device.seconds.values()
 
 
 def test_a_damaged_file_is_found_before_the_search(tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from relift.compiler.meaning.evidence import Meaning
     from relift.compiler.running.compiled import Compiled
     from relift.device import DeviceDescription
-    from relift.egraph.search.optimize import FoundProgram, Optimized
+    from relift.egraph.search.optimize import Optimized
+    from relift.egraph.search.outcomes import FoundProgram
     from relift.rewrites.checks.theorem.proving import Proved
     from relift.semantics.language.programs import Program
 
