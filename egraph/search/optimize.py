@@ -262,7 +262,7 @@ def _with_the_users(
 
     for name, given in (("rules", rules), ("assumed", assumed), ("strategies", strategies)):
         if isinstance(given, str) or not isinstance(given, Collection):
-            raise IllTyped(f"{name} is {given!r}; give a list, though it be of one")
+            raise IllTyped(f"{name} is a {type(given).__name__}; give a list, though it be of one")
     for each in strategies:
         if not callable(each):
             raise IllTyped(
