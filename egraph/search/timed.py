@@ -95,12 +95,15 @@ def _of_right_ones(
 ) -> Measure:
     """A measure that runs no candidate in which something is found to be wrong."""
     judged: list[Callable[[Derivation], str | None]] = []
+    said: dict[str, str | None] = {}  # finalists are measured again and again
 
     def seconds(program: Program) -> float:
         if not judged:  # when the first is measured, all but descendants are known
             judged.append(judge(list(derivations.values())))
-        wrong = judged[0](derivations[str(program)])
-        if wrong is not None:
+        key = str(program)
+        if key not in said:
+            said[key] = judged[0](derivations[key])
+        if (wrong := said[key]) is not None:
             raise NoProgram(wrong)
         return measure(program)
 

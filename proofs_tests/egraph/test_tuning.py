@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from relift.egraph.search.optimize import as_written, optimize
 from relift.egraph.search.outcomes import NoProgram
 from relift.egraph.search.tuning import BadDatabase, Timing, Tuner
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
@@ -350,6 +352,20 @@ def test_a_candidate_in_which_something_is_wrong_is_not_timed(tmp_path: Path) ->
             DOT, {"n": 64}, measure=clock, tuning=tmp_path / "t.sqlite",
             judge=lambda _: lambda _: "its kernels are wrong",
         )  # fmt: skip
+
+
+def test_a_candidate_is_judged_once(tmp_path: Path) -> None:
+    """However often the fastest are measured."""
+    asked: list[Derivation] = []
+
+    def judge(_: Sequence[Derivation]) -> Callable[[Derivation], str | None]:
+        return asked.append  # which says None of each
+
+    clock = Clock()
+    optimize(DOT, {"n": 4096}, measure=clock, tuning=tmp_path / "t.sqlite", judge=judge)
+
+    assert len(clock.asked) > len(set(map(str, clock.asked)))
+    assert len(asked) == len({id(derivation) for derivation in asked})
 
 
 def test_nothing_slower_than_the_program_as_written_comes_first(
