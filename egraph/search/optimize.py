@@ -24,14 +24,15 @@ from relift.egraph.encode.terms import require_searchable
 from relift.egraph.extraction.known import extracted_once
 from relift.egraph.process.children import one_child
 from relift.egraph.process.saturation import Budget, named
-from relift.egraph.search.derived import finished
+from relift.egraph.search.derived import after, finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import TiledSketch
 from relift.egraph.search.outcomes import FoundProgram, NoProgram, Proposal, SearchStats, asked_once
 from relift.egraph.search.own_rules import STAGES
 from relift.egraph.search.proposals import Proposals
+from relift.egraph.search.starts.prepared import IN_ORDER
 from relift.egraph.search.timed import Clock, Generations, Judge, clock_of
-from relift.egraph.search.tuning import Measure, default_path
+from relift.egraph.search.tuning import Measure
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
 from relift.processes.collecting import rarely_collected
@@ -190,26 +191,15 @@ def optimize(
     task = _with_the_users(task, rules, assumed, strategies)
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
-    clock = clock_of(
-        task.device.name,
-        tuning or default_path(),
-        measure,
-        judge,
-        timed_on,
-        exact=task.policy == "exact",
-    )
+    clock = clock_of(task.device.name, task.policy, tuning, measure, judge, timed_on)
     with applied_once(), counted_once(), extracted_once(), one_child():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-        several = varied or clock is not None
-        order = attrgetter("rank_among_several" if several else "rank_in_the_end")
+        order = attrgetter("rank_among_several" if varied or clock else "rank_in_the_end")
         proposals.sort(key=order)
         if sketch is None and not task.is_over:  # a goal says what loops there are
             proposals = finished(task.source, proposals, task.device, REFINED * top)
             proposals.sort(key=order)
-        results = _best(task, proposals, top, grown.stopped, clock)
-        if clock is not None and sketch is None:  # a goal says what tiles there are
-            results = _evolved(task, results, clock)
-        results = results[:top]
+        results = _best(task, proposals, top, grown.stopped, clock, evolves=sketch is None)
     return _optimized(task, grown, results)
 
 
@@ -287,22 +277,30 @@ def _plan(sketch: Sketch | str, task: Proposals) -> TiledSketch:
 
 
 def _best(
-    task: Proposals, proposals: Sequence[Proposal], top: int, stopped: str, clock: Clock | None
+    task: Proposals,
+    proposals: Sequence[Proposal],
+    top: int,
+    stopped: str,
+    clock: Clock | None,
+    *,
+    evolves: bool,
 ) -> list[FoundProgram]:
-    """The `top` results that are estimated best; where they are timed, more of them, the fastest first."""
+    """The `top` results: those that are estimated best, or where they are timed the fastest of them, and of what `evolves` from them.
+
+    A goal says what tiles there are, so nothing does.
+    """
     if clock is None:
         return first_accepted(task, proposals, top, stopped)
     results = first_accepted(task, proposals, max(top, MEASURED), stopped)
     results = _with_the_written(task, results)
 
-    return clock.timed(results, task.budget.seconds / 6, _heard(task))
-
-
-def _evolved(task: Proposals, timed: Sequence[FoundProgram], clock: Clock) -> list[FoundProgram]:
-    """What was timed, and what is found from the fastest of it."""
-    rules = task.admitted.rules
-    generations = Generations(clock, task.device, rules, task.refused, _heard(task))
-    return generations.evolved(timed, task.budget.seconds / 6)
+    sixth = task.budget.seconds / 6
+    timed = clock.timed(results, sixth, _heard(task))
+    if evolves:
+        rules = task.admitted.rules
+        generations = Generations(clock, task.device, rules, task.refused, _heard(task))
+        timed = generations.evolved(timed, sixth)
+    return timed[:top]
 
 
 def _heard(task: Proposals) -> Callable[[str], None]:
@@ -365,12 +363,17 @@ def first_accepted(
             results.append(found)
     if not results:
         why = reasons or [
-            task.refused(task.unchosen()) or "nothing in it says what a kernel computes"
+            task.refused(_unchosen(task)) or "nothing in it says what a kernel computes"
         ]
         raise NoProgram(
             f"no program that OpenCL can run was found for {task.program.name} ({stopped or 'written out'}): {why[0]}"
         )
     return results
+
+
+def _unchosen(task: Proposals) -> Program:
+    """The program with every map in order, which a compiler refuses where it stands for no kernel."""
+    return replace(task.source, body=after(task.source, task.prepared(), IN_ORDER).result)
 
 
 def _with_the_written(task: Proposals, results: list[FoundProgram]) -> list[FoundProgram]:

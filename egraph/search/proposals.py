@@ -83,7 +83,7 @@ from relift.egraph.search.starts.forms import (
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
-from relift.egraph.search.starts.prepared import IN_ORDER, PREPARED, ROWS_APART, as_read
+from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -141,13 +141,12 @@ class Proposals:
     @cached_property
     def source(self) -> Program:
         """The program at its own sizes; what is left of the sizes belongs to the tiles of a sketch."""
-        own = self.program.sizes
-        return self.program.at({name: n for name, n in self.sizes.items() if name in own})
+        return self.program.at({n: m for n, m in self.sizes.items() if n in self.program.sizes})
 
     def left(self) -> Budget:
         """The budget, with the seconds that are left of it."""
-        spent = time.monotonic() - self.started
-        return replace(self.budget, seconds=max(self.budget.seconds - spent, 0.0))
+        seconds = self.started + self.budget.seconds - time.monotonic()
+        return replace(self.budget, seconds=max(seconds, 0.0))
 
     @property
     def is_over(self) -> bool:
@@ -406,10 +405,6 @@ class Proposals:
             with suppress(NoMatch):
                 found += self.lowerings(after(self.source, self.given(), tactic))
         return ranked(found)
-
-    def unchosen(self) -> Program:
-        """The program with every map in order, which a compiler refuses where it stands for no kernel."""
-        return replace(self.source, body=after(self.source, self.prepared(), IN_ORDER).result)
 
     def extracted(
         self, high: Derivation, demanded: Mapping[Position, Lowering], most: int = 4

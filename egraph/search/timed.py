@@ -17,7 +17,8 @@ from typing import TypeAlias
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.outcomes import FoundProgram, NoProgram
-from relift.egraph.search.tuning import Measure, Timing, Timings, Tuner
+from relift.egraph.search.tuning import Measure, Timing, Timings, Tuner, default_path
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, redo
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, blamed_once
@@ -70,15 +71,15 @@ class Clock:
 
 def clock_of(
     device: str,
-    kept: Path,
+    policy: FloatPolicy,
+    kept: Path | None,
     measure: Measure | None,
     judge: Judge,
     timed_on: str | None,
-    *,
-    exact: bool,
 ) -> Clock | None:
     """How candidates are timed, if they are; a damaged database is found before the search, not after."""
     derivations: dict[str, Derivation] = {}
+    kept, exact = kept or default_path(), policy == "exact"
     times: Timings
     if timed_on is not None:
         times = Timings(kept, timed_on, exact=exact)
