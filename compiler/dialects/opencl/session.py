@@ -20,7 +20,7 @@ from relift.compiler.lowering.threads import GROUP_LIMIT
 from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Resident
 from relift.compiler.running.launch import Kernel, Launch, Packing, Piece
-from relift.compiler.running.processes.building import build, build_here
+from relift.compiler.running.processes.building import Crashed, build, build_here
 from relift.compiler.running.session import check_limits, plan_at
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
@@ -61,7 +61,12 @@ class OpenCLSession(Session):
             tree = understood(source, f"{label(self.device)} has no {EXTENSION}", options)
             source = OpenCL().source(without_halves(tree))
         source = for_device(source, self.device)
-        program = (build if apart else build_here)(self._queue.context, source, options)
+        try:
+            program = (build if apart else build_here)(self._queue.context, source, options)
+        except Crashed:  # Intel's makes vectors of a fold of 65 or more of |x|, and dies of it
+            if REASSOCIATES not in defects(self.device) or (tried := in_order(source)) == source:
+                raise
+            program = build(self._queue.context, tried, options)
         built = {k: _kernel(program, k, plan, device) for k in plan.different}
         self._kernels = [built[k] for k in plan.kernels]
 

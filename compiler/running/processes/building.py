@@ -113,8 +113,15 @@ def keep(folder: Path, number: int) -> None:
 # ---- the child
 
 
+CRASHED = "crashed on the kernel"
+
+
 class Ended(Exception):
     """The child ended, or was ended, before it answered."""
+
+
+class Crashed(Unsupported):
+    """The driver's compiler died of a source."""
 
 
 class _Child:
@@ -147,7 +154,7 @@ class _Child:
 
     def _how(self, status: int) -> str:
         if status < 0:
-            return f"crashed on the kernel ({death(status)})"
+            return f"{CRASHED} ({death(status)})"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return f"ended on the kernel: {lines[-1][:200] if lines else f'status {status}'}"
@@ -193,7 +200,7 @@ def _built(device: cl.Device, source: str, options: tuple[str, ...], digest: str
     here = _builds(os.getpid())
     with here.lock:
         if digest in here.ended:
-            raise _refused(device, source, here.ended[digest])
+            raise _ended(device, source, here.ended[digest])
         if here.child is None:
             here.child = _Child()
         try:
@@ -201,11 +208,16 @@ def _built(device: cl.Device, source: str, options: tuple[str, ...], digest: str
         except Ended as end:
             here.end()
             here.ended[digest] = str(end)
-            raise _refused(device, source, here.ended[digest]) from None
+            raise _ended(device, source, here.ended[digest]) from None
     if outcome == "refused":
         raise _refused(device, source, "refused the kernel", f"\n{content}")
     binary: bytes = content
     return binary
+
+
+def _ended(device: cl.Device, source: str, how: str) -> Unsupported:
+    said = _refused(device, source, how)
+    return Crashed(said.message) if how.startswith(CRASHED) else said
 
 
 def _address(device: cl.Device) -> Address:

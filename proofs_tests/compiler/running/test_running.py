@@ -232,6 +232,18 @@ def test_what_a_device_cannot_run_is_explained() -> None:
         compile_program(greedy)(np.zeros(1 << 22, np.float32))
 
 
+@pytest.mark.parametrize("function", [rl.absolute, rl.sqrt], ids=["absolute", "sqrt"])
+def test_a_long_fold_of_what_a_function_gives_is_built(function: Any) -> None:
+    """Intel's compiler dies of one that it makes vectors of; it gets the loop in order then."""
+
+    @typed(x=f32[100])
+    def total(x: Any) -> Any:
+        return rl.reduce_seq(lambda acc, v: acc + function(v), 0.0, x)
+
+    xs = np.arange(100, dtype=np.float32)
+    np.testing.assert_allclose(compile_program(total)(xs), total(xs), rtol=1e-5)
+
+
 @pytest.mark.parametrize("size", [8, None], ids=["known", "open"])
 def test_more_than_the_memory_of_a_device_is_refused(
     size: int | None, monkeypatch: pytest.MonkeyPatch
