@@ -1,6 +1,6 @@
 """What a CPU device does, measured once: how fast it moves and multiplies, and which kernels its driver packs.
 
-`relift bench --calibrate` measures and keeps it; `relift.compiler.devices.survey.describe` uses what is kept.  What was
+`relift bench --calibrate` measures and keeps it; `relift.compiler.devices.survey.describe` uses what is kept, and what `relift bench --refit` fitted to programs.  What was
 measured of one version of a driver says nothing of another: it is kept under the device's name, its driver's
 version and its units.
 """
@@ -11,6 +11,7 @@ import json
 import re
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,18 +72,48 @@ def kept(device: Device) -> Calibration | None:
 
 
 def keep(device: Device, found: Calibration) -> Path:
-    """Write what was measured, whole or not at all; the file."""
-    file = file_of(device)
+    """Write what was measured, whole or not at all; the file.  What was fitted before is forgotten."""
+    _write(file_of(device, FITTED), None)
+    return _write(file_of(device), asdict(found))
+
+
+def kept_fit(device: Device) -> dict[str, Any]:
+    """The GB/s and GFLOP/s that were fitted to the times of programs on a device; nothing where none were, or they cannot be read."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(file, json.dumps({"format": FORMAT, **asdict(found)}, indent=1) + "\n")
+        data = json.loads(file_of(device, FITTED).read_text(encoding="utf-8"))
+        if data.pop("format") != FORMAT:
+            return {}
+        known = all(isinstance(data[name], float) and 0 < data[name] < 1e9 for name in _FITS)
+        return {name: data[name] for name in _FITS} if known else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def keep_fit(device: Device, bandwidth_gbs: float, fma_gflops: float) -> Path:
+    """Write what was fitted; the file."""
+    fits = dict(zip(_FITS, (bandwidth_gbs, fma_gflops), strict=True))
+    return _write(file_of(device, FITTED), fits)
+
+
+FITTED = ".fitted"
+_FITS = ("bandwidth_gbs", "fma_gflops")
+
+
+def _write(file: Path, data: Mapping[str, object] | None) -> Path:
+    """Data to a file, whole or not at all; None: there is no such file any more."""
+    try:
+        if data is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_text(file, json.dumps({"format": FORMAT, **data}, indent=1) + "\n")
     except OSError as error:
         raise ReliftError(f"{file} cannot be written ({error.strerror})", place="") from None
     return file
 
 
-def file_of(device: Device) -> Path:
-    """Where what was measured of a device is kept."""
+def file_of(device: Device, kind: str = "") -> Path:
+    """Where what was measured of a device is kept, or what was fitted."""
     words = (
         device.platform.name,
         device.name,
@@ -90,7 +121,7 @@ def file_of(device: Device) -> Path:
         str(device.max_compute_units),
     )
     name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words)).strip("-")
-    return user_cache() / "devices" / f"{name}.json"
+    return user_cache() / "devices" / f"{name}{kind}.json"
 
 
 def calibrate(device: Device) -> Calibration:

@@ -9,6 +9,7 @@ from typing import Any
 from relift.compiler.devices.calibration import Calibration, kept
 from relift.compiler.devices.naming import Device
 from relift.compiler.devices.survey import DEFECTS, SurveyedDevice, describe, find_device
+from relift.device import DeviceDescription
 
 PACKED = {
     "nothing": "no work-items",
@@ -64,6 +65,22 @@ def measured_line(name: str, measured: Calibration, file: object) -> str:
         f"{name}: {measured.bandwidth_gbs:.0f} GB/s, {measured.fma_gflops:.0f} GFLOP/s, "
         f"{measured.launch_seconds * 1e6:.0f} us a launch; makes vectors of "
         f"{PACKED[measured.packs]}; kept in {file}"
+    )
+
+
+def fitted_line(
+    name: str, before: DeviceDescription, bandwidth_gbs: float, fma_gflops: float
+) -> str:
+    """One line: what was fitted to a device, beside what was known of it.
+
+    >>> from relift.compiler.devices.report import fitted_line
+    >>> from relift.device import GPU
+    >>> fitted_line("this one", GPU, 4000.0, 50000.0)
+    'this one: 4000 GB/s (4240 before), 50000 GFLOP/s (60800 before)'
+    """
+    return (
+        f"{name}: {bandwidth_gbs:.0f} GB/s ({before.bandwidth_gbs:.0f} before), "
+        f"{fma_gflops:.0f} GFLOP/s ({before.fma_gflops:.0f} before)"
     )
 
 

@@ -10,7 +10,7 @@ from platform import machine
 from typing import Any
 
 from relift.compiler.devices.caches import KNOWN, data_caches
-from relift.compiler.devices.calibration import kept
+from relift.compiler.devices.calibration import kept, kept_fit
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
 from relift.compiler.devices.naming import (
     IMPLEMENTATIONS,
@@ -287,11 +287,11 @@ def describe(device: Device) -> DeviceDescription:
         memory_bytes=device.global_mem_size,
     )
     if is_gpu:
-        return found
+        return replace(found, **kept_fit(device))
     known: dict[str, Any] = {**data_caches()}
     for vendor, widths, driver, facts in KNOWN:
         if vendor in device.name and width in widths and driver in ("", implementation(device)):
             known |= facts
     if (calibrated := kept(device)) is not None:
         known |= asdict(calibrated)
-    return replace(found, **known)
+    return replace(found, **{**known, **kept_fit(device)})

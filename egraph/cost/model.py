@@ -31,7 +31,8 @@ _KEPT, _GONE = 0.5, 2.5
 """The parts of the last cache that a program may touch with all of it still there when it runs again, and with nothing.
 
 Other programs have their share of it, too: 64 MB are summed up at 104 GB/s where the cache, of 32 MB, sends 165, and memory 60."""
-_SEEN = 0.1  # of the shorter of two times that overlap, on a CPU
+OVERLAP_SEEN = 0.1
+"""The part of the shorter of two times that overlap, on a CPU."""
 _SEEN_OF_FUNCTIONS = 0.2
 """The same on a GPU of a kernel that computes nothing but functions, whose results a work-item waits for when it has what it loads.
 
@@ -151,4 +152,4 @@ def _together(kernel: Kernel, times: Times, device: DeviceDescription) -> float:
             alone = _ALONE * kernel.started / kernel.filled
             beside = max(0.0, alone - _AT_A_TIME * moved)
         return longer + seen * shorter + beside + _IN_TURN * in_turn
-    return max(computed + waited, moved) + _SEEN * shorter
+    return max(computed + waited, moved) + OVERLAP_SEEN * shorter

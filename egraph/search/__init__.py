@@ -7,5 +7,5 @@ proposals    the low-level programs that follow, each with its estimated cost; `
              `pruning` which of them are worth growing
 optimize     the best of them that the compiler accepts
 timed        the fastest of them by the clock, and of generations with other tiles
-tuning       candidates are timed on the device, and every result is kept
+tuning       candidates are timed on the device, and every result is kept; `fitting`: what the cost model learns of it
 """

@@ -300,6 +300,7 @@ def _best(
         rules = task.admitted.rules
         generations = Generations(clock, task.device, rules, task.refused, _heard(task))
         timed = generations.evolved(timed, sixth)
+    clock.remember(timed, task.device)
     return timed[:top]
 
 

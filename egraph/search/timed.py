@@ -17,7 +17,7 @@ from typing import TypeAlias
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.outcomes import FoundProgram, NoProgram
-from relift.egraph.search.tuning import Measure, Timing, Timings, Tuner, default_path
+from relift.egraph.search.tuning import Measure, Timing, Timings, Tuner, Work, default_path
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, redo
 from relift.rewrites.rule import Rule
@@ -67,6 +67,12 @@ class Clock:
             reasons = sorted({timing.failure for timing in timings if timing is not None})
             raise NoProgram(f"no candidate ran on {self.times.device}: {'; '.join(reasons)}")
         return _fastest_first(timed) + rest
+
+    def remember(self, found: Sequence[FoundProgram], device: DeviceDescription) -> None:
+        """Keep beside the times what the cost model says that each program does: `fitting` learns from both."""
+        new = [each for each in found if each.measured is not None]
+        if new and isinstance(self.times, Tuner):
+            self.times.did({str(each.term): Work.of(each.cost, device) for each in new})
 
 
 def clock_of(

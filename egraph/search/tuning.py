@@ -19,7 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
+from relift.device import DeviceDescription
 from relift.display.displayed import Displayed
+from relift.egraph.cost.model import Cost
 from relift.files import user_cache
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -42,6 +44,9 @@ PATIENCE = 30.0
 HURRY = 1.0
 """Seconds for which it is waited for while nothing is lost by giving up."""
 
+_WORK = "CREATE TABLE IF NOT EXISTS work (key TEXT PRIMARY KEY, cycles REAL, gigabytes REAL, launch REAL)"
+"""A database of an earlier Relift has no such table; what it has is worth as much as before."""
+
 _ANEW = "move it away, and a new one is made"
 
 
@@ -61,6 +66,27 @@ class Timing(Displayed):
     seconds: float | None
     failure: str = ""
     reused: bool = False
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the cost model says a program does on a device: 10^9 cycles of a core's clock, all cores together, gigabytes, and seconds of launches."""
+
+    cycles: float
+    gigabytes: float
+    launch: float
+
+    @classmethod
+    def of(cls, cost: Cost, device: DeviceDescription) -> Work:
+        """What an estimate for a device is made of.
+
+        >>> from relift.device import CPU
+        >>> from relift.egraph.cost.model import Cost
+        >>> from relift.egraph.search.tuning import Work
+        >>> Work.of(Cost(1e-5, 2.0, 3.0, 3.2, 0.0), CPU) == Work(2.0 * CPU.core_ghz, 3.0 * CPU.bandwidth_gbs, 1e-5)
+        True
+        """
+        return cls(cost.compute * device.core_ghz, cost.memory * device.bandwidth_gbs, cost.launch)
 
 
 def default_path() -> Path:
@@ -114,6 +140,31 @@ class Timings:
         with self._database(PATIENCE) as database, database:
             for row in rows:
                 database.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def did(self, work: Mapping[str, Work]) -> None:
+        """Record what the cost model says that programs do, all or none."""
+        rows = [(self._key(term), w.cycles, w.gigabytes, w.launch) for term, w in work.items()]
+        with self._database(PATIENCE) as database, database:
+            database.execute(_WORK)
+            database.executemany("INSERT OR REPLACE INTO work VALUES (?, ?, ?, ?)", rows)
+
+    def worked(self) -> list[tuple[Work, float]]:
+        """What the programs do that were timed on the device, as far as that is kept, and the seconds that each took."""
+        with self._database() as database, database:
+            database.execute(_WORK)
+            rows = database.execute(
+                "SELECT cycles, gigabytes, launch, seconds, failure FROM work JOIN timings USING (key) "
+                "WHERE device = ? AND seconds IS NOT NULL ORDER BY key",
+                (self.device,),
+            ).fetchall()
+        found: list[tuple[Work, float]] = []
+        for *does, seconds, failure in rows:
+            taken = self._timing(seconds, failure).seconds
+            if not all(isinstance(n, float) and 0 <= n < math.inf for n in does) or not any(does):
+                raise BadDatabase(self.path, f"holds {does!r} where work should be")
+            if taken is not None:
+                found.append((Work(*does), taken))
+        return found
 
     def history(self, program: str) -> dict[str, list[float]]:
         """The seconds that were measured of programs of a name, by device, in the order in which they were."""

@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from relift.compiler.devices.calibration import Calibration, calibrate, file_of, keep, kept
+from relift.compiler.devices.calibration import (
+    FITTED,
+    Calibration,
+    calibrate,
+    file_of,
+    keep,
+    keep_fit,
+    kept,
+    kept_fit,
+)
 from relift.compiler.devices.survey import describe, find_device
 from relift.device import CPU
 
@@ -79,6 +88,28 @@ def test_a_damaged_file_is_as_good_as_none(text: str) -> None:
     keep(device(), FOUND)
     file_of(device()).write_text(text)
     assert kept(device()) is None
+
+
+def test_a_description_says_what_was_fitted_until_it_is_measured_anew() -> None:
+    found = find_device("cpu")
+    keep(found, FOUND)
+    measured = describe(found)
+    keep_fit(found, 12.0, 345.0)
+
+    assert describe(found) == replace(measured, bandwidth_gbs=12.0, fma_gflops=345.0)
+    keep(found, FOUND)
+    assert describe(found) == measured
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"format": 0}', '{"format": 6, "bandwidth_gbs": 1.0}',
+     '{"format": 6, "bandwidth_gbs": 1.0, "fma_gflops": -1.0}', '{"format": 6, "bandwidth_gbs": NaN, "fma_gflops": 1.0}'],
+)  # fmt: skip
+def test_a_damaged_fit_is_as_good_as_none(text: str) -> None:
+    keep_fit(device(), 1.0, 1.0)
+    file_of(device(), FITTED).write_text(text)
+    assert kept_fit(device()) == {}
 
 
 def test_a_description_says_what_was_measured() -> None:

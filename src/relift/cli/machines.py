@@ -37,6 +37,13 @@ CalibrateOption = Annotated[
         help="Measure what the devices do, for the cost model; time nothing else.",
     ),
 ]
+RefitOption = Annotated[
+    bool,
+    typer.Option(
+        "--refit",
+        help="Fit the cost model to the times that --tune has kept of programs on the devices; time nothing.",
+    ),
+]
 AblationOption = Annotated[
     bool,
     typer.Option("--ablation", help="Switch analyses of the compiler off; default variants."),
@@ -52,6 +59,7 @@ def bench(
     bundle: BundleOption = None,
     results: ResultsOption = None,
     calibration: CalibrateOption = False,
+    refit: RefitOption = False,
     ablation: AblationOption = False,
     rounds: Annotated[
         int, typer.Option(min=5, help="Rounds in which kernels and NumPy take turns.")
@@ -76,6 +84,8 @@ def bench(
         _write_bundle(bundle, folder, names or [], target, settings, as_json)
     elif calibration:
         _calibrate(_named(target), as_json)
+    elif refit:
+        _refit(_named(target), as_json)
     else:
         _show(_timed(folder, names or [], target, settings, rounds), as_json, plot)
 
@@ -170,6 +180,32 @@ def _calibrate(found: Mapping[str, Any], as_json: bool) -> None:
         rows[name] = {**asdict(measured), "file": str(file)}
         if not as_json:
             print(measured_line(name, measured, file))
+    if as_json:
+        print_json({"devices": rows})
+
+
+def _refit(found: Mapping[str, Any], as_json: bool) -> None:
+    """Fit what devices do in a second to the programs that were tuned there, keep it, and print it."""
+    from dataclasses import asdict
+
+    from relift.compiler.devices.calibration import keep_fit
+    from relift.compiler.devices.report import fitted_line
+    from relift.compiler.devices.survey import describe
+    from relift.egraph.search.fitting import fitted
+    from relift.egraph.search.tuning import Timings, default_path
+
+    rows: dict[str, Any] = {}
+    for name, device in found.items():
+        about = describe(device)
+        fit = fitted(about, Timings(default_path(), about.name).worked())
+        file = keep_fit(device, fit.bandwidth_gbs, fit.fma_gflops)
+        rows[name] = {**asdict(fit), "file": str(file)}
+        if not as_json:
+            print(fitted_line(name, about, fit.bandwidth_gbs, fit.fma_gflops))
+            print(
+                f"of {fit.programs} programs estimates were {fit.off_before:.2f} times off, "
+                f"and are {fit.off:.2f} times; kept in {file}"
+            )
     if as_json:
         print_json({"devices": rows})
 

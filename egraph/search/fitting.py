@@ -1,0 +1,93 @@
+"""The cost model fitted to a device, by what was measured of the programs that were tuned there.
+
+A program's estimate is made of cycles that it computes, of gigabytes that it moves, and of launches.  How many of the first two a device does in
+a second is what is fitted, so that the estimates of all programs are off by as little as can be: by the least squares of their logarithms.
+Source: L. Zheng et al., Ansor (OSDI'20), learns its cost model from measured times, too; here two numbers are learned, which any program teaches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relift.device import DeviceDescription
+from relift.egraph.cost.model import OVERLAP_SEEN
+from relift.egraph.search.tuning import Work
+from relift.semantics.errors import ReliftError
+
+LEAST = 6
+"""Programs, at least, that two numbers are fitted to."""
+_FARTHEST, _STEPS = 4.0, 161
+"""How many times as fast or as slow a device may be found to be, and in how many steps between."""
+_KEPT = 0.02
+"""What a number that no program teaches is held by where it is: of the mean square of the programs' logarithms."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was fitted: GB/s, GFLOP/s, the programs that it was fitted to, and how many times their estimates were off before, and are after."""
+
+    bandwidth_gbs: float
+    fma_gflops: float
+    programs: int
+    off_before: float
+    off: float
+
+
+def fitted(device: DeviceDescription, timed: Sequence[tuple[Work, float]]) -> Fit:
+    """What a device does in a second, by the seconds that programs took there.
+
+    Raises `ReliftError` where there are too few of them.
+
+    >>> from relift.device import CPU
+    >>> from relift.egraph.search.fitting import fitted
+    >>> from relift.egraph.search.tuning import Work
+    >>> moved = [(Work(cycles=0.0, gigabytes=0.001 * i, launch=0.0), 0.002 * i / CPU.bandwidth_gbs) for i in range(1, 9)]
+    >>> found = fitted(CPU, moved)
+    >>> round(CPU.bandwidth_gbs / found.bandwidth_gbs, 1), found.fma_gflops == CPU.fma_gflops, round(found.off_before, 1), round(found.off, 1)
+    (2.0, True, 2.0, 1.0)
+    """
+    if len(timed) < LEAST:
+        raise ReliftError(
+            f"{device.name} has the times of {len(timed)} programs, {LEAST} are needed; "
+            "relift optimize FILE --tune measures and keeps them",
+            place="",
+        )
+    computes, moves, launches = np.array([(w.cycles, w.gigabytes, w.launch) for w, _ in timed]).T
+    taken = np.log([seconds for _, seconds in timed])
+
+    def off(clock: float, bandwidth: float) -> float:
+        """The mean square of the logarithms."""
+        computed, moved = computes / clock, moves / bandwidth
+        overlapped = np.maximum(computed, moved) + OVERLAP_SEEN * np.minimum(computed, moved)
+        return float(np.mean((np.log(overlapped + launches) - taken) ** 2))
+
+    farthest = math.log(_FARTHEST)
+    steps = np.linspace(-farthest, farthest, _STEPS)
+    _, clock_by, bandwidth_by = min(
+        (
+            off(device.core_ghz * math.exp(a), device.bandwidth_gbs * math.exp(b))
+            + _KEPT * (a * a + b * b),
+            a,
+            b,
+        )
+        for a in steps
+        for b in steps
+    )
+    found = replace(
+        device,
+        fma_gflops=device.fma_gflops * math.exp(clock_by),
+        bandwidth_gbs=device.bandwidth_gbs * math.exp(bandwidth_by),
+    )
+    before = off(device.core_ghz, device.bandwidth_gbs)
+    after = off(found.core_ghz, found.bandwidth_gbs)
+    return Fit(
+        found.bandwidth_gbs,
+        found.fma_gflops,
+        len(timed),
+        math.exp(math.sqrt(before)),
+        math.exp(math.sqrt(after)),
+    )
