@@ -329,13 +329,19 @@ def test_the_version_is_told() -> None:
 
 
 def test_no_device_says_what_to_install(tmp_path: Path) -> None:
-    """Without any OpenCL driver the message says what to install."""
+    """Without pyopencl or a compiler of C the message says what to install; with one, C serves, and each driver says why it does not."""
     (tmp_path / "pyopencl.py").write_text("raise ImportError('no OpenCL here')\n")
     path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
-    ran = relift("devices", PYTHONPATH=path)
+    nothing = relift("devices", PYTHONPATH=path, PATH=str(tmp_path))
 
-    assert ran.returncode == 2
-    assert "pip install pyopencl" in ran.stderr
+    assert nothing.returncode == 2
+    assert "pip install --force-reinstall pyopencl" in nothing.stderr
+    assert "apt-get install gcc" in nothing.stderr
+
+    serving = relift("devices", PYTHONPATH=path)
+    assert serving.returncode == 0
+    assert "[C with OpenMP" in serving.stdout.splitlines()[0]
+    assert "no OpenCL here" in serving.stdout
 
 
 def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:

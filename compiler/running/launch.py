@@ -235,7 +235,7 @@ class Launch:
         return sum(cells * dtype.itemsize for cells, dtype in (b.row for b in self.buffers))
 
     def beyond(self, memory: int, device: str) -> str | None:
-        """What it needs of memory, where a device has so many bytes and they are less, at concrete sizes.
+        """What it needs of memory, where a device has so many bytes and they are less, at concrete sizes; of 0 nobody knows how many.
 
         >>> from relift import compile, f32, map_glb, program
         >>> @program
@@ -244,7 +244,7 @@ class Launch:
         >>> compile(twice).plan.beyond(1 << 30, "a small device")
         'twice needs 2.0 GiB of memory at these sizes, a small device has 1.0 GiB'
         """
-        if self.bytes <= memory:
+        if not memory or self.bytes <= memory:
             return None
         needed, present = bytes_text(self.bytes), bytes_text(memory)
         return f"{self.program} needs {needed} of memory at these sizes, {device} has {present}"

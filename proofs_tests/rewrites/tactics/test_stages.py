@@ -127,5 +127,5 @@ def test_blocks_of_one_stage_and_those_without_room_are_left(
 
 def test_it_is_found_for_groups_where_it_pays() -> None:
     assert not list(staged_blocks(transformed(3, 4), CPU))
-    found = relift.optimize(transformed(4096, 8), {}, GPU)
+    found = relift.optimize(transformed(4096, 12), {}, GPU)
     assert stored_locally(found.term.body) == 1
