@@ -2,10 +2,10 @@
 
     relift bench --target cpu matmul_1024
 
-Three kernels.  The first two copy A and B in the order in which the third reads them: rows of A in blocks
-of `TM`, columns of B in blocks of `TN`, each block element after element of k.  In the third, a work-item has
-`TM` by `TN` elements of the result in vectors of `W`, and adds the products of one column of A and one row
-of B at a time.
+Two kernels.  The first copies B in the order in which the second reads it: columns in blocks of `TN`, each
+block element after element of k.  In the second, a work-item has `TM` by `TN` elements of the result in vectors
+of `W`, and adds the products of one column of A and one row of B at a time.  A is read where it lies, a number
+of each of `TM` rows: to copy it, too, took Intel's driver longer than it saved.
 
 Lower-case names are arrays; the comments give their shapes, where `<W>` is a vector.
 """
@@ -62,7 +62,7 @@ def tiled(TM=4, TN=16, W=8):
     @rl.program
     def matmul_cpu(A: rl.f32[n * TM, k], B: rl.f32[k, m * TN]):
         """The product of A and B, block by block."""
-        a = packed(rl.map(rl.transpose, rl.split(TM, A)))  # [n][k][TM]
+        a = rl.map(rl.transpose, rl.split(TM, A))  # [n][k][TM]
         vectors = rl.map(
             lambda row: rl.split(TN // W, rl.as_vector(W, row)), B
         )  # [k][m][TN / W]<W>
