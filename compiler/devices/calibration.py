@@ -91,7 +91,7 @@ def kept_fit(device: Device) -> dict[str, Any]:
 
 def keep_fit(device: Device, bandwidth_gbs: float, fma_gflops: float) -> Path:
     """Write what was fitted; the file."""
-    fits = dict(zip(_FITS, (bandwidth_gbs, fma_gflops), strict=True))
+    fits = {"bandwidth_gbs": bandwidth_gbs, "fma_gflops": fma_gflops}
     return _write(file_of(device, FITTED), fits)
 
 
