@@ -58,16 +58,15 @@ def kept(device: Device) -> Calibration | None:
     A file that holds something else is as good as none: it is measured again.
     """
     try:
-        data = json.loads(file_of(device).read_text(encoding="utf-8"))
-        if data.pop("format") != FORMAT or data["packs"] not in ("nothing", "loop-free", "loops"):
+        found = Calibration(**_read(file_of(device)))
+        if found.packs not in ("nothing", "loop-free", "loops"):
             return None
-        found = Calibration(**data)
         numbers = (found.bandwidth_gbs, found.fma_gflops, found.launch_seconds)
         known = all(isinstance(n, float) and 0 < n < 1e9 for n in numbers)
         more = (found.refetch_cycles, found.unseen_rows, found.turned_cycles, found.third_gbs)
         known &= all(0 <= n < 1e3 for n in more)
         return found if known else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except _UNREADABLE:
         return None
 
 
@@ -80,12 +79,10 @@ def keep(device: Device, found: Calibration) -> Path:
 def kept_fit(device: Device) -> dict[str, Any]:
     """The GB/s and GFLOP/s that were fitted to the times of programs on a device; nothing where none were, or they cannot be read."""
     try:
-        data = json.loads(file_of(device, FITTED).read_text(encoding="utf-8"))
-        if data.pop("format") != FORMAT:
-            return {}
+        data = _read(file_of(device, FITTED))
         known = all(isinstance(data[name], float) and 0 < data[name] < 1e9 for name in _FITS)
         return {name: data[name] for name in _FITS} if known else {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except _UNREADABLE:
         return {}
 
 
@@ -97,6 +94,15 @@ def keep_fit(device: Device, bandwidth_gbs: float, fma_gflops: float) -> Path:
 
 FITTED = ".fitted"
 _FITS = ("bandwidth_gbs", "fma_gflops")
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """What `_write` wrote; raises one of `_UNREADABLE` for what else may be there."""
+    data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if data.pop("format") != FORMAT:
+        raise ValueError("another format")
+    return data
 
 
 def _write(file: Path, data: Mapping[str, object] | None) -> Path:

@@ -113,11 +113,12 @@ def keep(folder: Path, number: int) -> None:
 # ---- the child
 
 
-CRASHED = "crashed on the kernel"
-
-
 class Ended(Exception):
     """The child ended, or was ended, before it answered."""
+
+
+class Died(Ended):
+    """A signal ended it, as it does where a driver's compiler crashes."""
 
 
 class Crashed(Unsupported):
@@ -148,16 +149,15 @@ class _Child:
                 answer: tuple[str, Any] = self._connection.recv()
                 return answer
         except (EOFError, OSError):
-            status = self._process.wait()
-            raise Ended(self._how(status)) from None
+            raise self._ended(self._process.wait()) from None
         raise Ended(f"did not finish the kernel in {seconds} s")
 
-    def _how(self, status: int) -> str:
+    def _ended(self, status: int) -> Ended:
         if status < 0:
-            return f"{CRASHED} ({death(status)})"
+            return Died(f"crashed on the kernel ({death(status)})")
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return f"ended on the kernel: {lines[-1][:200] if lines else f'status {status}'}"
+        return Ended(f"ended on the kernel: {lines[-1][:200] if lines else f'status {status}'}")
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -172,7 +172,7 @@ class _Builds:
     """The child of one process, and the sources that ended one."""
 
     child: _Child | None = None
-    ended: dict[str, str] = field(default_factory=dict)
+    ended: dict[str, Ended] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def end(self) -> None:
@@ -207,17 +207,17 @@ def _built(device: cl.Device, source: str, options: tuple[str, ...], digest: str
             outcome, content = here.child.ask((_address(device), source, list(options)), SECONDS)
         except Ended as end:
             here.end()
-            here.ended[digest] = str(end)
-            raise _ended(device, source, here.ended[digest]) from None
+            here.ended[digest] = end
+            raise _ended(device, source, end) from None
     if outcome == "refused":
         raise _refused(device, source, "refused the kernel", f"\n{content}")
     binary: bytes = content
     return binary
 
 
-def _ended(device: cl.Device, source: str, how: str) -> Unsupported:
-    said = _refused(device, source, how)
-    return Crashed(said.message) if how.startswith(CRASHED) else said
+def _ended(device: cl.Device, source: str, end: Ended) -> Unsupported:
+    said = _refused(device, source, str(end))
+    return Crashed(said.message) if isinstance(end, Died) else said
 
 
 def _address(device: cl.Device) -> Address:

@@ -91,7 +91,7 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
         for blocks in _BLOCKS_OF_FOLDS:
             yield partial_results(blocks)
             yield partial_results_of_batches(blocks)
-        for along in range(min(depth_of(program.body), _DIMENSIONS)):
+        for along in range(depth_of(program.body)):
             yield results_of_each(along)
             yield items_that_keep_rows(along)
         for groups, members in _CHUNKS:
@@ -101,8 +101,6 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
             yield few_columns(items, _MEMBERS[-1], WIDTH, device.local_memory_bytes)
 
 
-_DIMENSIONS = 3
-"""Of the work-items of a kernel."""
 _ITEMS_OF_FEW = (1024, 256)
 """For each unit of a GPU, the work-items that fold few columns in part."""
 _CHUNKS = ((1024, 128), (512, 128), (256, 256))

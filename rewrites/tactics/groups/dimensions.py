@@ -65,11 +65,7 @@ def items_of_three() -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or depth_of(t) != _DIMENSIONS:
             raise NoMatch("no maps in three dimensions")
-        levels = (
-            inside(*("f",) * (_DIMENSIONS - 1 - d))(apply("map_to_glb", d=d))
-            for d in range(_DIMENSIONS)
-        )
-        return then(*levels)(at, place)
+        return _work_items(_DIMENSIONS)(at, place)
 
     return then(_MAPS, topdown(items))
 
@@ -211,7 +207,7 @@ def _maps_of_folds(t: Term) -> tuple[Position, int]:
     raise NoMatch("no maps of folds stand by themselves")
 
 
-def _work_items(levels: int, along: int) -> Tactic:
+def _work_items(levels: int, along: int = 0) -> Tactic:
     """Work-items for the elements of so many maps, neighbours along one of them, counted from within."""
     if not along < levels <= _DIMENSIONS:
         raise NoMatch(f"maps in {levels} dimensions")
