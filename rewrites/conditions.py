@@ -12,7 +12,9 @@ from relift.semantics.syntax.signatures import IndexKind, Kind, OperatorKind
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.types import TypeVariable
 
-Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
+Law: TypeAlias = Literal[
+    "associative", "commutative", "neutral", "idempotent", "distributive", "telescoping"
+]
 IndexLaw: TypeAlias = Literal["bijective", "inverse"]
 
 
@@ -82,7 +84,7 @@ def _require_names(law: str, *metavariables: str | None) -> None:
 class Condition:
     """A law that an operator metavariable must obey.
 
-    `neutral` also names its neutral element, `distributive` the operator that it distributes over.
+    `neutral` also names its neutral element, `distributive` and `telescoping` the operator over which it is so.
     """
 
     law: Law
@@ -145,6 +147,11 @@ def idempotent(operator: str) -> Condition:
 def distributive(times: str, plus: str) -> Condition:
     """`times` distributes over `plus`, on both sides: x(y + z) = xy + xz and (x + y)z = xz + yz."""
     return Condition("distributive", times, over=plus)
+
+
+def telescoping(minus: str, plus: str) -> Condition:
+    """`minus` telescopes over `plus`: x - z = (x - y) + (y - z), whatever y is."""
+    return Condition("telescoping", minus, over=plus)
 
 
 def bijective(function: str) -> IndexCondition:

@@ -60,17 +60,21 @@ def has_law(operator: Operator, law: str) -> bool:
             return False
 
 
-def distributes(times: Operator, plus: Operator) -> bool:
-    """Whether an operator is declared to distribute over another; lanes inherit it."""
-    match times:
+def has_law_over(operator: Operator, law: str, other: Operator) -> bool:
+    """Whether an operator is declared to distribute, or to telescope, over another; lanes inherit it."""
+    match operator:
         case Vectorized(width, inner):
             return (
-                isinstance(plus, Vectorized)
-                and width == plus.width
-                and distributes(inner, plus.operator)
+                isinstance(other, Vectorized)
+                and width == other.width
+                and has_law_over(inner, law, other.operator)
             )
         case BinaryOperator(_, laws):
-            return plus in laws.distributes_over
+            declared = {
+                "distributive": laws.distributes_over,
+                "telescoping": laws.telescopes_over,
+            }
+            return other in declared[law]
         case OperatorMetavariable():
             return False
 

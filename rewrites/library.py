@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from relift.rewrites.rule import RejectedRule, Rule, RuleFamily
-from relift.rewrites.rules.folds import bins, places, recurrences, reduction, scans
+from relift.rewrites.rules.folds import bins, moments, places, recurrences, reduction, scans
 from relift.rewrites.rules.layout import (
     gather_scatter,
     padding,
@@ -20,7 +20,7 @@ from relift.rewrites.rules.traversals import fission, fusion, identities, interc
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
-    padding, gather_scatter, reduction, places, bins, scans, recurrences, iteration, stencil, separable, tiling,
+    padding, gather_scatter, reduction, places, bins, scans, recurrences, moments, iteration, stencil, separable, tiling,
     boundaries, vectorization, lookups, lowering,
 )  # fmt: skip
 

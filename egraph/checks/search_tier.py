@@ -323,11 +323,13 @@ def make_trial(
     neutral: dict[str, Lambda] = {}
     for name, kind in rule.parameters.items():
         if isinstance(kind, OperatorKind):
-            operators[name] = lawful_operator(frozenset(c.law for c in rule.laws(name)))
+            laws = frozenset(c.law for c in rule.laws(name))
+            of_others = frozenset(c.law for c in rule.laws() if c.over == name)
+            operators[name] = under_others(laws, of_others) if of_others else lawful_operator(laws)
     for condition in rule.laws():
         if condition.over is not None:
             laws = frozenset(c.law for c in rule.laws(condition.operator))
-            operators[condition.operator] = product_over(laws, operators[condition.over])
+            operators[condition.operator] = over_another(laws, operators[condition.over])
     for condition in rule.laws():
         if condition.element is not None:
             value = operators[condition.operator].laws.neutral
@@ -379,8 +381,22 @@ def lawful_operator(laws: frozenset[str]) -> BinaryOperator:
     return operator(lambda x, y: x - 2 * y, name="lawless")
 
 
-def product_over(laws: frozenset[str], plus: BinaryOperator) -> BinaryOperator:
-    """The product, which distributes over every operator of `lawful_operator` without an idempotence."""
+def under_others(laws: frozenset[str], of_others: frozenset[str]) -> BinaryOperator:
+    """An operator with these laws, over which others have laws: a product distributes over it, a difference telescopes.
+
+    The product distributes over each of `lawful_operator`, but for those that only commute or have a neutral element, or
+    are idempotent and have more laws.
+    """
+    if "telescoping" in of_others or laws == frozenset(("commutative",)):
+        return add
+    regrouped = frozenset(("associative",)) if laws == frozenset(("neutral",)) else frozenset()
+    return lawful_operator(laws | regrouped)
+
+
+def over_another(laws: frozenset[str], plus: BinaryOperator) -> BinaryOperator:
+    """An operator with the laws that it has over one of `under_others`, as a product and a difference have."""
+    if "telescoping" in laws:
+        return operator(lambda x, y: x - y, telescopes_over=(plus,), name="difference")
     return operator(
         lambda x, y: x * y,
         associative="associative" in laws,

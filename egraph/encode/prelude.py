@@ -44,6 +44,7 @@ FACTS = """\
 (relation associative (O))
 (relation commutative (O))
 (relation distributive (O O))
+(relation telescoping (O O))
 (relation idempotent (O))
 (relation neutral (O E))
 (relation exact (T))
@@ -68,6 +69,7 @@ FACTS = """\
 (rule ((= o (OVec w p)) (associative p)) ((associative o)) :ruleset analysis)
 (rule ((= o (OVec w p)) (commutative p)) ((commutative o)) :ruleset analysis)
 (rule ((= o (OVec w p)) (= r (OVec w q)) (distributive p q)) ((distributive o r)) :ruleset analysis)
+(rule ((= o (OVec w p)) (= r (OVec w q)) (telescoping p q)) ((telescoping o r)) :ruleset analysis)
 (rule ((= o (OVec w p)) (neutral p z) (= e (P_splat w z))) ((neutral o e)) :ruleset analysis)
 (rule ((= e (Sub x a b)) (= t (ty b))) ((set (ty e) t)) :ruleset analysis)
 (rule ((= e (Sub x a b)) (= f (fv b)) (= g (fv a)) (= p (rep a)) (= q (rep b)))
@@ -270,6 +272,8 @@ def laws_text(laws: Mapping[str, terms.Laws]) -> str:
             text.append(f"(idempotent {operator})\n")
         for plus in law.distributes_over:
             text.append(f"(distributive {operator} {operator_text(plus)})\n")
+        for plus in law.telescopes_over:
+            text.append(f"(telescoping {operator} {operator_text(plus)})\n")
         if law.neutral is not None:
             spelled = {repr(law.neutral), repr(float(law.neutral))}
             if law.neutral == 0:
@@ -297,7 +301,7 @@ def law_premises(
 ) -> list[str]:
     """The premises for one law of an operator on values of a type, `element` as egglog writes it.
 
-    `other` is what the law also speaks of: a neutral element, or the operator that is distributed over.
+    `other` is what the law also speaks of: a neutral element, or the operator over which it holds.
 
     Under `exact`, regrouping and neutral elements are granted on types without floating point only.
     """

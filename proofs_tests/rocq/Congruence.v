@@ -49,6 +49,9 @@ Proof. intros A R n op z H a X. split; intros i L; apply H; auto. Qed.
 Lemma vec_distributive : forall (A : Type) (R : rel A) n op plus,
   distributive R op plus -> distributive (Rarr n R) (vectorize op) (vectorize plus).
 Proof. intros A R n op plus H a b c X Y W. split; intros i L; apply H; auto. Qed.
+Lemma vec_telescoping : forall (A : Type) (R : rel A) n op plus,
+  telescoping R op plus -> telescoping (Rarr n R) (vectorize op) (vectorize plus).
+Proof. intros A R n op plus H a b c X Y W i L. apply H; auto. Qed.
 
 (* The flat form of a rule from the rule itself; over Z a difference of sizes is one of whole numbers. *)
 Ltac exact_instance own := first

@@ -14,6 +14,9 @@ Section Laws.
   Definition distributive (plus : A -> A -> A) :=
     forall a b c, R a a -> R b b -> R c c ->
       R (op a (plus b c)) (plus (op a b) (op a c)) /\ R (op (plus b c) a) (plus (op b a) (op c a)).
+  (* op telescopes over plus, by way of any other value *)
+  Definition telescoping (plus : A -> A -> A) :=
+    forall a b c, R a a -> R b b -> R c c -> R (op a c) (plus (op a b) (op b c)).
 End Laws.
 
 (* A permutation of the indices below n; it maps them to such already. *)

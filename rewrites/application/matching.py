@@ -27,9 +27,9 @@ from relift.rewrites.conditions import Condition, IndexCondition
 from relift.rewrites.declared_laws import (
     EXACT_LAWS,
     FloatPolicy,
-    distributes,
     float_policy,
     has_law,
+    has_law_over,
     holds_floats,
     is_neutral,
 )
@@ -478,7 +478,7 @@ def require(
     """Raise `NoMatch` unless the law is declared, and granted for the type that the operator works on."""
     operator = substitution.operators[condition.operator]
     if condition.over is not None:
-        if not distributes(operator, substitution.operators[condition.over]):
+        if not has_law_over(operator, condition.law, substitution.operators[condition.over]):
             raise NoMatch(f"{condition} is not declared of these operators")
     elif condition.element is None:
         if not has_law(operator, condition.law):

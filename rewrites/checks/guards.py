@@ -32,6 +32,7 @@ from relift.rewrites.conditions import (
     idempotent,
     inverse,
     neutral,
+    telescoping,
 )
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.specialisation import specialised, without_argument
@@ -349,7 +350,8 @@ def _laws(rule: Rule) -> list[Conjunct]:
         if isinstance(kind, OperatorKind):
             menu.append((idempotent(name), f"{name} is idempotent"))
             menu += [
-                (distributive(name, plus), f"{name} distributes over {plus}")
+                (law(name, plus), f"{name} {says} over {plus}")
+                for law, says in ((distributive, "distributes"), (telescoping, "telescopes"))
                 for plus, of in kinds.items()
                 if of == kind and plus != name
             ]

@@ -189,6 +189,10 @@ def _declared(
         name = f"to distribute over {plus.name}"
         yield name, 3, lambda x, y, z, g=g: (f(x, g(y, z)), g(f(x, y), f(x, z)))
         yield name, 3, lambda x, y, z, g=g: (f(g(x, y), z), g(f(x, z), f(y, z)))
+    for plus in laws.telescopes_over:
+        g = denote_operator(plus, element, world)
+        name = f"to telescope over {plus.name}"
+        yield name, 3, lambda x, y, z, g=g: (f(x, z), g(f(x, y), f(y, z)))
 
 
 def _search(

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Input,
     Lambda,
+    Laws,
     Term,
     UserFunction,
     Var,
@@ -107,22 +109,21 @@ def _operator_json(o: BinaryOperator, body: Term, names: Mapping[str, Any]) -> d
         "commutative": o.laws.commutative,
         "neutral": o.laws.neutral,
         "idempotent": o.laws.idempotent,
-        "distributes_over": [
-            plus.name
-            for plus in o.laws.distributes_over
-            if plus in (names.get(plus.name), VOCABULARY.get(plus.name))
-        ],
+        **{
+            law: [p.name for p in over if p in (names.get(p.name), VOCABULARY.get(p.name))]
+            for law, over in o.laws.over_others.items()
+        },
     }
 
 
 def _sums_first(values: Iterable[Any]) -> list[BinaryOperator]:
-    """The operators among these values, each after those that it distributes over."""
+    """The operators among these values, each after those over which it has laws."""
     ordered: dict[str, BinaryOperator] = {}
 
     def add(o: BinaryOperator) -> None:
-        for plus in o.laws.distributes_over:
-            if plus in operators:
-                add(plus)
+        for other in chain.from_iterable(o.laws.over_others.values()):
+            if other in operators:
+                add(other)
         ordered[o.name] = o
 
     operators = [o for o in values if isinstance(o, BinaryOperator)]
@@ -301,8 +302,11 @@ def _named(data: Mapping[str, Any], functions: Sequence[UserFunction]) -> dict[s
             commutative=_truth(o, "commutative"),
             neutral=_neutral(o),
             idempotent=_truth(o, "idempotent"),
-            distributes_over=[{**VOCABULARY, **names}[plus] for plus in o["distributes_over"]],
             name=o["name"],
+            **{
+                law: [{**VOCABULARY, **names}[p] for p in o.get(law, ())]
+                for law in Laws().over_others
+            },
         )
     for f in data["user_functions"]:
         there = (known for known in functions if _user_json(known) == f)

@@ -124,10 +124,8 @@ class _Renaming:
     def operator(self, o: terms.Operator) -> terms.Operator:
         match o:
             case terms.BinaryOperator(name, laws):
-                over = tuple(self._binary(plus) for plus in laws.distributes_over)
-                return replace(
-                    o, name=self.names.get(o, name), laws=replace(laws, distributes_over=over)
-                )
+                over = {law: tuple(map(self._binary, o)) for law, o in laws.over_others.items()}
+                return replace(o, name=self.names.get(o, name), laws=replace(laws, **over))
             case terms.Vectorized(width, inner):
                 return terms.Vectorized(width, self.operator(inner))
             case terms.OperatorMetavariable():

@@ -258,11 +258,13 @@ def operator(
     neutral: Number | None = None,
     idempotent: bool = False,
     distributes_over: Sequence[BinaryOperator | Elementary] = (),
+    telescopes_over: Sequence[BinaryOperator | Elementary] = (),
     name: str | None = None,
 ) -> BinaryOperator:
     """A binary operator for `reduce`, with the laws it obeys; what is not declared is not used.
 
     Idempotent: of x and x it is x.  It distributes over another, on both sides, as `mul` over `add`.
+    It telescopes over another as `sub` over `add`: x - z is (x - y) + (y - z), whatever y is.
 
     >>> from relift import operator
     >>> hypot2 = operator(lambda x, y: x + y, associative=True, neutral=0.0, name="plus")
@@ -287,7 +289,8 @@ def operator(
         _declared(chosen, "commutative", commutative),
         _neutral(chosen, neutral),
         _declared(chosen, "idempotent", idempotent),
-        _distributed(chosen, distributes_over),
+        _over(chosen, "distributes_over", distributes_over),
+        _over(chosen, "telescopes_over", telescopes_over),
     )
     return BinaryOperator(chosen, laws, function)
 
@@ -313,12 +316,12 @@ def _neutral(operator: str, neutral: object) -> Number | None:
     return found
 
 
-def _distributed(operator: str, over: object) -> tuple[BinaryOperator, ...]:
-    """The operators over which one is declared to distribute, `maximum` and `minimum` as those that they are known as."""
+def _over(operator: str, law: str, over: object) -> tuple[BinaryOperator, ...]:
+    """The operators over which one is declared to have a law, `maximum` and `minimum` as those that they are known as."""
     found = [with_laws(plus) for plus in over] if isinstance(over, Iterable) else [None]
     if not all(isinstance(plus, BinaryOperator) for plus in found):
         raise IllTyped(
-            f"operator {operator}: distributes_over takes a sequence of operators, such as (add,), not {shown(over)}"
+            f"operator {operator}: {law} takes a sequence of operators, such as (add,), not {shown(over)}"
         )
     return tuple(plus for plus in found if isinstance(plus, BinaryOperator))
 
@@ -334,6 +337,8 @@ mul: Final = operator(
     name="mul",
 )
 """x * y: associative and commutative, 1 is neutral, and it distributes over `add`."""
+sub: Final = operator(lambda x, y: x - y, telescopes_over=(add,), name="sub")
+"""x - y, which telescopes over `add`: the same by way of any other value."""
 
 
 def _extreme(name: str, neutral: float) -> Elementary:
@@ -407,6 +412,7 @@ VOCABULARY: dict[str, Any] = {
     "wrap": wrap,
     "add": add,
     "mul": mul,
+    "sub": sub,
     "minimum": minimum,
     "maximum": maximum,
     "first_largest": first_largest,

@@ -277,8 +277,14 @@ class Laws:
     neutral: Number | None = None
     idempotent: bool = False
     distributes_over: tuple[BinaryOperator, ...] = ()
+    telescopes_over: tuple[BinaryOperator, ...] = ()
     ends: bool = False
     """Whether the end of a range of whole numbers is neutral where an infinity is: of what only compares its operands."""
+
+    @property
+    def over_others(self) -> dict[str, tuple[BinaryOperator, ...]]:
+        """The laws that speak of another operator, each with those over which it is declared."""
+        return {"distributes_over": self.distributes_over, "telescopes_over": self.telescopes_over}
 
 
 @dataclass(frozen=True)

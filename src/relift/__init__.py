@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         inverse,
         naturals,
         neutral,
+        telescoping,
         type_variables,
     )
     from relift.rewrites.derivation.own_rules import assume
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
         select,
         sin,
         sqrt,
+        sub,
         tan,
         tanh,
         userfun,
@@ -174,6 +176,7 @@ _ELSEWHERE = {
     "torch_op": "relift.calling.torch_operators",
     "transpose_axes": "relift.semantics.language.multidimensional",
     "tup": "relift.semantics.syntax.types",
+    "telescoping": "relift.rewrites.conditions",
     "type_variables": "relift.rewrites.conditions",
     "untile": "relift.semantics.language.multidimensional",
     "vec": "relift.semantics.syntax.types",
@@ -194,8 +197,8 @@ __all__ = [
     "idempotent", "inverse", "jit", "lift", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "prove", "reach", "reorder_stride", "reverse", "rsqrt",
-    "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",
-    "torch_op", "transpose_axes", "tup", "type_variables", "untile", "userfun", "validate", "vec", "vectorize", "wrap",
+    "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "sub", "tan", "tanh", "telescoping",
+    "tile", "torch_op", "transpose_axes", "tup", "type_variables", "untile", "userfun", "validate", "vec", "vectorize", "wrap",
     "zip", "zip_nd",
 ]  # fmt: skip
 

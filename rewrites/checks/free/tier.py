@@ -141,7 +141,7 @@ def _free_operator(
         )
     unit = values[units.pop()] if units else None
     laws = {c.law for c in conditions}
-    sums = [c.over for c in conditions if c.over is not None]
+    sums = [c.over for c in conditions if c.law == "distributive" and c.over is not None]
     free = FreeOperator(algebra, name, laws, unit, values.get(sums[0]) if sums else None)
     return free, free.describe()
 
@@ -166,17 +166,18 @@ def undecided(rule: Rule) -> list[str]:
     Distributive: sums multiply out to one sum of products if sums are multisets, or sets.  In other sums
     (a + b)(c + d) multiplies out in two ways; with a neutral element 0 of sums x*0 is no sum of products;
     an idempotent product, or one over two sums, equates sums in still more ways.
+    Telescoping: a difference is the sum of any chain of differences with its ends.
     """
     found: list[str] = []
     for name, kind in rule.parameters.items():
         if not isinstance(kind, OperatorKind):
             continue
         laws = {c.law for c in rule.laws(name)}
-        sums = [c.over for c in rule.laws(name) if c.over is not None]
+        sums = [c.over for c in rule.laws(name) if c.law == "distributive" and c.over is not None]
         of_sums = {c.law for plus in sums for c in rule.laws(plus)}
         multiplied_out = of_sums >= {"associative", "commutative"} and len(sums) == 1
         beyond = of_sums & {"neutral", "distributive"} or "idempotent" in laws
-        if sums and (beyond or not multiplied_out):
+        if "telescoping" in laws or (sums and (beyond or not multiplied_out)):
             found.append(" and ".join(str(c) for c in rule.laws(name)))
     return found
 

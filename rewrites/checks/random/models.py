@@ -231,16 +231,19 @@ class _Drawing:
         conditions = self.rule.laws(name)
         laws = {c.law for c in conditions}
         chosen: dict[Leaf, Operation] = {}
-        products = [c.operator for c in self.rule.laws() if c.over == name]
+        of_others = [c for c in self.rule.laws() if c.over == name]
         for leaf in sorted(leaves(element)):
-            over = {self.chosen[c.over][leaf].text for c in conditions if c.over in self.chosen}
-            lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws) and over <= {*o.over}]
-            if "distributive" in laws:
-                lawful = [o for o in lawful if o.over]
-            for product in products:
-                drawn = self.chosen.get(product)
+            lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws)]
+            for c in conditions:
+                if c.over in self.chosen:
+                    text = self.chosen[c.over][leaf].text
+                    lawful = [o for o in lawful if text in o.holds_over(c.law)]
+                elif c.over is not None:
+                    lawful = [o for o in lawful if o.holds_over(c.law)]
+            for c in of_others:
+                drawn = self.chosen.get(c.operator)
                 options = OPERATIONS[leaf] if drawn is None else (drawn[leaf],)
-                lawful = [o for o in lawful if any(o.text in p.over for p in options)]
+                lawful = [o for o in lawful if any(o.text in p.holds_over(c.law) for p in options)]
             if not lawful:
                 raise NoModel
             chosen[leaf] = self.choose(lawful)

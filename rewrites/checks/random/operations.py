@@ -23,7 +23,7 @@ LEAF_VALUES: dict[Leaf, Sequence[Any]] = {
 class Operation:
     """A binary operation on one kind of leaf, and exactly the laws that it obeys.
 
-    `over` names the operations of the table that it distributes over.
+    `over` names the operations of the table that it distributes over, `telescopes` those that it telescopes over.
     """
 
     text: str
@@ -33,6 +33,11 @@ class Operation:
     neutral: Any = None
     idempotent: bool = False
     over: tuple[str, ...] = ()
+    telescopes: tuple[str, ...] = ()
+
+    def holds_over(self, law: str) -> tuple[str, ...]:
+        """The operations over which it has such a law."""
+        return {"distributive": self.over, "telescoping": self.telescopes}[law]
 
     def obeys(self, laws: Collection[str]) -> bool:
         """Whether it obeys all these laws of one operator."""
@@ -106,10 +111,11 @@ _SUMS = (
 
 OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
     "number": (
-        Operation("x - y", lambda x, y: x - y),
+        Operation("x - y", lambda x, y: x - y, telescopes=("x + y",)),
         Operation(
             "x - y, or the other when one is 0", _with_unit(0, lambda x, y: x - y), neutral=0
         ),
+        Operation("0", lambda x, y: 0, telescopes=("x - y", "|x - y|", "2*x - y", "x * y * y")),
         Operation("|x - y|", lambda x, y: abs(x - y), commutative=True),
         Operation("2*x - y", lambda x, y: 2 * x - y, idempotent=True),
         Operation(
@@ -133,10 +139,20 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
             neutral=0,
         ),
         Operation(
-            "x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)", "min(x, y)")
+            "x",
+            lambda x, y: x,
+            associative=True,
+            idempotent=True,
+            over=("max(x, y)", "min(x, y)"),
+            telescopes=("x",),
         ),
         Operation(
-            "y", lambda x, y: y, associative=True, idempotent=True, over=("max(x, y)", "min(x, y)")
+            "y",
+            lambda x, y: y,
+            associative=True,
+            idempotent=True,
+            over=("max(x, y)", "min(x, y)"),
+            telescopes=("y",),
         ),
         Operation(
             "x, or y when x is 0",

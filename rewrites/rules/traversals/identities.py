@@ -31,6 +31,7 @@ from relift.semantics.language.vocabulary import (
     mul,
     repeat,
     slide,
+    sub,
     transpose,
 )
 from relift.semantics.syntax.signatures import Fun, Op
@@ -49,6 +50,7 @@ Computed = Among(
     {
         "sum": lambda x, y: (x + y, add(x, y)),
         "product": lambda x, y: (x * y, mul(x, y)),
+        "difference": lambda x, y: (x - y, sub(x, y)),
         "maximum": _said(maximum),
         "minimum": _said(minimum),
     }
@@ -159,7 +161,7 @@ def computed_by_operator_i32(computed: Computed, x: i32, y: i32):
 
 
 def operator_rule(t: Term) -> str | None:
-    """The rule by which a sum, a product or an extreme is what an operator gives, which has laws; None for all else.
+    """The rule by which a sum, a product, a difference or an extreme is what an operator gives, which has laws; None for all else.
 
     >>> from relift import f64
     >>> from relift.rewrites.rules.traversals.identities import operator_rule
@@ -173,7 +175,13 @@ def operator_rule(t: Term) -> str | None:
     return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
 
 
-_OPERATORS = {"add": "sum", "mul": "product", "maximum": "maximum", "minimum": "minimum"}
+_OPERATORS = {
+    "add": "sum",
+    "mul": "product",
+    "sub": "difference",
+    "maximum": "maximum",
+    "minimum": "minimum",
+}
 _OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 
 
