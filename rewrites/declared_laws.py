@@ -62,21 +62,28 @@ def has_law(operator: Operator, law: str) -> bool:
 
 def has_law_over(operator: Operator, law: str, other: Operator) -> bool:
     """Whether an operator is declared to distribute, or to telescope, over another; lanes inherit it."""
+    return other in declared_over(operator, law)
+
+
+def declared_over(operator: Operator, law: str) -> tuple[Operator, ...]:
+    """The operators over which one is declared to distribute, or to telescope.
+
+    >>> from relift import sub
+    >>> from relift.rewrites.declared_laws import declared_over
+    >>> [plus.name for plus in declared_over(sub, "telescoping")]
+    ['add']
+    """
     match operator:
         case Vectorized(width, inner):
-            return (
-                isinstance(other, Vectorized)
-                and width == other.width
-                and has_law_over(inner, law, other.operator)
-            )
+            return tuple(Vectorized(width, other) for other in declared_over(inner, law))
         case BinaryOperator(_, laws):
             declared = {
                 "distributive": laws.distributes_over,
                 "telescoping": laws.telescopes_over,
             }
-            return other in declared[law]
+            return declared[law]
         case OperatorMetavariable():
-            return False
+            return ()
 
 
 def neutral_of(laws: Laws, element: Type) -> Number | None:

@@ -13,7 +13,7 @@ from relift.egraph.search.allotted import SearchJob, allotted
 from relift.egraph.search.outcomes import NOTHING, soonest
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.pruning import worth_by, worth_growing
-from relift.egraph.search.starts.forms import is_worth_searching, promising
+from relift.egraph.search.starts.promising import is_worth_searching, promising
 from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program

@@ -22,7 +22,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.folds.one_pass import in_one_pass
+from relift.rewrites.tactics.folds.passes.one_pass import in_one_pass
 from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Split, ToGlobal

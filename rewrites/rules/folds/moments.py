@@ -15,6 +15,8 @@ Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance, The 
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.conditions import distributive, neutral, telescoping
 from relift.rewrites.notation import COMMUTATIVE_MONOID, MONOID, A, B, k, n
 from relift.rewrites.rule import rule
@@ -24,8 +26,8 @@ from relift.semantics.syntax.signatures import Fun, Op
 _SOURCE = "Chan, Golub, LeVeque (1983), sample variance, shifted data"
 
 _RELATED = """assert (same : forall o o', Rfun R (Rfun R R) o o' -> Rfun R (Rfun R R) o o).
-{ intros o o' G a b E u v W. apply (per_trans P _ (o' b v)); [apply G; assumption |].
-  apply (per_sym P), G; [exact (per_right P _ _ E) | exact (per_right P _ _ W)]. }
+{ intros o o' Oo a b Eab u v Euv. apply (per_trans P _ (o' b v)); [apply Oo; assumption |].
+  apply (per_sym P), Oo; [exact (per_right P _ _ Eab) | exact (per_right P _ _ Euv)]. }
 """
 """What relates two operators relates each to itself."""
 
@@ -33,15 +35,19 @@ _RELATED = """assert (same : forall o o', Rfun R (Rfun R R) o o' -> Rfun R (Rfun
 @rule(
     where=[distributive("times", "plus"), telescoping("minus", "plus")],
     source=_SOURCE,
-    proof="intros A R times times' plus plus' minus minus' x x' y y' m m' k k' p p' q q' P Di Te Ti Pl Mi X Y M K Pp Q.\n"
+    proof="intros A R B T n times times' plus plus' minus minus' z z' f f' g g' xs xs' m m' k k' p p' q q' "
+    "P PT Di Te Ti Pl Mi Z F G L M K Pp Q.\n"
     + _RELATED
-    + """pose proof (same _ _ Ti) as T. pose proof (same _ _ Pl) as S. pose proof (same _ _ Mi) as D.
+    + """unfold reduce, map. apply fold_related; [exact Z | intros i acc acc' I Acc; apply Pl; [exact Acc |]].
+pose proof (F _ _ (L i I)) as X. pose proof (G _ _ (L i I)) as Y.
+set (x := f (xs i)) in *. set (x' := f' (xs' i)) in *. set (y := g (xs i)) in *. set (y' := g' (xs' i)) in *.
+pose proof (same _ _ Ti) as Tt. pose proof (same _ _ Pl) as S. pose proof (same _ _ Mi) as D.
 pose proof (per_left P _ _ X) as Hx. pose proof (per_left P _ _ M) as Hm. pose proof (per_left P _ _ Pp) as Hp.
 pose proof (per_left P _ _ Y) as Hy. pose proof (per_left P _ _ K) as Hk. pose proof (per_left P _ _ Q) as Hq.
 assert (a := D _ _ Hx _ _ Hp). assert (c := D _ _ Hp _ _ Hm).
 assert (b := D _ _ Hy _ _ Hq). assert (e := D _ _ Hq _ _ Hk). assert (be := S _ _ b _ _ e).
 apply (per_trans P _ (times (plus (minus x p) (minus p m)) (plus (minus y q) (minus q k)))).
-{ apply T; apply Te; assumption. }
+{ apply Tt; apply Te; assumption. }
 apply (per_trans P _ (plus (times (minus x p) (plus (minus y q) (minus q k)))
   (times (minus p m) (plus (minus y q) (minus q k))))).
 { apply Di; assumption. }
@@ -52,16 +58,22 @@ assert (a' := Mi _ _ X _ _ Pp). assert (c' := Mi _ _ Pp _ _ M).
 assert (b' := Mi _ _ Y _ _ Q). assert (e' := Mi _ _ Q _ _ K).
 apply Pl; apply Pl; apply Ti; assumption.""",
 )
-def product_of_differences(
-    times: Op[A], plus: Op[A], minus: Op[A], x: A, y: A, m: A, k: A, p: A, q: A
-):
-    """A product of differences, by way of two other values."""
+def reduce_products_about(
+    times: Op[A], plus: Op[A], minus: Op[A], z: A, f: Fun[B, A], g: Fun[B, A], xs: B[n],
+    m: A, k: A, p: A, q: A,
+):  # fmt: skip
+    """Products of differences from two values, by differences from two others."""
+
+    def about(x: Any) -> Any:
+        of_f, of_g = minus(f(x), p), minus(g(x), q)
+        return plus(
+            plus(times(of_f, of_g), times(of_f, minus(q, k))),
+            plus(times(minus(p, m), of_g), times(minus(p, m), minus(q, k))),
+        )
+
     return (
-        times(minus(x, m), minus(y, k)),
-        plus(
-            plus(times(minus(x, p), minus(y, q)), times(minus(x, p), minus(q, k))),
-            plus(times(minus(p, m), minus(y, q)), times(minus(p, m), minus(q, k))),
-        ),
+        reduce(plus, z, map(lambda x: times(minus(f(x), m), minus(g(x), k)), xs)),
+        reduce(plus, z, map(about, xs)),
     )
 
 

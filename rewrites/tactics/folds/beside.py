@@ -143,14 +143,20 @@ def _in_one_map(at: Rewriting, place: Position) -> Rewriting:
     if not isinstance(t, Map) or free_variables(t):
         raise NoMatch("no map over an array that needs no variable")
     folds = next((group for group in _alike(t.f) if len(group) > 1), [])
-    for i, fold in enumerate(folds):
-        (below, *_) = places_of(term_at(at.term, (*place, "f")), fold)
-        at = under_a_name(*below)(at, (*place, "f"))
-        if i:
-            at = apply("let_let_pair")(at, (*place, "f"))
     if not folds:
         raise NoMatch("no two folds of equally many elements that are read here")
+    at = named_together(at, (*place, "f"), folds)
     return then(fission("f", "x", beside=True), inside("f")(apply("let_inline")))(at, place)
+
+
+def named_together(at: Rewriting, place: Position, values: Sequence[Term]) -> Rewriting:
+    """Values in a term, none of them in another, are the components of a tuple that has a name around the rest."""
+    for i, value in enumerate(values):
+        (below, *_) = places_of(term_at(at.term, place), value)
+        at = under_a_name(*below)(at, place)
+        if i:
+            at = apply("let_let_pair")(at, place)
+    return at
 
 
 def _alike(f: Lambda) -> Iterator[list[Term]]:

@@ -46,7 +46,7 @@ def in_one_pass() -> Tactic:
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.folds.one_pass import in_one_pass
+    >>> from relift.rewrites.tactics.folds.passes.one_pass import in_one_pass
     >>> @rl.program
     ... def extremes(x: rl.f32[65536]):
     ...     smallest = rl.reduce(rl.minimum, float("inf"), x)
