@@ -12,8 +12,11 @@ from relift.egraph.cost.kernel import Kernel, Times, bytes_of
 from relift.egraph.cost.repeated import launched
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.stored import inputs, stored
-from relift.semantics.indices.views import memories_of
+from relift.semantics.indices.views import is_layout, memories_of
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import canonical, positions, term_at
+from relift.semantics.syntax.terms import Input, Term
+from relift.semantics.syntax.types import Type, cells
 
 _STARTED = 0.3 * 0.65e-9 / 256
 """Seconds of a GPU for each work-item that it starts whose group waits: an H200 starts a group of 256 in 0.65 ns, mostly behind other work."""
@@ -113,8 +116,9 @@ def waiting(program: Program, device: DeviceDescription) -> float:
 
 
 def least_seconds(program: Program, device: DeviceDescription) -> float:
-    """Seconds that any program takes to read what it is given, and to write the result, once."""
-    moved = _least_bytes(program)
+    """Seconds that any program takes to read what it needs of what it is given, and to write the result, once."""
+    moved = sum(_bytes(each.type) * _part_read(program, each) for each in program.parameters)
+    moved += _bytes(program.body.type)
     near = _part_near(moved, device)
     each = (1.0 - near) / device.bandwidth_gbs
     if near:
@@ -122,15 +126,32 @@ def least_seconds(program: Program, device: DeviceDescription) -> float:
     return device.launch_seconds + moved * each * 1e-9
 
 
-def _least_bytes(program: Program) -> float:
-    """The bytes of what a program is given and of its result."""
-    types = (*(each.type for each in program.parameters), program.body.type)
-    return sum(bytes_of(memory) for t in types for memory in memories_of(stored("", t)))
+def _part_read(program: Program, given: Input) -> float:
+    """The part of an array that is read, of which a program may need a part: one of its elements, or some that it takes."""
+    whole = cells(given.type).constant or 1
+    read: dict[Term, int] = {}
+    for place, u in positions(program.body):
+        if u != given:
+            continue
+        part: Term = u
+        for depth in range(len(place) - 1, -1, -1):
+            above = term_at(program.body, place[:depth])
+            if not is_layout(above):
+                break
+            if (cells(above.type).constant or whole) < (cells(part.type).constant or whole):
+                part = above
+        read[canonical(part)] = cells(part.type).constant or whole
+    return min(1.0, sum(read.values()) / whole)
+
+
+def _bytes(t: Type) -> float:
+    """The bytes of an array, or of several."""
+    return sum(map(bytes_of, memories_of(stored("", t))))
 
 
 def require_room(program: Program, device: DeviceDescription) -> None:
     """Raise `Unsupported` where a device has no memory for what a program is given and for its result."""
-    needed = int(_least_bytes(program))
+    needed = int(sum(map(_bytes, (*(each.type for each in program.parameters), program.body.type))))
     if 0 < device.memory_bytes < needed:
         raise Unsupported(
             f"the arrays of {program.name} need {bytes_text(needed)} at these sizes, "
