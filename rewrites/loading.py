@@ -38,13 +38,13 @@ def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
     own = [
         h.rule
         for h in collected
-        if h.top and (h.rule.place or "").startswith(f"{module.__file__}:")
+        if h.top and h.rule.place and _file_and_line(h.rule.place)[0] == module.__file__
     ]
     rules: dict[str, Rule | RejectedRule] = {}
     for found in {**held, **{id(rule): rule for rule in own}}.values():
         if found.name in rules:
             both = str(rules[found.name].place), str(found.place)
-            places = " and ".join(sorted(both, key=_line_of))
+            places = " and ".join(sorted(both, key=_file_and_line))
             raise CannotLoad(f"two rules are called {found.name}: {places}; rename one")
         rules[found.name] = found
     if not rules:
@@ -52,9 +52,10 @@ def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
     return rules
 
 
-def _line_of(place: str) -> int:
-    """The line of a place in a file."""
-    return int(place.rpartition(":")[2])
+def _file_and_line(place: str) -> tuple[str, int]:
+    """A place in a file."""
+    file, _, line = place.rpartition(":")
+    return file, int(line)
 
 
 def load_program(spec: str) -> Program:

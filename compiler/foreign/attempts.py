@@ -6,7 +6,7 @@ bits combined of that and of something else: then the order of work-items does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Cast, CType, Expression, Invocation
 from relift.compiler.validation.arithmetic import Arithmetic, kind_of
 from relift.compiler.validation.machine import Item, Shared, Undecided
+from relift.compiler.validation.operations import CONNECTIVES, Operation
 from relift.compiler.validation.symbols import Symbol
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code
@@ -34,7 +35,7 @@ from relift.compiler.validation.translation.python import Code
 MOST_FAILED = 1000
 """Attempts that may fail where work-items run one after the other."""
 
-_OPERATIONS = {"add": "add", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+_OPERATIONS: Mapping[Operation, str] = {"add": "add", **CONNECTIVES}
 
 
 def given_back(values: Any, e: Invocation) -> Code:

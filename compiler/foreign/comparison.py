@@ -25,10 +25,11 @@ from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Source
 from relift.compiler.validation.bits import Bits
-from relift.compiler.validation.cells import flattened
+from relift.compiler.validation.cells import flattened, parameter_of
 from relift.compiler.validation.laws.applied import Laws
+from relift.compiler.validation.laws.regrouping import Reassociation
+from relift.compiler.validation.laws.without_nan import NOTE, WithoutNaN
 from relift.compiler.validation.machine import Fault, FaultKind, Undecided
-from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
     FLOATING,
     LIMIT,
@@ -39,7 +40,6 @@ from relift.compiler.validation.symbols import (
     inputs_within,
 )
 from relift.compiler.validation.validate import Apart, Comparison, Report
-from relift.compiler.validation.without_nan import NOTE, WithoutNaN
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
@@ -205,7 +205,7 @@ class _Asked:
 
 
 def _inputs_within(symbols: Iterable[Symbol]) -> set[str]:
-    return {n.split(".")[0] for n in inputs_within(*symbols)}
+    return {parameter_of(name) for name in inputs_within(*symbols)}
 
 
 def interface(program: Program) -> tuple[tuple[Parameter, ...], Parameter, tuple[Buffer, ...]]:

@@ -50,6 +50,7 @@ from relift.compiler.text.tree import (
 from relift.compiler.validation.arithmetic import wrapped
 from relift.compiler.validation.bits import ARGUMENTS, SIGNLESS, in_bits
 from relift.compiler.validation.machine import Undecided
+from relift.compiler.validation.operations import read_as
 from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation.expressions import Expressions
 from relift.compiler.validation.translation.functions import extreme
@@ -298,14 +299,15 @@ class Loosely(Expressions):
         low, high = RANGES[t.scalar]
         bits = (high - low + 1).bit_length() - 1
         result = replace(t, scalar=without_sign(t.scalar)) if function == "abs_diff" else t
-        sign = "_unsigned" if function in SIGNLESS and t.scalar in UNSIGNED else ""
+        unsigned = function in SIGNLESS and t.scalar in UNSIGNED
+        operation = read_as(function, unsigned=unsigned)
 
         def known(*numbers: Any) -> Any:
             if any(isinstance(n, Symbol) for n in numbers):
                 if bits < 32:
                     raise Undecided(f"{function} of data")
                 a, kind = self.w.arithmetic.algebra, f"i{bits}"
-                return a.made(function + sign, kind, *(a.lift(n, kind) for n in numbers))
+                return a.made(operation, kind, *(a.lift(n, kind) for n in numbers))
             return wrapped(in_bits(function, bits, [int(n) for n in numbers]), result.scalar)
 
         ends = RANGES[result.scalar] if all(v.known for v in values) else (None, None)

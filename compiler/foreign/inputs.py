@@ -9,7 +9,7 @@ from typing import Any
 from relift.compiler.foreign.required.drawing import Admitted
 from relift.compiler.foreign.required.statements import required
 from relift.compiler.meaning.computed import drawn_as
-from relift.compiler.validation.cells import rows_of_type
+from relift.compiler.validation.cells import row_name, rows_of_type
 from relift.compiler.validation.symbols import Symbol
 from relift.semantics.language.programs import Program
 
@@ -51,7 +51,7 @@ def drawn_inputs(
     for p in program.parameters:
         rows = list(rows_of_type(p.type))
         for k, (scalar, cells) in enumerate(rows):
-            name = p.name if len(rows) == 1 else f"{p.name}.{k}"
+            name = row_name(p.name, k, len(rows))
             if p.name in drawn and not scalar.is_float:
                 found[name] = [v.item() for v in drawn[p.name][k]]
             else:

@@ -131,8 +131,12 @@ class PrivateArray:
         )
 
 
+_MAPS = {f"{MapLcl.level}_{dim}": f"map_lcl({dim})" for dim in range(3)}
+"""The maps by the names of the numbers of their work-items."""
+
+
 def _map(item: str) -> str:
-    return f"{MapLcl.name}({item.removeprefix(f'{MapLcl.level}_')})"
+    return _MAPS[item]
 
 
 def _nest(share: Share) -> str:

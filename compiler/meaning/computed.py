@@ -16,6 +16,7 @@ from relift.compiler.meaning.numbers.constants import Constants
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.validation.arithmetic import quotient
 from relift.compiler.validation.bits import ARGUMENTS, in_bits
+from relift.compiler.validation.operations import Operation, Unsigned, name_of
 from relift.compiler.validation.symbols import BITS, Symbol, value_of
 from relift.semantics.domains import DTYPES
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
@@ -52,9 +53,7 @@ def _whole_part(x: Any, number: Any, *, saturated: bool) -> Any:
     return number(min(max(int(x), int(ends.min)), int(ends.max)))
 
 
-_WITHOUT_SIGN = frozenset(
-    f"{name}_unsigned" for name in ("quotient", "rest", "shift", "minimum", "maximum")
-)
+_WITHOUT_SIGN = frozenset(map(Unsigned, ("quotient", "rest", "shift", "minimum", "maximum")))
 _OF_NATURALS: Mapping[str, Callable[..., Any]] = {
     "below": operator.lt, "at_most": operator.le, "extended": operator.pos, "unsigned": operator.pos,
 }  # fmt: skip
@@ -64,11 +63,12 @@ _IN_C = _WITHOUT_SIGN | {"quotient", "rest", "shift"}
 """Operators of C on whole numbers, for which the language has no name."""
 
 
-def _as_in_c(name: str, x: int, y: int, ends: Any) -> int:
+def _as_in_c(operation: Operation, x: int, y: int, ends: Any) -> int:
     """What C computes; nothing where it says that this is not defined."""
-    if name in _WITHOUT_SIGN:
+    name = name_of(operation)
+    if operation in _WITHOUT_SIGN:
         above = 1 << ends.bits
-        found = _of_naturals(name.removesuffix("_unsigned"), x % above, y % above, ends.bits)
+        found = _of_naturals(name, x % above, y % above, ends.bits)
         return found - above if found > ends.max else found
     if name == "shift":
         if not 0 <= y < ends.bits:
@@ -80,11 +80,11 @@ def _as_in_c(name: str, x: int, y: int, ends: Any) -> int:
     return q if name == "quotient" else x - y * q
 
 
-def _in_bits(name: str, values: list[int], ends: Any) -> int:
+def _in_bits(operation: Operation, values: list[int], ends: Any) -> int:
     """What a function of OpenCL C gives, as a number with a sign."""
     above, least = 1 << int(ends.bits), int(ends.min)
-    held = [v % above for v in values] if name.endswith("_unsigned") else values
-    return (in_bits(name, int(ends.bits), held) - least) % above + least
+    held = [v % above for v in values] if isinstance(operation, Unsigned) else values
+    return (in_bits(name_of(operation), int(ends.bits), held) - least) % above + least
 
 
 def _of_naturals(name: str, x: int, y: int, bits: int) -> int:
@@ -199,15 +199,15 @@ class Machine:
             return number(-int(values[0]))
         if x.op in ("in_range", "saturated"):
             return _whole_part(values[0], number, saturated=x.op == "saturated")
-        name = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}.get(x.op, x.op)
+        name = name_of(x.op)
         if name == "invert" and x.type == "bool":
             return not values[0]
         if name in ("bits_of_float", "float_of_bits"):
             return np.asarray(values[0]).view(number)[()]
-        if name.removesuffix("_unsigned") in ARGUMENTS:
-            return number(_in_bits(name, [int(v) for v in values], np.iinfo(number)))
-        if name in _IN_C:
-            return number(_as_in_c(name, int(values[0]), int(values[1]), np.iinfo(number)))
+        if name in ARGUMENTS:
+            return number(_in_bits(x.op, [int(v) for v in values], np.iinfo(number)))
+        if x.op in _IN_C:
+            return number(_as_in_c(x.op, int(values[0]), int(values[1]), np.iinfo(number)))
         if name in _OF_NATURALS:
             naturals = [int(v) % (1 << BITS[u.type]) for u, v in zip(x.args, values, strict=True)]
             return number(_OF_NATURALS[name](*naturals))
@@ -279,7 +279,7 @@ class Machine:
         n = int.from_bytes(digest[:4], "big")
         if kind == "boolean":
             return n % 2 == 0
-        return n % 8 if kind.startswith("i") else (n % 2**16 - 2**15) / 2**13
+        return n % 8 if kind in BITS else (n % 2**16 - 2**15) / 2**13
 
 
 def _needed(x: Symbol, memo: Mapping[Symbol, Any]) -> Sequence[Any]:
@@ -315,7 +315,7 @@ class Rough(Machine):
 
     def drawn(self, name: str, place: int, kind: str) -> Any:
         """An input: always the same at the same place."""
-        if kind == "boolean" or kind.startswith("i"):
+        if kind == "boolean" or kind in BITS:
             return super().drawn(name, place, kind)
         digest = hashlib.sha256(f"{name} {place} rough".encode()).digest()
         fraction = int.from_bytes(digest[:4], "big") / 2**32 - 0.5
@@ -330,7 +330,7 @@ class Few(Machine):
         n = _number_of(name, place, "few")
         if kind == "boolean":
             return n % 2 == 0
-        return n % 2 if kind.startswith("i") else (n % 5 - 2) / 2
+        return n % 2 if kind in BITS else (n % 5 - 2) / 2
 
 
 class Wide(Machine):
@@ -338,7 +338,7 @@ class Wide(Machine):
 
     def drawn(self, name: str, place: int, kind: str) -> Any:
         """An input: always the same at the same place."""
-        if not kind.startswith("i"):
+        if not kind in BITS:
             return super().drawn(name, place, kind)
         n = _number_of(name, place, "wide")
         bits = 31 if n % 2 else 5
@@ -352,7 +352,7 @@ class Edges(Wide):
 
     def drawn(self, name: str, place: int, kind: str) -> Any:
         """An input: always the same at the same place."""
-        if kind == "boolean" or kind.startswith("i"):
+        if kind == "boolean" or kind in BITS:
             return super().drawn(name, place, kind)
         n = _number_of(name, place, "edge") % self.every
         edges = (math.nan, math.inf, -math.inf, 0.0, 1.0, -float(np.finfo(DTYPES[kind]).max))

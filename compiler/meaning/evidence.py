@@ -9,7 +9,7 @@ fault of any kernel's text, and a run shows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from relift.semantics.language.programs import Program, a_program
 from relift.semantics.language.vocabulary import zip as zipped
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import MakeTuple, Term
-from relift.semantics.syntax.types import Array, Tuple, Type
+from relift.semantics.syntax.types import Array, Tuple, Type, Vector, component_count
 
 
 @dataclass(frozen=True)
@@ -351,14 +351,18 @@ def _result_of(name: str, t: Type, parts: Parts) -> Term:
 
 def _written(program: Program, plan: Launch) -> dict[str, tuple[str, ...]]:
     """The buffers of the result, and of each of its parts, by what a stage calls them."""
-    found: dict[str, tuple[str, ...]] = {OUT: ()}
-    names = [b.name for b in buffers(OUT, program.body.type, "output")]
-    for called, buffer in zip(names, plan.result.buffers, strict=False):
-        places = called.split("_")
-        for depth in range(1, len(places) + 1):
-            found.setdefault("_".join(places[:depth]), ())
-            found["_".join(places[:depth])] += (buffer,)
-    return found
+    return dict(_parts_of(OUT, program.body.type, plan.result.buffers))
+
+
+def _parts_of(name: str, t: Type, held: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A result and its parts, each with the buffers of its components."""
+    yield name, held
+    while isinstance(t, Array | Vector):
+        t = t.element
+    if isinstance(t, Tuple):
+        for i, part in enumerate(t.parts):
+            yield from _parts_of(f"{name}_{i}", part, held[: component_count(part)])
+            held = held[component_count(part) :]
 
 
 def _as_the_program_means(claim: Claim, k: KernelMeaning) -> Claim:

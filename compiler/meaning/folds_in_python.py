@@ -6,7 +6,7 @@ them cannot be computed, or a fold is too large for this, it is computed there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -20,8 +20,6 @@ MOST_OPERATIONS = 4_000
 
 MOST_LOOPS = 12
 """Loops in each other; Python knows no more than twenty."""
-
-_NAMES: Mapping[str, str] = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 
 
 class NotMade(Exception):
@@ -105,11 +103,10 @@ class FoldInPython:
                 self._new(x, depth, f"{yes} if {c} else {no}")
             case _:
                 given = ", ".join(str(self._found(v)) for v in x.args)
-                name = _NAMES.get(x.op, x.op)
-                plain = name in SCALAR_FUNCTIONS and x.op != "invert" and x.op not in DTYPES
-                if plain:
-                    self.names[f"f_{name}"] = SCALAR_FUNCTIONS[name].meaning
-                    self._new(x, depth, f"f_{name}({given})")
+                plain = x.op in SCALAR_FUNCTIONS and x.op != "invert" and x.op not in DTYPES
+                if isinstance(x.op, str) and plain:
+                    self.names[f"f_{x.op}"] = SCALAR_FUNCTIONS[x.op].meaning
+                    self._new(x, depth, f"f_{x.op}({given})")
                     return
                 own = f"c{len(self.names)}"
                 self.names[own] = x

@@ -29,7 +29,7 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Source
 from relift.compiler.validation.machine import Fault, Undecided
 from relift.compiler.validation.opaque import opaque_functions
-from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbol, TooLarge
+from relift.compiler.validation.symbols import BITS, LIMIT, OPEN, DependsOnData, Symbol, TooLarge
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term
@@ -283,7 +283,7 @@ class _Case:
                 own = "bool" if kind == "boolean" else kind
                 name = names[0]
                 bound = self.judge.indices.get(of)
-                if bound is not None and own.startswith("i"):
+                if bound is not None and own in BITS:
                     self.algebra.ends[name] = (0, self.group.size(bound) - 1)
 
                 def at_place(i: Whole) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from relift.compiler.validation import symbols
+from relift.compiler.validation.operations import SIGNS
 from relift.compiler.validation.symbols import Symbol
-
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "equal": "=="}
 
 
 def shown(x: Any, depth: int = 3) -> str:
@@ -24,10 +23,10 @@ def shown(x: Any, depth: int = 3) -> str:
             return str(x.args[0])
         case "nonneg":
             return f"{x.args[0]} >= 0"
-        case op if op in _SIGNS and depth:
+        case op if op in SIGNS and depth:
             left, right = (shown(v, depth - 1) for v in x.args)
             left, right = (f"({t})" if " " in t else t for t in (left, right))
-            return f"{left} {_SIGNS[op]} {right}"
+            return f"{left} {SIGNS[op]} {right}"
         case op if depth and op not in ("cell", "real", "whole", "open"):
             return f"{op}({', '.join(shown(v, depth - 1) for v in x.args)})"
         case _:

@@ -11,6 +11,7 @@ import numpy as np
 from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED, with_sign
 from relift.compiler.validation.known import Between, whole_part
 from relift.compiler.validation.machine import Fault, Item, Memory, Undecided
+from relift.compiler.validation.operations import read_as
 from relift.compiler.validation.symbols import (
     BITS,
     OPEN,
@@ -149,12 +150,12 @@ class Arithmetic:
             case "+" | "-" | "*" | "<<":
                 return self._may_overflow(operator)
             case "/" | "%":
-                name = ("quotient" if operator == "/" else "rest") + ("" if signed else "_unsigned")
+                name = read_as("quotient" if operator == "/" else "rest", unsigned=not signed)
                 return partial(a.made, name, kind)
             case "&" | "|" | "^":
                 return partial(a.bits, {"&": "and", "|": "or", "^": "xor"}[operator])
             case ">>":
-                return partial(a.made, "shift" + ("" if signed else "_unsigned"), kind)
+                return partial(a.made, read_as("shift", unsigned=not signed), kind)
             case _:
                 compare = self._comparison(operator, signed=signed)
                 return lambda x, y: self.held(compare(x, y))
@@ -238,9 +239,7 @@ class Arithmetic:
         """`min` or `max` of whole numbers."""
         if not isinstance(x, Symbol) and not isinstance(y, Symbol):
             return min(x, y) if which == "min" else max(x, y)
-        name = {"min": "minimum", "max": "maximum"}[which] + (
-            "_unsigned" if scalar in UNSIGNED else ""
-        )
+        name = read_as({"min": "minimum", "max": "maximum"}[which], unsigned=scalar in UNSIGNED)
         kind = _kind(scalar)
         return self.algebra.made(name, kind, self.algebra.lift(x, kind), self.algebra.lift(y, kind))
 

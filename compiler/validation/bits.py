@@ -3,10 +3,11 @@
 What is computed of floats is a function of which nothing is known but that equal values give equal ones.
 
 >>> from relift.compiler.validation.bits import Bits
+>>> from relift.compiler.validation.operations import Unsigned
 >>> from relift.compiler.validation.symbols import Algebra
 >>> a = Algebra()
 >>> x, one, high = a.cell("x", 0, "i32"), a.whole(1, "i32"), a.whole(31, "i32")
->>> lowest = a.made("shift_unsigned", "i32", a.mul(x, a.whole(2**31, "i32")), high)
+>>> lowest = a.made(Unsigned("shift"), "i32", a.mul(x, a.whole(2**31, "i32")), high)
 >>> Bits().same(lowest, a.bits("and", x, one)), Bits().same(lowest, x)
 (True, False)
 """
@@ -20,6 +21,15 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, Protocol
 
+from relift.compiler.validation.operations import (
+    ANY_SUM,
+    CONNECTIVES,
+    FirstOf,
+    Operation,
+    Unsigned,
+    name_of,
+    plain,
+)
 from relift.compiler.validation.symbols import (
     BITS,
     Symbol,
@@ -60,7 +70,7 @@ def in_bits(function: str, bits: int, values: list[int]) -> int:
     >>> in_bits("popcount", 32, [-1]), in_bits("clz", 32, [1]), in_bits("rotate", 32, [-2**31, 1]) % 2**32
     (32, 31, 1)
     """
-    return _KNOWN[function.removesuffix("_unsigned")](bits, *values)
+    return _KNOWN[function](bits, *values)
 
 
 _KNOWN: Mapping[str, Callable[..., int]] = {
@@ -221,8 +231,8 @@ class Bits:
             return self.z3.Const(f"value{x.number}", self._sort(x.type))
         kinds = {v.type for v in x.args[1:] or x.args}
         found = None
-        if x.op.startswith("first_") and (self.ordered or x.args[0].type in BITS):
-            return self._first(x.op.removeprefix("first_"), values)
+        if isinstance(x.op, FirstOf) and (self.ordered or x.args[0].type in BITS):
+            return self._first(x.op.extreme, values)
         if x.op == "select" or kinds <= BITS.keys() | {"bool"}:
             found = self._meant(x, values)
         elif self.ordered:
@@ -233,7 +243,7 @@ class Bits:
         name = f"{x.op} of {', '.join(v.type for v in x.args)}"
         return self.z3.Function(name, *sorts, self._sort(x.type))(*values)
 
-    def _first(self, extreme: str, values: list[Any]) -> Any:
+    def _first(self, extreme: Operation, values: list[Any]) -> Any:
         """What belongs to the first of some values than which no other one is smaller, or larger (`without_nan`)."""
         before = self._comparison(extreme)
         best, found = values[:2]
@@ -242,7 +252,7 @@ class Bits:
             best, found = self.z3.If(here, value, best), self.z3.If(here, one, found)
         return found
 
-    def _comparison(self, extreme: str) -> Callable[[Any, Any], Any]:
+    def _comparison(self, extreme: Operation) -> Callable[[Any, Any], Any]:
         """When one value is taken instead of another."""
         z3 = self.z3
         known: dict[str, Callable[[Any, Any], Any]] = {
@@ -252,7 +262,7 @@ class Bits:
 
     def _by_order(self, x: Symbol, values: list[Any]) -> Any:
         """What the order of floats means; sums and products are functions of which nothing is known."""
-        z3, op = self.z3, x.op.removeprefix("any_")
+        z3, op = self.z3, plain(x.op)
         if op in ("minimum", "maximum"):
             before = self._comparison(op)
             return reduce(lambda a, b: z3.If(before(a, b), a, b), values)
@@ -261,8 +271,8 @@ class Bits:
                 if factor.op == "real" and value_of(factor) == -1.0:
                     return -self.known[other]
         if self.summed and op in ("add", "mul", "sub"):
-            return reduce(getattr(operator, op), values)
-        known: dict[str, Callable[..., Any]] = {
+            return reduce(getattr(operator, str(op)), values)
+        known: dict[Operation, Callable[..., Any]] = {
             "lt": operator.lt, "le": operator.le, "equal": operator.eq, "not_equal": operator.ne,
             "absolute": lambda v: z3.If(v < 0, -v, v), "neg": operator.neg,
         }  # fmt: skip
@@ -270,27 +280,28 @@ class Bits:
 
     def _meant(self, x: Symbol, values: list[Any]) -> Any:
         """An operation on whole numbers or truth values; None where it is not known."""
-        z3, op = self.z3, x.op.removeprefix("any_")
-        if x.type == "bool" and op in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert"):
-            return {
-                "and": z3.And,
-                "or": z3.Or,
-                "xor": lambda *v: reduce(z3.Xor, v),
+        z3, op = self.z3, plain(x.op)
+        if x.type == "bool" and op in (*CONNECTIVES, "invert"):
+            of_truths: dict[Operation, Callable[..., Any]] = {
+                "bitwise_and": z3.And,
+                "bitwise_or": z3.Or,
+                "bitwise_xor": lambda *v: reduce(z3.Xor, v),
                 "invert": z3.Not,
-            }[op.removeprefix("bitwise_")](*values)
+            }
+            return of_truths[op](*values)
         if op in ("mask", *BITS) or op == "extended":
             return self._converted(x, values[0])
         if op in _ENDS:
             before = self._comparison(op)
             return reduce(lambda a, b: z3.If(before(a, b), a, b), values)
-        if op.removesuffix("_unsigned") in _KNOWN:
+        if name_of(op) in _KNOWN:
             return self._of_function(op, BITS[x.type], values)
-        known: dict[str, Callable[..., Any]] = {
+        known: dict[Operation, Callable[..., Any]] = {
             "add": lambda *v: reduce(operator.add, v), "mul": lambda *v: reduce(operator.mul, v),
             "bitwise_and": lambda *v: reduce(operator.and_, v), "bitwise_or": lambda *v: reduce(operator.or_, v),
             "bitwise_xor": lambda *v: reduce(operator.xor, v), "invert": operator.invert, "sub": operator.sub,
-            "neg": operator.neg, "shift": operator.rshift, "shift_unsigned": z3.LShR, "quotient": operator.truediv,
-            "quotient_unsigned": z3.UDiv, "rest": z3.SRem, "rest_unsigned": z3.URem, "lt": operator.lt, "le": operator.le,
+            "neg": operator.neg, "shift": operator.rshift, Unsigned("shift"): z3.LShR, "quotient": operator.truediv,
+            Unsigned("quotient"): z3.UDiv, "rest": z3.SRem, Unsigned("rest"): z3.URem, "lt": operator.lt, "le": operator.le,
             "below": z3.ULT, "at_most": z3.ULE, "equal": operator.eq, "not_equal": operator.ne, "select": z3.If,
             "absolute": lambda v: z3.If(v < 0, -v, v), "floor_divide": self._floor, "modulo": self._modulo,
             "left_shift": operator.lshift, "right_shift": operator.rshift,
@@ -317,9 +328,9 @@ class Bits:
             return z3.Extract(bits - 1, 0, value)
         return z3.ZeroExt(more, value) if x.op == "extended" else z3.SignExt(more, value)
 
-    def _of_function(self, op: str, bits: int, values: list[Any]) -> Any:
+    def _of_function(self, op: Operation, bits: int, values: list[Any]) -> Any:
         """A function of OpenCL C; None where it is left as one of which nothing is known."""
-        z3, name = self.z3, op.removesuffix("_unsigned")
+        z3, name = self.z3, name_of(op)
         if name == "rotate":
             return z3.RotateLeft(*values)
         if name == "popcount":
@@ -332,7 +343,7 @@ class Bits:
                 here = z3.BitVecVal(bits - 1 - k if name == "clz" else k, bits)
                 found = z3.If(z3.Extract(k, k, values[0]) == 1, here, found)
             return found
-        longer = z3.ZeroExt if op.endswith("_unsigned") else z3.SignExt
+        longer = z3.ZeroExt if isinstance(op, Unsigned) else z3.SignExt
         a, b = (longer(bits, v) for v in values)
         wide = {
             "abs_diff": lambda: z3.If(a < b, b - a, a - b), "hadd": lambda: (a + b) >> 1,
@@ -341,7 +352,12 @@ class Bits:
         return z3.Extract(bits - 1, 0, wide)
 
 
-_ENDS = {"minimum": "<", "maximum": ">", "minimum_unsigned": "u<", "maximum_unsigned": "u>"}
+_ENDS: Mapping[Operation, str] = {
+    "minimum": "<",
+    "maximum": ">",
+    Unsigned("minimum"): "u<",
+    Unsigned("maximum"): "u>",
+}
 
 
 def shape_of(*values: Symbol | None) -> tuple[Any, ...]:
@@ -368,11 +384,11 @@ def shape_of(*values: Symbol | None) -> tuple[Any, ...]:
 
 def _by_inputs(x: Symbol, y: Symbol) -> list[tuple[list[Symbol], list[Symbol]]]:
     """The parts of two sums of whole numbers that are of the same inputs; nothing where they are no sums."""
-    if x.type not in BITS or "any_add" not in (x.op, y.op):
+    if x.type not in BITS or ANY_SUM not in (x.op, y.op):
         return []
     found: dict[Symbol | None, tuple[list[Symbol], list[Symbol]]] = {}
     for k, side in enumerate((x, y)):
-        for part in side.args if side.op == "any_add" else (side,):
+        for part in side.args if side.op == ANY_SUM else (side,):
             cells = cells_within(part)
             if len(cells) > 1:
                 return []

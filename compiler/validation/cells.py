@@ -30,6 +30,21 @@ def rows_of_type(t: Type) -> Iterator[tuple[Scalar, int]]:
         yield scalar, math.prod(n.evaluate({}) for n in lengths)
 
 
+def row_name(parameter: str, number: int, rows: int) -> str:
+    """What the cells of one component of an input are called, of so many.
+
+    >>> from relift.compiler.validation.cells import parameter_of, row_name
+    >>> row_name("x", 0, 1), row_name("x", 1, 2), parameter_of("x.1")
+    ('x', 'x.1', 'x')
+    """
+    return parameter if rows == 1 else f"{parameter}.{number}"
+
+
+def parameter_of(row: str) -> str:
+    """The input that a row of cells is of, by its name."""
+    return row.partition(".")[0]
+
+
 def nested(t: Type, rows: Sequence[Iterator[Any]]) -> Any:
     """A value of type t, whose components come in rows."""
     match t:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge, value_of
+from relift.compiler.validation.symbols import FLOATING, OPEN, Algebra, Symbol, TooLarge, value_of
 from relift.semantics.domains import DTYPES, Numeric
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import UserFunction
@@ -102,13 +102,13 @@ class Symbols(Numeric):
 
     def _extreme(self, name: str, before: Symbol, x: Symbol, y: Symbol) -> Symbol:
         a = self.algebra
-        if not x.type.startswith("f"):
+        if not x.type in FLOATING:
             return a.made(name, x.type, x, y)
         return a.select(a.bits("or", before, a.not_equal(x, x)), x, y)
 
     def _converted(self, x: Symbol, to: str) -> Symbol:
         a = self.algebra
-        if not x.type.startswith("f") or to.startswith("f"):
+        if not x.type in FLOATING or to in FLOATING:
             return a.convert(x, to)
         zero = a.whole(0, to)
         return a.select(a.not_equal(x, x), zero, a.saturated(x, to))

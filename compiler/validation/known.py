@@ -18,13 +18,14 @@ import numpy as np
 from relift.semantics.syntax.types import FLOATS, INTEGERS
 
 if TYPE_CHECKING:
+    from relift.compiler.validation.operations import Operation
     from relift.compiler.validation.symbols import Symbol
 
 _BITS = {t.name: 8 * t.bytes for t in INTEGERS.values()}
-_ORDERS: Mapping[str, Callable[[int, int], bool]] = {
+_ORDERS: Mapping[Operation, Callable[[int, int], bool]] = {
     "lt": operator.lt, "le": operator.le, "equal": operator.eq, "not_equal": operator.ne,
 }  # fmt: skip
-_WITHOUT_SIGN: Mapping[str, Callable[[int, int], bool]] = {
+_WITHOUT_SIGN: Mapping[Operation, Callable[[int, int], bool]] = {
     "below": operator.lt, "at_most": operator.le,
 }  # fmt: skip
 
@@ -107,7 +108,7 @@ Between: TypeAlias = tuple[Fraction, Fraction]
 
 _DIGITS = {t.name: {2: 10, 4: 23, 8: 52}[t.bytes] for t in FLOATS.values()}
 _TYPES: Mapping[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
-_ROUNDED: Mapping[str, Callable[[Fraction], int]] = {"floor": math.floor, "ceil": math.ceil}
+_ROUNDED: Mapping[Operation, Callable[[Fraction], int]] = {"floor": math.floor, "ceil": math.ceil}
 
 _NORMAL = {t.name: Fraction(2) ** {2: 14, 4: 100, 8: 100}[t.bytes] for t in FLOATS.values()}
 """Up to here, and down to its inverse, a float has all its digits."""
@@ -174,7 +175,7 @@ def _of_parts(x: Symbol, parts: list[Between]) -> Between | None:
     return (low, high) if inside and (low > 0) == (high > 0) else None
 
 
-def _within(x: Symbol, memo: Mapping[Symbol, Between | None], by: str) -> Between:
+def _within(x: Symbol, memo: Mapping[Symbol, Between | None], by: Operation) -> Between:
     """What an operation takes for one of its parts: for a product, in a sum, also what it is before it is rounded."""
     found = memo[x]
     assert found is not None, "cannot happen: it is asked for before"
@@ -207,7 +208,7 @@ def _products(x: Between, y: Between) -> list[Fraction]:
     return [u * v for u in x for v in y]
 
 
-_PARTS: Mapping[str, Callable[..., list[Fraction]]] = {
+_PARTS: Mapping[Operation, Callable[..., list[Fraction]]] = {
     "add": lambda x, y: [u + v for u, v in zip(x, y, strict=True)],
     "sub": lambda x, y: [x[0] - y[1], x[1] - y[0]],
     "mul": _products,

@@ -24,18 +24,20 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from relift.compiler.validation.known import decided_where
+from relift.compiler.validation.operations import CONNECTIVES, SIGNS, Operation
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.types import FLOATS, INTEGERS
 
 T = TypeVar("T")
+_Key: TypeAlias = tuple[Any, ...]
 
 LIMIT = 2_000_000
 """Symbols that one comparison may make: some hundred megabytes, some seconds."""
 
 BITS = {t.name: 8 * t.bytes for t in INTEGERS.values()}
 FLOATING: dict[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
-_BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
-COMMUTING = frozenset(["add", "mul", "equal", "not_equal", *_BITWISE.values()])
+_BITWISE = {word: function for function, word in CONNECTIVES.items()}
+COMMUTING = frozenset(["add", "mul", "equal", "not_equal", *CONNECTIVES])
 """Operations of two values that mean the same in either order."""
 
 
@@ -56,7 +58,7 @@ class Symbol:
 
     __slots__ = ("args", "number", "op", "type")
 
-    op: str
+    op: Operation
     type: str
     args: tuple[Any, ...]
     number: int
@@ -99,7 +101,7 @@ class Algebra:
         self.mul = self._arithmetic("mul")
         self._quotient = self._arithmetic("div")
 
-    def _new(self, key: tuple[Any, ...], op: str, type_: str, args: tuple[Any, ...]) -> Symbol:
+    def _new(self, key: _Key, op: Operation, type_: str, args: tuple[Any, ...]) -> Symbol:
         found = Symbol()
         found.op, found.type, found.args, found.number = op, type_, args, len(self.table)
         self.table[key] = found
@@ -107,7 +109,7 @@ class Algebra:
             raise TooLarge(f"more than {self.limit} symbols")
         return found
 
-    def _once(self, key: tuple[Any, ...], op: str, type_: str, args: tuple[Any, ...]) -> Symbol:
+    def _once(self, key: _Key, op: str, type_: str, args: tuple[Any, ...]) -> Symbol:
         found = self.table.get(key)
         return self._new(key, op, type_, args) if found is None else found
 
@@ -154,7 +156,7 @@ class Algebra:
             return self.mul(x, self.real(inverse, y.type))
         return self._quotient(x, y)
 
-    def made(self, op: str, type_: str, *args: Symbol) -> Symbol:
+    def made(self, op: Operation, type_: str, *args: Symbol) -> Symbol:
         """An operation of which nothing is known but its name."""
         key = (op, type_, *args)
         found = self.table.get(key)
@@ -367,7 +369,7 @@ class Algebra:
         if x.op == "whole":
             held = np.array(x.args[0], f"i{BITS[x.type] // 8}").view(FLOATING[to])
             return self.real(float(held), to)
-        for y, mask in (x.args, x.args[::-1]) if x.op.startswith("bitwise_") else ():
+        for y, mask in (x.args, x.args[::-1]) if x.op in CONNECTIVES else ():
             if y.op == "bits_of_float" and mask.op == "whole":
                 number, sign = y.args[0], -(1 << (BITS[x.type] - 1))
                 match x.op, mask.args[0]:
@@ -428,9 +430,6 @@ def value_of(x: Symbol) -> float:
     return x.args[0] if x.op == "whole" else struct.unpack("<d", x.args[0])[0]  # type: ignore[no-any-return]
 
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "equal": "=="}
-
-
 def shown(x: Any, depth: int = 3) -> str:
     """A value for a person; what lies deep is left out.
 
@@ -450,9 +449,9 @@ def shown(x: Any, depth: int = 3) -> str:
             return repr(value_of(x))
         case _ if depth == 0:
             return "…"
-        case op if op in _SIGNS:
+        case op if op in SIGNS:
             sides = (shown(v, depth - 1) for v in x.args)
-            return f" {_SIGNS[op]} ".join(f"({t})" if " " in t else t for t in sides)
+            return f" {SIGNS[op]} ".join(f"({t})" if " " in t else t for t in sides)
         case op:
             return f"{op}({', '.join(shown(v, depth - 1) for v in x.args)})"
 

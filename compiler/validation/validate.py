@@ -20,12 +20,19 @@ from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
 from relift.compiler.validation.arithmetic import KINDS
-from relift.compiler.validation.cells import flattened, nested, rows_of_type, scalars_of
+from relift.compiler.validation.cells import (
+    flattened,
+    nested,
+    parameter_of,
+    row_name,
+    rows_of_type,
+    scalars_of,
+)
 from relift.compiler.validation.domain import Symbols
+from relift.compiler.validation.laws.regrouping import Reassociation
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, FaultKind, Undecided
 from relift.compiler.validation.opaque import opaque_functions
-from relift.compiler.validation.regrouping import Reassociation
 from relift.compiler.validation.symbols import (
     LIMIT,
     OPEN,
@@ -42,7 +49,7 @@ from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.terms import distinct
-from relift.semantics.syntax.types import INTEGERS, Scalar, types_within
+from relift.semantics.syntax.types import FLOATS, INTEGERS, Scalar, types_within
 
 Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
 SEED = 0
@@ -160,7 +167,7 @@ def validate(
         try:
             return replace(witness(one.report(reassociate=reassociate), one.apart), sizes=at)
         except DependsOnData as error:
-            more = {name.split(".")[0] for name in inputs_within(error.symbol)} & one.whole - drawn
+            more = {parameter_of(name) for name in inputs_within(error.symbol)} & one.whole - drawn
             if not more:
                 return replace(one.unknown(str(error)), sizes=at)
             drawn |= more
@@ -258,7 +265,7 @@ class Comparison:
                 if cells > self.limit:
                     raise TooLarge(f"{p.name} has {cells} cells, {self.limit} symbols are allowed")
                 kind = "bool" if str(scalar) == "boolean" else str(scalar)
-                name = p.name if len(q.buffers) == 1 else f"{p.name}.{k}"
+                name = row_name(p.name, k, len(q.buffers))
                 if p.name in self.drawn and not scalar.is_float:
                     rows.append([*drawn[p.name][k]])
                 else:
@@ -351,9 +358,7 @@ class Comparison:
         wanted = self.domain.lifted(wanted)
         if not isinstance(value, Symbol):
             value = (
-                self.algebra.whole(int(value), wanted.type)
-                if not wanted.type.startswith("f")
-                else value
+                self.algebra.whole(int(value), wanted.type) if wanted.type not in FLOATS else value
             )
         if not isinstance(value, Symbol):
             return False

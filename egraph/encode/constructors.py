@@ -8,6 +8,7 @@ from typing import Literal as Choice
 from typing import TypeAlias
 
 from relift.semantics.patterns import PATTERNS
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -79,7 +80,9 @@ class Constructor:
 def _several(name: str, of: type[Term], n: int) -> Constructor:
     """That of nodes with so many parts, or arguments after a name and a type."""
     head = tuple(Slot("T" if p == "type" else "String", p) for p in of.holds if p != of.row)
-    return Constructor(f"{name}{n}", of, head + tuple(Slot("E", f"{of.row}.{i}") for i in range(n)))
+    return Constructor(
+        f"{name}{n}", of, head + tuple(Slot("E", in_row(of.row, i)) for i in range(n))
+    )
 
 
 def constructors(arity: int) -> dict[str, Constructor]:
@@ -122,7 +125,7 @@ def _slots(pattern: type[Pattern]) -> Iterator[Slot]:
                 yield Slot("T", place + ".type")
             case FunctionKind(arguments):
                 for i in range(len(arguments)):
-                    yield Slot("N", f"{place}.{i}")
+                    yield Slot("N", in_row(place, i))
                 yield Slot("E", place, binds=len(arguments))
             case AnyType():
                 yield Slot("E", place)

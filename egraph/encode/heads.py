@@ -15,6 +15,7 @@ from relift.semantics.language.tracing import FixedLambda
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import Field, fields, made
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Scalar, Type, boolean
 
@@ -65,7 +66,7 @@ class Head:
             if isinstance(value, Hole):
                 found.append(place)
             elif isinstance(value, tuple):
-                found += [f"{place}.{i}" for i in range(len(value))]
+                found += [in_row(place, i) for i in range(len(value))]
         return tuple(found)
 
     @cached_property
@@ -146,7 +147,7 @@ def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, terms.User
         slot, value = slots[place]
         match slot.sort:
             case "E":
-                held.append(Hole(tuple(slots[f"{place}.{i}"][1] for i in range(slot.binds))))
+                held.append(Hole(tuple(slots[in_row(place, i)][1] for i in range(slot.binds))))
             case "String":
                 held.append(_read(c.of, value, slots, functions))
             case "i64":

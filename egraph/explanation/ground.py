@@ -13,6 +13,7 @@ from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     BinaryOperator,
     Lambda,
+    MakeTuple,
     Operator,
     OperatorMetavariable,
     Term,
@@ -38,7 +39,7 @@ class Ground:
 
     def node(self, name: str, data: tuple[Any, ...], children: tuple[int, ...]) -> int:
         """The term with this constructor, data (None in the slots of terms) and children."""
-        if name == "Get" and self.labels[children[0]][0].startswith("Tuple"):
+        if name == "Get" and self.constructors[self.labels[children[0]][0]].of is MakeTuple:
             index: int = data[0]
             return self.children[children[0]][index]
         return self.written(name, data, children)

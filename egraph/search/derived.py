@@ -52,6 +52,7 @@ from relift.rewrites.tactics.whole_groups import whole_groups
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical, term_at
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Array, Tuple
 
@@ -94,7 +95,7 @@ def _copied(at: Rewriting, place: Position) -> Rewriting:
             except NoMatch:
                 return at
         for i, _ in enumerate(t.type.parts):
-            at = _copied(at, (*place, f"parts.{i}"))
+            at = _copied(at, (*place, in_row("parts", i)))
     inner = t.type
     while isinstance(inner, Array):
         at = apply("insert_copy")(at, place)

@@ -7,6 +7,7 @@ memory        the memories of a device, a row each
 scalars       the scalar functions, a row each
 terms         terms and patterns; `expression` is Python's notation on them, `overloading` what that means
 signatures    how a pattern is typed: sizes and types are solved
+places        where a child of a node is
 nodes         one view of all terms: the fields of a node, and a node of fields
 binding       binders, positions, equality up to names
 substitution  sizes, types and terms put in for names, and typed again

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Self, TypeAlias
 
 from relift.semantics.syntax.expression import changed
+from relift.semantics.syntax.places import row_and_number
 from relift.semantics.syntax.terms import (
     Get,
     Input,
@@ -408,19 +409,11 @@ def _child(t: Term, place: str) -> Term | Lambda:
     if place in t.below:
         child: Term | Lambda = getattr(t, place)
         return child
-    field, index = _in_a_row(place)
-    if field and field == t.row:
-        row: tuple[Term, ...] = getattr(t, field)
-        if index < len(row):
-            return row[index]
+    if (named := row_and_number(place)) is not None and named[0] == t.row:
+        row: tuple[Term, ...] = getattr(t, t.row)
+        if named[1] < len(row):
+            return row[named[1]]
     raise KeyError(place)
-
-
-@cache
-def _in_a_row(place: str) -> tuple[str, int]:
-    """The field and the number that a place in a row names; no field where it names none."""
-    field, _, index = place.partition(".")
-    return (field, int(index)) if index.isdecimal() and str(int(index)) == index else ("", 0)
 
 
 def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
@@ -443,10 +436,10 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
         put = Lambda(here.parameters, replace_at(here.body, rest, new))
     else:
         put = replace_at(here, rest, new)
-    if "." in place:
-        place, index = place.split(".")
+    if (named := row_and_number(place)) is not None:
+        place, index = named
         items = list(getattr(t, place))
-        items[int(index)] = put
+        items[index] = put
         put = tuple(items)
     return changed(t, {place: put})
 

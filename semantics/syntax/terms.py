@@ -20,6 +20,7 @@ from relift.plugins import AWAITED
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax import overloading
 from relift.semantics.syntax.expression import ByParts, Expression
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.sizes import Size, unknowns
 from relift.semantics.syntax.types import Scalar, Type
 
@@ -359,7 +360,7 @@ def children(t: Term) -> Iterator[tuple[str, Term | Lambda]]:
         yield place, getattr(t, place)
     if t.row:
         for i, u in enumerate(getattr(t, t.row)):
-            yield f"{t.row}.{i}", u
+            yield in_row(t.row, i), u
 
 
 def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relift.compiler.dialects.c.library import Definition, definition, spelled
+from relift.compiler.dialects.c.names import OF_GROUPS
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.dialects.types import CONVERSION, Types, lanes_of
 from relift.compiler.text.c_types import FLOATS, MEMORY, common, mask_of
@@ -137,8 +138,8 @@ class CExpressions(Printer):
     def invocation(self, e: Invocation) -> str:
         """A call of a function of the source, or of the library."""
         name, given = e.function, e.arguments
-        if name in self.types.functions or name.startswith("relift_"):
-            called = name if name.startswith("relift_") else function_name(name)
+        if name in self.types.functions or name in OF_GROUPS:
+            called = name if name in OF_GROUPS else function_name(name)
             return f"{called}({', '.join(map(self.expression, given))})"
         result = self.types.of(e)
         if m := MEMORY.fullmatch(name):

@@ -38,8 +38,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from relift.compiler.dialects.c.names import (
+    ALL_OR_NONE,
     DIMENSIONS,
     NUMBERS,
+    SAME,
     changed,
     taken,
     uniquely_named,
@@ -231,9 +233,7 @@ class _Turns:
                 return [
                     tree.Declaration(INT, count, None, tree.Whole(0)),
                     *tried,
-                    tree.Evaluation(
-                        tree.call("relift_all_or_none", tree.Name(count), self.all_items)
-                    ),
+                    tree.Evaluation(tree.call(ALL_OR_NONE, tree.Name(count), self.all_items)),
                     tree.Guard(tree.Binary("==", tree.Name(count), self.all_items), tuple(inside)),
                 ]
             case tree.Loop(_, counter, start, end, step, body):
@@ -265,9 +265,7 @@ class _Turns:
         own = tree.Conditional(
             tree.Binary("<", tree.wrapped(s.start), tree.wrapped(s.end)), whole, tree.Whole(0)
         )
-        same = tree.Assignment(
-            tree.Name(turns), "=", tree.call("relift_same", tree.Name(turns), own)
-        )
+        same = tree.Assignment(tree.Name(turns), "=", tree.call(SAME, tree.Name(turns), own))
         at = tree.Binary(
             "+", tree.wrapped(s.start), tree.Binary("*", tree.Name(turn), tree.wrapped(s.step))
         )

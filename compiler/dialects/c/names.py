@@ -9,6 +9,10 @@ from typing import TypeVar, cast
 from relift.compiler.text import tree
 
 DIMENSIONS = range(3)
+
+ALL_OR_NONE, SAME = "relift_all_or_none", "relift_same"
+OF_GROUPS = (ALL_OR_NONE, SAME)
+"""Functions of the prelude that a group's work-items call to see that they go the same way."""
 NUMBERS = ("first", "group", "groups", "items", "range")
 """What a group is told of itself, in each dimension: `first_0` is the number of its first work-item."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from relift.compiler.foreign.effects import has_effects, with_parts
@@ -55,7 +55,7 @@ class Members(InBuffers):
         """The array of a member."""
         from pycparser import c_ast
 
-        own = f"{name}·{q.name}"
+        own = q.of(name)
         made = renamed(q.node, own, [w for w in quals if w != "const"])
         for n in reversed([*dims, *map(str, q.extents)]):
             made = c_ast.ArrayDecl(made, c_ast.Constant("int", n) if isinstance(n, str) else n, [])
@@ -75,23 +75,23 @@ class Members(InBuffers):
             return self._needed(init)
         if record.union or any(q.extents for q in record.parts):
             raise refused(init, "the first values of a union or of a struct with arrays")
-        values: dict[str, Any] = {}
-        following = [q.name for q in record.parts]
+        values: dict[tuple[str, ...], Any] = {}
+        following = [q.path for q in record.parts]
         for e in flat(init):
             if isinstance(e, c_ast.NamedInitializer):
-                name = "·".join(n.name for n in e.name)
-                following = following[following.index(name) :] if name in following else []
+                path = tuple(n.name for n in e.name)
+                following = following[following.index(path) :] if path in following else []
                 e = e.expr
             if not following:
                 raise refused(init, "more first values than a struct has")
             values[following.pop(0)] = self._expression(e)
-        return record, lambda q: values.get(q.name, whole(0))
+        return record, lambda q: values.get(q.path, whole(0))
 
     def _copied(self, to: tuple[Record, Member], of: tuple[Record, Member], node: Any) -> list[Any]:
         """One struct set to another, member by member."""
         from pycparser import c_ast
 
-        if [q.name for q in to[0].parts] != [q.name for q in of[0].parts]:
+        if [q.path for q in to[0].parts] != [q.path for q in of[0].parts]:
             raise refused(node, "a struct of another type")
         found: list[Any] = []
         for q in to[0].stored:
@@ -131,7 +131,7 @@ class Members(InBuffers):
 
         match e:
             case c_ast.ID() if (v := self._find(e.name)) is not None and v.how == "alone":
-                return v.record, lambda q: cell_of(named(f"{v.name}·{q.name}", e), whole(0))
+                return v.record, lambda q: cell_of(named(q.of(v.name), e), whole(0))
             case c_ast.ArrayRef():
                 if (reached := self._reached(e.name)) is None:
                     return None
@@ -141,18 +141,9 @@ class Members(InBuffers):
             case c_ast.StructRef() if (outer := self._outer(e)) is not None:
                 record, member = outer
                 name = e.field.name
-                if name not in record.inner:
+                if (inner := record.within(name)) is None:
                     return None
-                inner = tuple(
-                    Part(q.name.removeprefix(f"{name}·"), q.type, q.node, q.extents)
-                    for q in record.parts if q.name.startswith(f"{name}·")
-                )  # fmt: skip
-                rest = frozenset(
-                    n.removeprefix(f"{name}·") for n in record.inner if n.startswith(f"{name}·")
-                )
-                return Record(inner, rest), lambda q: member(
-                    Part(f"{name}·{q.name}", q.type, q.node, q.extents)
-                )
+                return inner, lambda q: member(replace(q, path=(name, *q.path)))
             case c_ast.FuncCall() if e.name.name in self.of.results:
                 return self._called(e)
             case c_ast.CompoundLiteral():
@@ -172,7 +163,7 @@ class Members(InBuffers):
         each = whole(cells_of(record))
 
         def cell(q: Part) -> Any:
-            before = parts[: [p.name for p in parts].index(q.name)]
+            before = parts[: [p.path for p in parts].index(q.path)]
             first = c_ast.BinaryOp("*", at, each, at.coord)
             place = c_ast.BinaryOp("+", first, whole(cells_of(Record(before))), at.coord)
             return (
@@ -191,7 +182,7 @@ class Members(InBuffers):
             return cells[0], lambda q: cells[1]
         match e:
             case c_ast.ID() if (v := self._find(e.name)) is not None and v.how != "alone":
-                return v.record, lambda q: named(f"{v.name}·{q.name}", e)
+                return v.record, lambda q: named(q.of(v.name), e)
             case c_ast.UnaryOp() if e.op == "&" and (of := self._struct(e.expr)) is not None:
                 if self._in_buffer(e.expr):
                     raise refused(e, "a pointer to a part of a struct in a buffer")
@@ -220,7 +211,7 @@ class Members(InBuffers):
         call = self._expression(e)
         given = call.args.exprs if call.args else []
         call.args = c_ast.ExprList(
-            [*given, *(named(f"{held.name}·{q.name}", e) for q in held.record.stored)]
+            [*given, *(named(q.of(held.name), e) for q in held.record.stored)]
         )
         before.append(call)
         return self._held(held.name, e)

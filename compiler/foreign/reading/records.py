@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from relift.compiler.foreign.expressions import ctype, refused
@@ -14,12 +14,16 @@ from relift.compiler.text.tree import CType
 
 @dataclass(frozen=True)
 class Part:
-    """A member: its name, behind those of the structs that it is in, its type, and the extents of an array."""
+    """A member: its name after those of the structs that it is in, its type, and the extents of an array."""
 
-    name: str
+    path: tuple[str, ...]
     type: CType
     node: Any
     extents: tuple[int, ...] = ()
+
+    def of(self, variable: str) -> str:
+        """What the member of a variable is called, which is no name of C."""
+        return "·".join((variable, *self.path))
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,21 @@ class Record:
     """A struct, or a union, whose members are the same cell."""
 
     parts: tuple[Part, ...]
-    inner: frozenset[str] = frozenset()
+    inner: frozenset[tuple[str, ...]] = frozenset()
+    """The members that are structs themselves."""
     union: bool = False
 
     def part(self, name: str) -> Part | None:
         """A member by its name."""
-        return next((p for p in self.parts if p.name == name), None)
+        return next((p for p in self.parts if p.path == (name,)), None)
+
+    def within(self, name: str) -> Record | None:
+        """A member that is a struct itself."""
+        if (name,) not in self.inner:
+            return None
+        parts = (replace(p, path=p.path[1:]) for p in self.parts if p.path[0] == name)
+        inner = (path[1:] for path in self.inner if path[0] == name and len(path) > 1)
+        return Record(tuple(parts), frozenset(inner))
 
     @property
     def stored(self) -> tuple[Part, ...]:
@@ -62,19 +75,19 @@ class Records:
     def _made(self, t: Any) -> Record:
         union = type(t).__name__ == "Union"
         parts: list[Part] = []
-        inner: set[str] = set()
+        inner: set[tuple[str, ...]] = set()
         for d in t.decls:
             of, extents = _within_arrays(d)
             if type(of).__name__ != "TypeDecl" or d.bitsize is not None:
                 raise refused(d, f"the member {d.name}, a pointer or a field of bits,")
             nested = self.of(of.type)
             if nested is None:
-                parts.append(Part(d.name, ctype(of.type.names, d), of, extents))
+                parts.append(Part((d.name,), ctype(of.type.names, d), of, extents))
                 continue
             if extents or nested.union or union:
                 raise refused(d, f"the member {d.name}, structs in an array or a union,")
-            inner |= {d.name, *(f"{d.name}·{name}" for name in nested.inner)}
-            parts += [Part(f"{d.name}·{p.name}", p.type, p.node, p.extents) for p in nested.parts]
+            inner |= {(d.name,), *((d.name, *path) for path in nested.inner)}
+            parts += [replace(p, path=(d.name, *p.path)) for p in nested.parts]
         if union:
             _require_one_cell(t, parts)
         return Record(tuple(parts), frozenset(inner), union)

@@ -111,12 +111,12 @@ class _Function(Members):
         self.scopes[0][name] = Held(name, record, "alone")
         found: list[Any] = []
         for q in record.stored:
-            taken = f"{name}·{q.name}·given"
+            taken = f"{q.of(name)}·given"
             found.append(variable(taken, renamed(q.node, taken, []), p.coord))
             first += [
                 self._variable(name, q, [], ["1"], p.coord),
                 c_ast.Assignment(
-                    "=", cell_of(named(f"{name}·{q.name}", p), whole(0)), named(taken, p), p.coord
+                    "=", cell_of(named(q.of(name), p), whole(0)), named(taken, p), p.coord
                 ),
             ]
         return found
@@ -138,8 +138,8 @@ class _Function(Members):
         from pycparser import c_ast
 
         if q.extents:
-            raise refused(q.node, f"a pointer to a struct with the array {q.name}")
-        own = f"{name}·{q.name}"
+            raise refused(q.node, f"a pointer to a struct with the array {'·'.join(q.path)}")
+        own = q.of(name)
         return variable(own, c_ast.PtrDecl([], renamed(q.node, own, quals)), coord)
 
     # ---- expressions

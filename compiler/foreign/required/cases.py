@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from relift.compiler.foreign.required.facts import Facts
 from relift.compiler.meaning.computed import GivenUp, Machine
 from relift.compiler.validation.bits import shape_of
+from relift.compiler.validation.operations import CONNECTIVES, Operation
 from relift.compiler.validation.symbols import (
     BITS,
     FLOATING,
@@ -283,17 +284,18 @@ class Put:
         kind = "bool" if x.type == "bool" else x.type
         return a.whole(int(self.machine.value(a.made(x.op, x.type, *parts))), kind)
 
-    def _again(self, op: str) -> Callable[..., Any] | None:
+    def _again(self, op: Operation) -> Callable[..., Any] | None:
         """Who makes an operation, so that values that are written alike are one."""
         a = self.algebra
-        if op.startswith("bitwise_"):
-            return lambda x, y: a.bits(op.removeprefix("bitwise_"), x, y)
-        table: Mapping[str, Callable[..., Any]] = {
+        if isinstance(op, str) and op in CONNECTIVES:
+            word = CONNECTIVES[op]
+            return lambda x, y: a.bits(word, x, y)
+        table: Mapping[Operation, Callable[..., Any]] = {
             "add": a.add, "sub": a.sub, "mul": a.mul, "div": a.div, "neg": a.neg, "select": a.select,
             "invert": a.invert, "equal": a.equal, "not_equal": a.not_equal, "lt": a.lt, "le": a.le,
         }  # fmt: skip
         return table.get(op)
 
 
-_BOTH = {"bitwise_and": False, "bitwise_or": True}
+_BOTH: Mapping[Operation, bool] = {"bitwise_and": False, "bitwise_or": True}
 """Which truth value decides on two."""

@@ -15,7 +15,7 @@ from relift.compiler.foreign.required.facts import Facts
 from relift.compiler.foreign.required.statements import NotRequired, Required
 from relift.compiler.meaning.computed import DRAWN, GivenUp, Machine, drawn_as
 from relift.compiler.validation.bits import Bits
-from relift.compiler.validation.cells import nested, rows_of_type
+from relift.compiler.validation.cells import nested, row_name, rows_of_type
 from relift.compiler.validation.symbols import BITS, LIMIT, Algebra, Symbol
 from relift.compiler.validation.validate import drawn_whole
 from relift.semantics.domains import DTYPES
@@ -52,7 +52,7 @@ class Admitted:
         for p in self.program.parameters:
             kinds = list(rows_of_type(p.type))
             for k, (scalar, cells) in enumerate(kinds if p.name in self.required.inputs else ()):
-                name = p.name if len(kinds) == 1 else f"{p.name}.{k}"
+                name = row_name(p.name, k, len(kinds))
                 kind = "bool" if str(scalar) == "boolean" else str(scalar)
                 row = [algebra.cell(name, i, kind) for i in range(cells)]
                 found.setdefault(p.name, []).append(row)

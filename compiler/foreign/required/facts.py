@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from relift.compiler.meaning.computed import GivenUp, Machine
+from relift.compiler.validation.operations import Operation
 from relift.compiler.validation.symbols import BITS, Algebra, Symbol, cells_within, parts_first
 
 PAIRS = 12
@@ -271,7 +272,7 @@ def _products(x: Range, y: Range) -> Range:
     return min(found), max(found)
 
 
-_OF_RANGES: Mapping[str, Callable[..., Range | None]] = {
+_OF_RANGES: Mapping[Operation, Callable[..., Range | None]] = {
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
     "sub": lambda x, y: (x[0] - y[1], x[1] - y[0]),
     "mul": _products,
@@ -286,7 +287,7 @@ _OF_RANGES: Mapping[str, Callable[..., Range | None]] = {
 """What whole numbers in ranges come to, where nothing overflows."""
 
 
-def _compared(op: str, x: Range, y: Range) -> bool | None:
+def _compared(op: Operation, x: Range, y: Range) -> bool | None:
     """Whether one number is less than another one, or the like, by their ranges."""
     if op in ("lt", "le"):
         strictly = op == "lt"
@@ -310,7 +311,12 @@ def _numbers(x: Symbol) -> list[Symbol]:
     return [v for v in parts if isinstance(v, Symbol)]
 
 
-_OTHERWISE = {"lt": "le", "le": "lt", "equal": "not_equal", "not_equal": "equal"}
+_OTHERWISE: Mapping[Operation, Operation] = {
+    "lt": "le",
+    "le": "lt",
+    "equal": "not_equal",
+    "not_equal": "equal",
+}
 
 
 def _orders(b: Symbol, *, holds: bool) -> Iterator[Apart]:

@@ -16,6 +16,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from relift.compiler.validation.operations import CONNECTIVES, Operation
 from relift.compiler.validation.symbols import BITS, Algebra, Symbol, parts_first
 
 MOST = 256
@@ -33,14 +34,17 @@ SPLITS = 64
 Among: TypeAlias = Mapping[int, Symbol]
 """Numbers, and where it is which."""
 
-_OF_TWO: Mapping[str, Callable[[int, int], int]] = {
+_OF_TWO: Mapping[Operation, Callable[[int, int], int]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "minimum": min, "maximum": max,
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
 }  # fmt: skip
-_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+_COMPARED: Mapping[Operation, Callable[[int, int], bool]] = {
     "lt": operator.lt, "le": operator.le, "equal": operator.eq, "not_equal": operator.ne,
 }  # fmt: skip
-_COMPARED_UNSIGNED = {"below": operator.lt, "at_most": operator.le}
+_COMPARED_UNSIGNED: Mapping[Operation, Callable[[int, int], bool]] = {
+    "below": operator.lt,
+    "at_most": operator.le,
+}
 _OF_TRUTHS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "select")
 
 
@@ -164,7 +168,7 @@ class Choices:
             return self.true if fails is self.false else self.false
         return b if several else holds
 
-    def _of_parts(self, op: str, parts: list[Symbol]) -> Symbol:
+    def _of_parts(self, op: Operation, parts: list[Symbol]) -> Symbol:
         if op == "invert":
             return self.algebra.invert(parts[0])
         if op == "select":
@@ -175,7 +179,7 @@ class Choices:
                 return p
             if p is self.algebra.invert(q):
                 return self.false if op == "bitwise_and" else self.true
-        return self.algebra.bits(op.removeprefix("bitwise_"), parts[0], parts[1])
+        return self.algebra.bits(CONNECTIVES[op], parts[0], parts[1])
 
     def learn(self, known: dict[Symbol, bool], b: Symbol, holds: bool = True) -> None:
         """What follows from a condition, of its parts."""

@@ -16,10 +16,14 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class AtomKind:
-    """An atom: its words, the relation that it names; `of_sets` where variables stand for sets of values."""
+    """An atom: its words, the relation that it names; `of_sets` where variables stand for sets of values.
+
+    Of a family of relations `word` says which one it is, where the words of the atom do not.
+    """
 
     words: str
     name: str
+    word: str
     meaning: str
     of_sets: bool = False
 
@@ -29,7 +33,9 @@ def _kinds() -> tuple[AtomKind, ...]:
     text = files("relift.compiler.idioms.constraints").joinpath("atoms.txt").read_text("utf-8")
     rows = (row.split(" | ") for row in text.splitlines() if row)
     return tuple(
-        AtomKind(words, name, meaning, of_sets=bool(sets)) for words, name, meaning, *sets in rows
+        AtomKind(words, name, word, meaning, of_sets=bool(sets))
+        for words, relation, meaning, *sets in rows
+        for name, _, word in [relation.partition(": ")]
     )
 
 
@@ -60,8 +66,7 @@ def known(words: str) -> tuple[AtomKind, str] | None:
     """The atom that words say, and the word that is part of it."""
     for pattern, kind in _patterns():
         if m := pattern.match(words):
-            word = m[1] if m.groups() else ""
-            if word and word not in _OPCODES:
-                return None
-            return kind, word
+            if not m.groups():
+                return kind, kind.word
+            return (kind, m[1]) if m[1] in _OPCODES else None
     return None

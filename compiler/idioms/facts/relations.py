@@ -100,7 +100,7 @@ class Relations(Alternatives):
             "previous": self.previous,
             "same cell": self.same_cells,
             "carried": self.carried,
-            "folds": lambda: ((u, a) for u, a, _ in self.folds),
+            "folds": lambda: ((u, a) for u, a, op in self.folds if word in ("", op)),
             "places": self.places,
             "alone": self.alone,
             "independent": self.independent,
@@ -118,16 +118,13 @@ class Relations(Alternatives):
             "belongs": lambda: self.belonging,
             "indexed": lambda: self.indexed,
             "same array": lambda: self.same_arrays,
+            "operand": lambda: self.operands(int(word)),
         }
         if name in computed:
             return computed[name]()
         if name == "instruction":
             opcode = _SPELLED.get(word, word)
             return Listed((n,) for n in self.by_opcode.get(opcode, ()))
-        if name.startswith("argument "):
-            return self.operands(int(name[-1]))
-        if name.startswith("folds "):
-            return Listed((u, a) for u, a, op in self.folds if op == name[6:])
         return self._asked(name)
 
     def _asked(self, name: str) -> Relation:

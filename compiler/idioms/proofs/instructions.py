@@ -28,10 +28,20 @@ from relift.semantics.syntax.sizes import Size
 
 
 @dataclass(frozen=True)
+class UnknownArray:
+    """An array that is not known, told apart from others by a number."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"(an array that is not known) {self.number}"
+
+
+@dataclass(frozen=True)
 class Address:
     """A place in an array: so many bytes from its begin."""
 
-    array: str
+    array: str | UnknownArray
     bytes: Number
 
 
@@ -47,7 +57,6 @@ class Chosen(Address):
 Content: TypeAlias = "Term | Address"
 Names: TypeAlias = dict[str, "Content"]
 CELL, BEFORE, STORED = "(cell)", "(cell before)", "(what is stored)"
-UNKNOWN_ARRAY = "(an array that is not known)"
 
 
 @dataclass
@@ -215,7 +224,7 @@ class Instructions(ABC):
 
     def _unknown(self, type_: str) -> Content:
         if type_ == "ptr":
-            return Address(f"{UNKNOWN_ARRAY} {self.prover.number()}", z3.IntVal(0))
+            return Address(UnknownArray(self.prover.number()), z3.IntVal(0))
         return self.equations.unknown(SCALARS.get(type_, "i64"))
 
     def _cell(self, array: str, index: Number, type_: str) -> Term:
@@ -264,7 +273,7 @@ class Instructions(ABC):
                 return Address(yes.array, z3.If(condition, yes.bytes, no.bytes))
             if not (isinstance(yes, Address) and isinstance(no, Address)):
                 return self._unknown("ptr")
-            array = f"{UNKNOWN_ARRAY} {self.prover.number()}"
+            array = UnknownArray(self.prover.number())
             return Chosen(array, z3.IntVal(0), condition, yes, no)
         return z3.If(condition, yes, no)
 
@@ -333,6 +342,6 @@ class Instructions(ABC):
         """A place by a place and numbers."""
 
 
-def _begin(array: str) -> Number:
+def _begin(array: str | UnknownArray) -> Number:
     """The address of an array, as a number."""
     return z3.Int(f"address of {array}")

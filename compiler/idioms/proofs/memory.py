@@ -15,7 +15,6 @@ from relift.compiler.idioms.proofs.instructions import (
     BEFORE,
     CELL,
     STORED,
-    UNKNOWN_ARRAY,
     Address,
     Carrying,
     Chosen,
@@ -23,6 +22,7 @@ from relift.compiler.idioms.proofs.instructions import (
     FollowedArray,
     Instructions,
     Names,
+    UnknownArray,
 )
 from relift.compiler.idioms.proofs.unchanged import is_as_before
 from relift.rewrites.checks.smt.goals import Number
@@ -66,7 +66,7 @@ class Memory(Instructions):
         index = self._index(at, i.type) if isinstance(at, Address) else None
         if index is None or not isinstance(at, Address) or i.type not in SCALARS:
             return self._unknown(i.type)
-        if at.array.startswith(UNKNOWN_ARRAY):
+        if isinstance(at.array, UnknownArray):
             return self._unknown(i.type)
         if at.array not in self.written:
             return self._cell(at.array, index, i.type)
@@ -120,7 +120,7 @@ class Memory(Instructions):
 
     def _store(self, i: Instruction, names: Names, reached: Any) -> None:
         at = self.value(i.operands[1], "ptr", names)
-        if not isinstance(at, Address) or at.array.startswith(UNKNOWN_ARRAY):
+        if not isinstance(at, Address) or isinstance(at.array, UnknownArray):
             raise Opaque(f"a store to an address that is not understood (line {i.line})")
         if self.target is None or at.array != self.target.array:
             self.apart[at.array] = None

@@ -69,7 +69,12 @@ class _Early(OpenCL):
         return stopping(self, s, super().loop(s))
 
 
-def offloaded(idiom: LiftedIdiom, name: str, part_of: str | None = None) -> Offloaded | None:
+def function_of(kernel: str) -> str:
+    """What the function is called that stands for a loop, by the kernel."""
+    return f"relift_{kernel}"
+
+
+def offloaded(idiom: LiftedIdiom, kernel: str, part_of: str | None = None) -> Offloaded | None:
     """A kernel with a work-item for each cell of a result, where there can be one.
 
     As a part of another function, which counts its failed guards, it leaves the result in `out`.
@@ -81,7 +86,7 @@ def offloaded(idiom: LiftedIdiom, name: str, part_of: str | None = None) -> Offl
     if not isinstance(effect, Cells):
         return None
     try:
-        program = replace(lifted.program, name=name.removeprefix("relift_"))
+        program = replace(lifted.program, name=kernel)
         source, launch = kernels_of(lowered(program, by_cells=True), contract=False)
         lengths = unknown_lengths(idiom)
         known = {
@@ -95,6 +100,7 @@ def offloaded(idiom: LiftedIdiom, name: str, part_of: str | None = None) -> Offl
     kernels = launch.kernels
     if len(kernels) != 1 or kernels[0].turns or all(n.constant == 1 for n in kernels[0].total):
         return None
+    name = function_of(kernel)
     lines = tuple(_lines(lifted, launch, read, lengths, name, part_of))
     text = _text(_Early().source(source))
     return Offloaded(_definition(name, text), lines, read.values, kernels[0].spans)

@@ -37,6 +37,7 @@ from relift.compiler.idioms.replacement.lowered import lowered
 from relift.compiler.idioms.replacement.offloading import (
     Offloaded,
     counted_on_device,
+    function_of,
     host_library,
     offloaded,
 )
@@ -145,9 +146,14 @@ class _Shown:
     standing: Standing
 
     @property
+    def kernel(self) -> str:
+        """What the kernel is called that stands for the loop."""
+        return f"{self.idiom.function}_{self.extent.line}_{self.extent.column}"
+
+    @property
     def name(self) -> str:
         """The function that stands for the loop."""
-        return f"relift_{self.idiom.function}_{self.extent.line}_{self.extent.column}"
+        return function_of(self.kernel)
 
     @property
     def scalar(self) -> bool:
@@ -224,7 +230,7 @@ def _made(shown: _Shown, calls_of: Calls) -> _Call:
         work = [*map(guarded.refuse, by_blas.checks), f"  {by_blas.call}"]
         call = _wrapped(shown, given, wrapper(guarded, work))
         return replace(call, declared=by_blas.prototype, way=by_blas.name)
-    if calls_of == "opencl" and (on_device := offloaded(shown.idiom, shown.name)) is not None:
+    if calls_of == "opencl" and (on_device := offloaded(shown.idiom, shown.kernel)) is not None:
         given, guarded = _guarded(shown, on_device.spans, _inspected(shown), on_device.values)
         return _wrapped(shown, given, wrapper(guarded, on_device.lines)).of_device(on_device)
     if calls_of == "sparse" and (by_library := sparse_routine(shown.idiom)) is not None:
@@ -239,7 +245,7 @@ def _made(shown: _Shown, calls_of: Calls) -> _Call:
     if _has_lengths(shown) and (in_one := passed(shown.idiom)) is not None:
         given, guarded = _guarded(shown, (), in_one)
         return _wrapped(shown, given, wrapper(guarded, stored(lifted)))
-    source, launch = _kernel(lifted, shown.name)
+    source, launch = _kernel(lifted, shown.kernel)
     given, guarded = _guarded(shown, launch.kernels[0].spans, _inspected(shown))
     work = kernel_lines(
         lifted, launch, entry(source.kernels[0]).name, shown.name, scalar=shown.scalar
@@ -285,8 +291,8 @@ def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Ca
         if counted is None:
             _require_everywhere(one.idiom)
         _require_same_of_nan(one.idiom, one.lifted)
-        name = f"{first.name}_{number}"
-        on_device = offloaded(one.idiom, name, first.name) if calls_of == "opencl" else None
+        kernel = f"{first.kernel}_{number}"
+        on_device = offloaded(one.idiom, kernel, first.name) if calls_of == "opencl" else None
         if on_device is not None:
             own, guarded = _guarded(one, on_device.spans, _inspected(one), on_device.values)
             works.append(on_device.lines)
@@ -295,7 +301,7 @@ def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Ca
             own, guarded = _guarded(one, (), _inspected(one), counted.values)
             works.append(counted.lines)
         else:
-            source, launch = _kernel(one.lifted, name)
+            source, launch = _kernel(one.lifted, kernel)
             own, guarded = _guarded(one, launch.kernels[0].spans, _inspected(one))
             called = entry(source.kernels[0]).name
             works.append(computed_apart(one.lifted, launch, called, first.name))
@@ -381,7 +387,7 @@ def _is_under_pragma(text: str, place: tuple[int, int]) -> bool:
 
 def _kernel(lifted: Lifted, name: str) -> tuple[Source, Launch]:
     """The one kernel of a program; raises `Kept`."""
-    low = lowered(replace(lifted.program, name=name.removeprefix("relift_")))
+    low = lowered(replace(lifted.program, name=name))
     source, launch = kernels_of(low, contract=False)
     if len(launch.kernels) != 1 or launch.kernels[0].turns or not entry(source.kernels[0]).free:
         raise Kept("no kernel: it would be several")

@@ -306,8 +306,8 @@ class Folding(Open):
                 return self.select(*args)
             case "equal" | "not_equal" | "invert":
                 return getattr(self, y.op)(*args)  # type: ignore[no-any-return]
-            case op if op == y.type:
-                return self.convert(args[0], op)
+            case to if to == y.type:
+                return self.convert(args[0], y.type)
             case _:
                 return self.made(y.op, y.type, *args)
 

@@ -13,7 +13,7 @@ from relift.compiler.meaning.numbers.polynomials import Index
 from relift.compiler.validation.domain import Symbols
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
-from relift.semantics.syntax.scalars import CONVERSIONS
+from relift.semantics.syntax.types import INTEGERS
 
 _ORDERS = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "equal": "==", "not_equal": "!=",
@@ -76,7 +76,7 @@ class Values(Symbols):
             "minimum": lambda x, y: self.folding.ranges.extreme("min", x, y),
             "maximum": lambda x, y: self.folding.ranges.extreme("max", x, y),
         }  # fmt: skip
-        if name in CONVERSIONS and name.startswith("i"):
+        if name in INTEGERS:
             return lambda x: x
         return table.get(name, lambda *_: None)
 

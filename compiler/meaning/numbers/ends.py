@@ -58,7 +58,7 @@ def ends_of(algebra: Open, x: Symbol, depth: int = DEPTH) -> Ends:
             (low, high), by = ends_of(algebra, x.args[0], depth - 1), x.args[1]
             if by.op == "whole" and isinstance(low, int) and isinstance(high, int):
                 return low >> by.args[0], high >> by.args[0]
-        case "and" | "bitwise_and":
+        case "bitwise_and":
             known = [int(v.args[0]) for v in x.args if v.op == "whole"]
             if known and known[0] >= 0:
                 return 0, known[0]

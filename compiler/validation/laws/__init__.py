@@ -1,5 +1,7 @@
-"""Laws by which values are equal that have other normal forms, each with what it assumes.
+"""Laws by which values are equal, as normal forms, each with what it assumes.
 
+regrouping    sums and products in any order
+without_nan   comparisons, minima and maxima of values of which none is NaN
 exponentials  a product of exponentials is that of a sum
 products      products of sums are sums of products
 orders        minima and maxima of each other

@@ -11,7 +11,7 @@ from relift.compiler.validation.laws.exponentials import (
 )
 from relift.compiler.validation.laws.orders import same_in_order
 from relift.compiler.validation.laws.products import NOTE_OF_PRODUCTS, MultipliedOut
-from relift.compiler.validation.regrouping import Reassociation
+from relift.compiler.validation.laws.regrouping import Reassociation
 from relift.compiler.validation.symbols import FLOATING, Symbol
 
 MOST_IN_VAIN = 8
@@ -23,7 +23,7 @@ class Laws:
 
     >>> from relift.compiler.validation.laws.applied import Laws
     >>> from relift.compiler.validation.symbols import Algebra
-    >>> from relift.compiler.validation.without_nan import WithoutNaN
+    >>> from relift.compiler.validation.laws.without_nan import WithoutNaN
     >>> a = Algebra()
     >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
     >>> laws = Laws(WithoutNaN(a))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.compiler.validation.laws.without_nan import WithoutNaN
+from relift.compiler.validation.operations import ANY_PRODUCT, ANY_SUM
 from relift.compiler.validation.symbols import Symbol, value_of
-from relift.compiler.validation.without_nan import WithoutNaN
 
 
 class WithExponentials(WithoutNaN):
@@ -37,7 +38,7 @@ class WithExponentials(WithoutNaN):
 
     def _exponential(self, x: Symbol) -> Symbol:
         """exp(x), where that is a number."""
-        parts = x.args[0].args if x.args[0].op == "any_add" else x.args
+        parts = x.args[0].args if x.args[0].op == ANY_SUM else x.args
         numbers = [value_of(v) for v in parts if v.op == "real"]
         if float("-inf") in numbers or (len(parts) == 1 and numbers == [0.0]):
             return self.algebra.real(0.0 if float("-inf") in numbers else 1.0, x.type)
@@ -45,7 +46,7 @@ class WithExponentials(WithoutNaN):
 
     def _product(self, type_: str, parts: list[Symbol]) -> Symbol:
         found = super()._product(type_, parts)
-        word = found.args if found.op == "any_mul" else (found,)
+        word = found.args if found.op == ANY_PRODUCT else (found,)
         powers = [v for v in word if v.op == "exp"]
         if any(v.op == "real" and value_of(v) == 0 for v in word):
             return self.algebra.real(0.0, type_)
@@ -57,13 +58,13 @@ class WithExponentials(WithoutNaN):
             power = self._exponential(self.algebra.made("exp", type_, exponent))
             return self._product(type_, [power, *rest])
         for v in rest:
-            if v.op == "any_add":
+            if v.op == ANY_SUM:
                 others = [u for u in word if u is not v]
                 return self._sum(type_, [self._product(type_, [u, *others]) for u in v.args])
         return found
 
     def _without_opposites_in(self, x: Symbol) -> Symbol:
-        return self._without_opposites(x, x.args) if x.op == "any_add" else x
+        return self._without_opposites(x, x.args) if x.op == ANY_SUM else x
 
 
 EXPONENTIALS_WITHIN = 8

@@ -8,32 +8,34 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 
+from relift.compiler.validation.operations import Operation, Variadic, read_as
 from relift.compiler.validation.symbols import Symbol, parts_first, value_of
 
 MOST_VALUES = 16
 """Of more values not all choices of 0 and 1 are tried."""
 
-_ENDS = {
-    f"any_{end}imum{sign}": (sign, operator.and_ if end == "min" else operator.or_)
-    for end in ("min", "max")
-    for sign in ("", "_unsigned")
+_ENDS: Mapping[Operation, tuple[bool, Callable[[int, int], int]]] = {
+    Variadic(read_as(end, unsigned=unsigned)): (unsigned, where_1)
+    for end, where_1 in (("minimum", operator.and_), ("maximum", operator.or_))
+    for unsigned in (False, True)
 }
-"""By which order the smallest or largest of several is one, and what it is where all are 0 or 1."""
+"""Whether the smallest or largest of several is one without signs, and what it is where all are 0 or 1."""
 
 
 def same_in_order(x: Symbol, y: Symbol) -> bool:
     """Whether two values are equal by the order of what they are chosen from alone; both are in a normal form.
 
     >>> from relift.compiler.validation.laws.orders import same_in_order
+    >>> from relift.compiler.validation.operations import Variadic
     >>> from relift.compiler.validation.symbols import Algebra
     >>> a = Algebra()
     >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
-    >>> def least(*v): return a.made("any_minimum", "f32", *v)
-    >>> def most(*v): return a.made("any_maximum", "f32", *v)
+    >>> def least(*v): return a.made(Variadic("minimum"), "f32", *v)
+    >>> def most(*v): return a.made(Variadic("maximum"), "f32", *v)
     >>> same_in_order(most(x, least(y, z)), least(most(x, y), most(x, z)))
     True
     >>> same_in_order(most(x, least(y, z)), least(most(x, y), z))
@@ -45,25 +47,25 @@ def same_in_order(x: Symbol, y: Symbol) -> bool:
     if len(orders) != 1:
         same = not orders and x.op == y.op and x.type == y.type and len(x.args) == len(y.args)
         return same and bool(x.args) and all(map(_same_part, x.args, y.args))
-    [sign] = orders
-    values = _values_of((x, y), sign)
+    [unsigned] = orders
+    values = _values_of((x, y), unsigned)
     if len(values) > MOST_VALUES:
         return False
     all_ = (1 << (1 << len(values))) - 1
     known = {v: all_ // ((1 << (1 << i)) + 1) for i, v in enumerate(values)}
     a, b = (_where_1(v, known) for v in (x, y))
-    return not (a ^ b) & _possible(values, known, all_, sign)
+    return not (a ^ b) & _possible(values, known, all_, unsigned)
 
 
 def _same_part(u: object, v: object) -> bool:
     return same_in_order(u, v) if isinstance(u, Symbol) and isinstance(v, Symbol) else u == v
 
 
-def _is_chosen(v: Symbol, sign: str) -> bool:
-    return v.op in _ENDS and _ENDS[v.op][0] == sign
+def _is_chosen(v: Symbol, unsigned: bool) -> bool:
+    return v.op in _ENDS and _ENDS[v.op][0] == unsigned
 
 
-def _values_of(chosen: Sequence[Symbol], sign: str) -> list[Symbol]:
+def _values_of(chosen: Sequence[Symbol], unsigned: bool) -> list[Symbol]:
     """What values are chosen from, up to one more than is tried."""
     found: dict[Symbol, None] = {}
     seen: set[Symbol] = set()
@@ -73,7 +75,7 @@ def _values_of(chosen: Sequence[Symbol], sign: str) -> list[Symbol]:
         if v in seen:
             continue
         seen.add(v)
-        if _is_chosen(v, sign):
+        if _is_chosen(v, unsigned):
             todo += v.args
         else:
             found[v] = None
@@ -89,9 +91,9 @@ def _where_1(x: Symbol, known: dict[Symbol, int]) -> int:
     return parts_first(x, known, lambda v: v.args, made)
 
 
-def _possible(values: Sequence[Symbol], known: dict[Symbol, int], all_: int, sign: str) -> int:
+def _possible(values: Sequence[Symbol], known: dict[Symbol, int], all_: int, unsigned: bool) -> int:
     """The choices in which no constant is above a larger one."""
-    constants = [v for v in values if v.op == "real" or (v.op == "whole" and not sign)]
+    constants = [v for v in values if v.op == "real" or (v.op == "whole" and not unsigned)]
     constants = [v for v in constants if not math.isnan(value_of(v))]
     constants.sort(key=value_of)
     for low, high in pairwise(constants):

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from relift.compiler.validation.laws.without_nan import WithoutNaN
+from relift.compiler.validation.operations import ANY_PRODUCT, ANY_SUM
 from relift.compiler.validation.symbols import FLOATING, Symbol, TooLarge, value_of
-from relift.compiler.validation.without_nan import WithoutNaN
 
 MOST_TERMS = 2_000
 """Of more products no sum is made: one of n factors with two parts each has 2^n."""
@@ -65,7 +66,7 @@ class MultipliedOut(WithoutNaN):
         parts = [self._term(type_, word, kept[word]) for word in words]
         if not parts:
             return self.algebra.real(0.0, type_)
-        found = parts[0] if len(parts) == 1 else self.algebra.made("any_add", type_, *parts)
+        found = parts[0] if len(parts) == 1 else self.algebra.made(ANY_SUM, type_, *parts)
         self.terms[found] = kept
         return found
 
@@ -75,7 +76,7 @@ class MultipliedOut(WithoutNaN):
         if Fraction(value_of(number)) != times if math.isfinite(value_of(number)) else True:
             number = self.algebra.made(_RATIO, type_, times)  # type: ignore[arg-type]
         all_ = word if times == 1 and word else (number, *word)
-        found = all_[0] if len(all_) == 1 else self.algebra.made("any_mul", type_, *all_)
+        found = all_[0] if len(all_) == 1 else self.algebra.made(ANY_PRODUCT, type_, *all_)
         self.terms[found] = {word: times}
         return found
 

@@ -29,6 +29,7 @@ from relift.semantics.syntax.binding import (
     substitute,
     term_at,
 )
+from relift.semantics.syntax.places import in_row, row_and_number
 from relift.semantics.syntax.terms import (
     Get,
     Input,
@@ -132,7 +133,7 @@ class Iterated:
             return (), None
         if len(self.computed) == 1:
             return (f"parts.{self.computed[0]}",), None
-        return (), {f"parts.{k}": f"parts.{i}" for k, i in enumerate(self.computed)}
+        return (), {in_row("parts", k): in_row("parts", i) for k, i in enumerate(self.computed)}
 
     @property
     def _leaves_out(self) -> bool:
@@ -177,7 +178,7 @@ def iterated(whole: Program) -> Iterated | None:
         types = Tuple(tuple(part.type for part in kept))
         body = kept[0] if len(kept) == 1 else MakeTuple(kept, types)
     firsts = [
-        ((f"parts.{i}",) if isinstance(t.x, MakeTuple) else (), part)
+        ((in_row("parts", i),) if isinstance(t.x, MakeTuple) else (), part)
         for i, part in enumerate(_parts(t.x))
         if not is_layout(part)
     ]
@@ -210,7 +211,7 @@ def copied_by_steps(t: Term) -> list[Position]:
     (x,) = t.f.parameters
     parts = t.f.body.parts if isinstance(t.f.body, MakeTuple) else ()
     return [
-        (f"parts.{i}",)
+        (in_row("parts", i),)
         for i, part in enumerate(parts)
         if isinstance(part.type, Array) and _is_handed_on(part, x.name)
     ]
@@ -248,7 +249,7 @@ def _step(t: Iterate, taken: set[str]) -> tuple[tuple[Input, ...], Term]:
 
 def _stored_at(body: Term) -> Position:
     """What of a step that one work-item does is stored, so that it is a kernel, and no loop within one."""
-    return ("parts.0",) if isinstance(body, MakeTuple) else ()
+    return (in_row("parts", 0),) if isinstance(body, MakeTuple) else ()
 
 
 def _is_handed_on(part: Term, state: str) -> bool:
@@ -264,8 +265,10 @@ def _with_part(t: Term, place: Position, part: Term) -> Term:
     """A state with another first value."""
     if not place:
         return part
+    named = row_and_number(place[0])
+    assert named is not None, "cannot happen: a part of a state"
     parts = list(_parts(t))
-    parts[int(place[0].removeprefix("parts."))] = part
+    parts[named[1]] = part
     return MakeTuple(tuple(parts), t.type)
 
 

@@ -24,6 +24,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import Position, canonical, map_children
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -255,7 +256,7 @@ class Walk:
             case terms.Var(name):
                 return pairs.variables[name].proof
             case terms.Apply("select", arguments):
-                proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
+                proofs = [below(in_row("arguments", i), u) for i, u in enumerate(arguments)]
                 related = w.relation(t.type)
                 return f"(@select_related _ {related} _ _ _ _ _ _ {' '.join(proofs)})"
             case terms.Apply(function):
@@ -264,7 +265,7 @@ class Walk:
                 if function.body is None:
                     said = f"{function.name} takes or gives what is no scalar"
                     raise Unsupported(said, place="")
-                proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
+                proofs = [below(in_row("arguments", i), u) for i, u in enumerate(arguments)]
                 own = self.function(function.body, Pairs())
                 types = [u.type for u in arguments]
                 return self._operator_applied(own, types, t.type, proofs)
@@ -273,7 +274,9 @@ class Walk:
                 own = self.operator(operator, left.type)
                 return self._operator_applied(own, [left.type, right.type], t.type, proofs)
             case terms.MakeTuple(parts):
-                return self._tuple(parts, [below(f"parts.{i}", u) for i, u in enumerate(parts)])
+                return self._tuple(
+                    parts, [below(in_row("parts", i), u) for i, u in enumerate(parts)]
+                )
             case terms.Get(index, of):
                 return self._component(of.type, index, below("of", of))
             case terms.Pattern():

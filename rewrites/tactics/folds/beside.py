@@ -44,6 +44,7 @@ from relift.semantics.syntax.binding import (
     substitute,
     term_at,
 )
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Input,
@@ -247,7 +248,7 @@ def results_together() -> Tactic:
         maps = _results_of_one_array(term_at(at.term, place))
         if not _is_folded(maps[0].xs):
             raise NoMatch("results of what is read, or takes no loops")
-        named = under_a_name("parts.0", "xs")(at, place)
+        named = under_a_name(in_row("parts", 0), "xs")(at, place)
         if taken_apart(term_at(named.term, place)):
             return named
         return _zipped_results(len(maps))(at, place)
@@ -312,14 +313,14 @@ def totals_beside() -> Tactic:
             raise NoMatch("no results of which some are maps, and others folds")
         fused = repeat(topdown(_without_folds(apply("map_fusion"))))
         at = then(fused, attempt(topdown(row_by_row)))(at, place)
-        parts = [term_at(at.term, (*place, f"parts.{i}")) for i in range(len(given))]
+        parts = [term_at(at.term, (*place, in_row("parts", i))) for i in range(len(given))]
         data = [u for part in parts if (u := _mapped_or_folded(part)) is not None]
         if len(data) < len(parts) or len({canonical(u) for u in data}) > 1:
             raise NoMatch("no results that are made of the elements of one array")
         rows = holds_array(dimensions(data[0].type)[1]) or len(dimensions(data[0].type)[0]) > 1
         beside: list[Term] = []
         for i, part in enumerate(parts):
-            within = (*place, f"parts.{i}")
+            within = (*place, in_row("parts", i))
             if not rows:
                 at = _in_chunks(part, _chunk_of(_length(data[0])))(at, within)
             found = term_at(at.term, within)
@@ -414,7 +415,7 @@ def _of_what_is_mapped(at: Rewriting, place: Position) -> Rewriting:
     others = {canonical(part) for part in parts if isinstance(part, Map)}
     for i, part in enumerate(parts):
         if isinstance(part, Map) and isinstance(part.xs, Map) and canonical(part.xs) in others:
-            at = apply("map_fusion")(at, (*place, f"parts.{i}"))
+            at = apply("map_fusion")(at, (*place, in_row("parts", i)))
     return at
 
 

@@ -29,6 +29,7 @@ from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
 from relift.semantics.patterns import Map, ReduceSeq, ScanSeq, Zip
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.terms import Apply, BinaryOperator, Combine, Term, Var, free_variables
 
 
@@ -84,7 +85,7 @@ def _chosen(acc: Var) -> Tactic:
         condition, _, otherwise = t.arguments
         if otherwise != acc or _is_in(acc, condition):
             raise NoMatch("a step that chooses by what it carries, or keeps nothing")
-        here = (*place, "arguments.1")
+        here = (*place, in_row("arguments", 1))
         at = _multiple_and_rest(acc)(at, here)
         added = term_at(at.term, here)
         if isinstance(added, Combine) and added.right == acc:

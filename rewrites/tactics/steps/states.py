@@ -33,6 +33,7 @@ from relift.rewrites.tactics.spelled_out import component_of_a_tuple
 from relift.rewrites.tactics.steps.iterations import as_fold, of_elements, rolled, step_of
 from relift.semantics.patterns import Iterate, Let, Reduce, ReduceSeq, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
+from relift.semantics.syntax.places import in_row
 from relift.semantics.syntax.terms import (
     Apply,
     Combine,
@@ -186,8 +187,8 @@ def _components_apart(at: Rewriting, place: Position, *, again: bool) -> Rewriti
         raise NoMatch("a term of too many parts, on the way to a fold for each component")
     at = _each_alone(at, place, len(step.parts))
     for i, _ in enumerate(step.parts):
-        at = by_operators()(at, (*place, f"parts.{i}"))
-        if not isinstance(term_at(at.term, (*place, f"parts.{i}")), Reduce):
+        at = by_operators()(at, (*place, in_row("parts", i)))
+        if not isinstance(term_at(at.term, (*place, in_row("parts", i))), Reduce):
             raise NoMatch("a component that is folded in order")
     if parts_of(at.term) > LONG:
         raise NoMatch("a long term, were each component folded alone")
@@ -210,7 +211,7 @@ def _each_alone(at: Rewriting, place: Position, count: int) -> Rewriting:
         return apply("reduce_banana_split", "backward")(at, place)
     at, pair = rolled(_regrouped(count, range(count - 1), [count - 1]), at, place)
     at = apply("reduce_banana_split", "backward")(at, pair)
-    at = _each_alone(at, (*pair, "parts.0"), count - 1)
+    at = _each_alone(at, (*pair, in_row("parts", 0)), count - 1)
     return then(apply("let_inline"), everywhere(attempt(component_of_a_tuple)))(at, place)
 
 
@@ -262,7 +263,7 @@ def _spelled(at: Rewriting, place: Position) -> Rewriting:
     if isinstance(t.type, Tuple):
         at = of_components(len(t.type.parts))(at, place)
         for i, _ in enumerate(t.type.parts):
-            at = _spelled(at, (*place, f"parts.{i}"))
+            at = _spelled(at, (*place, in_row("parts", i)))
     return at
 
 
@@ -322,6 +323,6 @@ def _alone(at: Rewriting, place: Position) -> Rewriting:
 
 def _scanned(at: Rewriting, place: Position) -> Rewriting:
     """Arrays are folded of what numbers are before and after each step, which are scanned."""
-    below = ("of", "f", "f", "parts.1", "x")
+    below = ("of", "f", "f", in_row("parts", 1), "x")
     at = apply("reduce_scan_fusion_in_zip", "backward", parts={"g": below})(at, place)
     return inside("f")(apply("let_inline"))(at, place)

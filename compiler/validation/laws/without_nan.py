@@ -7,8 +7,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from relift.compiler.validation.regrouping import Reassociation, in_both, parts_beside
-from relift.compiler.validation.symbols import BITS, Algebra, Symbol, value_of
+from relift.compiler.validation.laws.regrouping import (
+    COMPARISONS,
+    Reassociation,
+    in_both,
+    parts_beside,
+)
+from relift.compiler.validation.operations import (
+    ANY_PRODUCT,
+    ANY_SUM,
+    FirstOf,
+    Named,
+    Unsigned,
+    Variadic,
+    name_of,
+    read_as,
+)
+from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, value_of
 
 NOTE = "where nothing that is compared is NaN, and 0 and -0 are one"
 """What is assumed of such values."""
@@ -18,7 +33,7 @@ class WithoutNaN(Reassociation):
     """The normal form of `Reassociation`, in which the larger of two is one thing: `maximum`, `fmax` or a selection.
 
     >>> from relift.compiler.validation.symbols import Algebra
-    >>> from relift.compiler.validation.without_nan import WithoutNaN
+    >>> from relift.compiler.validation.laws.without_nan import WithoutNaN
     >>> a = Algebra()
     >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
     >>> def larger(x, y):
@@ -42,12 +57,12 @@ class WithoutNaN(Reassociation):
         match made.op, made.args:
             case "not_equal" | "equal" as op, (a, b) if a is b:
                 return self.algebra.whole(int(op == "equal"), "bool")
-            case "any_mul", word if (truth := _truth_in(word)) is not None:
+            case Variadic("mul"), word if (truth := _truth_in(word)) is not None:
                 rest = [v for v in word if v is not truth]
                 return self._selected(
                     truth.args[0], self._chain(made.type, rest), self.algebra.real(0.0, made.type)
                 )
-            case "any_add", word:
+            case Variadic("add"), word:
                 return self._without_opposites(made, word)
             case "select", (c, a, b):
                 return self._selected(c, a, b)
@@ -60,14 +75,14 @@ class WithoutNaN(Reassociation):
         """A whole number: one that is chosen by what is smallest, and what is computed of it."""
         if x.op == "select":
             return self._selected(*x.args)
-        if x.op == "any_add" and len(x.args) == 2 and x.args[1].op == "whole":
+        if x.op == ANY_SUM and len(x.args) == 2 and x.args[1].op == "whole":
             held, number = x.args
             return self.places.each(
                 x, held, lambda p: self._multiples(x.type, [(1, p), (1, number)])
             )
         if x.op in ("in_range", "saturated") and self._is_held(x):
             return self.algebra.saturated(x.args[0], x.type)
-        if x.op == "any_bitwise_and" and len(x.args) == 2 and x.args[1].op == "whole":
+        if x.op == Variadic("bitwise_and") and len(x.args) == 2 and x.args[1].op == "whole":
             masked: Symbol = x.args[0]
             mask = int(x.args[1].args[0])
             if ends(masked)[0] >= 0 and ends(masked)[1] <= mask and not mask & mask + 1:
@@ -117,7 +132,7 @@ class WithoutNaN(Reassociation):
         if c.op not in ("equal", "not_equal"):
             return None
         product, left = (a, b) if c.op == "not_equal" else (b, a)
-        factors = product.args if product.op == "any_mul" else (product,)
+        factors = product.args if product.op == ANY_PRODUCT else (product,)
         for factor, zero in (c.args, c.args[::-1]):
             zeros = all(v.op == "real" and value_of(v) == 0 for v in (zero, left))
             if zeros and factor in factors:
@@ -134,30 +149,32 @@ class WithoutNaN(Reassociation):
             yield self._set_of("bitwise_and", "bool", [c, a.args[0]]), a.args[1], b
         yield c, a, b
 
-    def _end(self, op: str, a: Symbol, b: Symbol) -> Symbol:
+    def _end(self, op: Named, a: Symbol, b: Symbol) -> Symbol:
         """The smaller or the larger of two values."""
         return self._set_of(op, a.type, [a, b]) if a.type in BITS else self._extreme(op, a, b)
 
-    def _extreme(self, op: str, a: Symbol, b: Symbol) -> Symbol:
+    def _extreme(self, op: Named, a: Symbol, b: Symbol) -> Symbol:
         """The largest or the smallest of several, of which each counts once."""
-        parts = {p for v in (a, b) for p in (v.args if v.op == f"any_{op}" else (v,))}
+        parts = {p for v in (a, b) for p in (v.args if v.op == Variadic(op) else (v,))}
         least = self._neutral(op, a.type)
         left = {v for v in self._without_least(op, parts) if v is not least}
         kept = sorted(left or parts, key=lambda v: v.number)
-        return kept[0] if len(kept) == 1 else self.algebra.made(f"any_{op}", a.type, *kept)
+        return kept[0] if len(kept) == 1 else self.algebra.made(Variadic(op), a.type, *kept)
 
-    def _without_least(self, op: str, parts: set[Symbol]) -> set[Symbol]:
+    def _without_least(self, op: Named, parts: set[Symbol]) -> set[Symbol]:
         """What is left where numbers up to 0 stand beside a magnitude, which is never the smaller."""
         if op == "minimum" or not any(v.op == "absolute" for v in parts):
             return parts
         return {v for v in parts if v.op != "real" or value_of(v) > 0}
 
-    def _neutral(self, op: str, type_: str) -> Symbol | None:
+    def _neutral(self, op: Named, type_: str) -> Symbol | None:
         """What never is the larger, or the smaller, of two."""
-        if not type_.startswith("f"):
+        if type_ not in FLOATING:
             return None
         return self.algebra.real(float("-inf" if op == "maximum" else "inf"), type_)
 
+
+_ANY_OF, _ALL_OF = Variadic("bitwise_or"), Variadic("bitwise_and")
 
 LARGEST_PLACE = 2**24
 """Up to here all whole numbers are floats."""
@@ -172,8 +189,12 @@ class Before(NamedTuple):
     low: Symbol
     high: Symbol
     tie: Symbol | bool
-    sign: str = ""
-    """What the names of the smaller and the larger of them end with."""
+    unsigned: bool = False
+    """Whether they are whole numbers that are read without a sign."""
+
+    def end(self, extreme: str) -> Named:
+        """What the smaller or the larger of them is called."""
+        return read_as(extreme, unsigned=self.unsigned)
 
 
 class Places:
@@ -184,7 +205,7 @@ class Places:
     of the p, as far as these are numbers: so a loop and a tree give one form where they take the same of equal values.
 
     >>> from relift.compiler.validation.symbols import Algebra
-    >>> from relift.compiler.validation.without_nan import WithoutNaN
+    >>> from relift.compiler.validation.laws.without_nan import WithoutNaN
     >>> a = Algebra()
     >>> x, at = [a.cell("x", i, "f32") for i in range(4)], [a.whole(i, "i32") for i in range(4)]
     >>> def smaller(p, q):  # of two equal ones that which stands before the other
@@ -199,7 +220,9 @@ class Places:
     [True, True]
     """
 
-    def __init__(self, algebra: Algebra, extreme: Callable[[str, Symbol, Symbol], Symbol]) -> None:
+    def __init__(
+        self, algebra: Algebra, extreme: Callable[[Named, Symbol, Symbol], Symbol]
+    ) -> None:
         self.algebra, self.extreme = algebra, extreme
         self.ends: dict[Symbol, Symbol] = {}
         """Of each such value the smallest or largest itself."""
@@ -209,7 +232,7 @@ class Places:
         said = before(c)
         if said is None or {a, b} != {said.low, said.high}:
             return None
-        return self.extreme(("minimum" if a is said.low else "maximum") + said.sign, a, b)
+        return self.extreme(said.end("minimum" if a is said.low else "maximum"), a, b)
 
     def chosen(self, c: Symbol, a: Symbol, b: Symbol) -> Symbol | None:
         """`c ? a : b`, where c compares what a and b belong to; None where it is nothing of this kind."""
@@ -217,7 +240,7 @@ class Places:
         if said is None or a.type == "bool":
             return None
         low, high = said.low, said.high
-        least, most = (f"{end}imum{said.sign}" for end in ("min", "max"))
+        least, most = map(said.end, ("minimum", "maximum"))
         ways = [
             (op, self._pairs(op, a, u), self._pairs(op, b, v), u, v)
             for op, u, v in ((least, low, high), (most, high, low))
@@ -230,17 +253,17 @@ class Places:
     def each(self, x: Symbol, held: Symbol, of: Callable[[Symbol], Symbol]) -> Symbol:
         """x, which is a function of such a value: the value of the function of each, where all are numbers."""
         pairs = _pairs_of(held)
-        if not pairs or any(not _is_number(p) for _, p in pairs):
+        if not isinstance(held.op, FirstOf) or any(not _is_number(p) for _, p in pairs):
             return x
         found = [(v, of(p)) for v, p in pairs]
-        return self._made(held.op.removeprefix("first_"), found, self.ends[held])
+        return self._made(held.op.extreme, found, self.ends[held])
 
-    def _pairs(self, op: str, p: Symbol, v: Symbol) -> list[tuple[Symbol, Symbol]]:
+    def _pairs(self, op: Named, p: Symbol, v: Symbol) -> list[tuple[Symbol, Symbol]]:
         """The pairs that a value is chosen from, which belongs to v."""
         found = _pairs_of(p)
-        if p.op == f"first_{op}" and self.ends[p] is v:
+        if p.op == FirstOf(op) and self.ends[p] is v:
             return found
-        if found and p.op != f"first_{op}" and len(found) == 2:
+        if found and p.op != FirstOf(op) and len(found) == 2:
             (u, _), (w, _) = found
             if self.extreme(op, u, w) is v:
                 return _exchanged(found)
@@ -269,7 +292,7 @@ class Places:
             return None
         return sorted(one + other, key=lambda pair: pair[1].args[0], reverse=falls)
 
-    def _made(self, op: str, pairs: Iterable[tuple[Symbol, Symbol]], end: Symbol) -> Symbol:
+    def _made(self, op: Named, pairs: Iterable[tuple[Symbol, Symbol]], end: Symbol) -> Symbol:
         """The value of some pairs: each v once, neighbours with one p as one."""
         kept: list[tuple[Symbol, Symbol]] = []
         for v, p in _once(pairs):
@@ -279,12 +302,10 @@ class Places:
                 kept.append((v, p))
         if len(kept) == 1:
             return kept[0][1]
-        if len(kept) == 2 and op.startswith("max"):
-            op, kept = op.replace("max", "min"), _exchanged(kept)
+        if len(kept) == 2 and name_of(op) == "maximum":
+            op, kept = read_as("minimum", unsigned=isinstance(op, Unsigned)), _exchanged(kept)
             end = self.extreme(op, kept[0][0], kept[1][0])
-        found = self.algebra.made(
-            f"first_{op}", kept[0][1].type, *(s for pair in kept for s in pair)
-        )
+        found = self.algebra.made(FirstOf(op), kept[0][1].type, *(s for pair in kept for s in pair))
         self.ends[found] = end
         return found
 
@@ -308,32 +329,33 @@ def _is_number(p: Symbol) -> bool:
 
 
 def _pairs_of(x: Symbol) -> list[tuple[Symbol, Symbol]]:
-    return list(zip(x.args[::2], x.args[1::2], strict=True)) if x.op.startswith("first_") else []
+    return list(zip(x.args[::2], x.args[1::2], strict=True)) if isinstance(x.op, FirstOf) else []
 
 
 def before(c: Symbol) -> Before | None:
     """What a condition says of the order of two values; None where it says something else.
 
     >>> from relift.compiler.validation.symbols import Algebra
-    >>> from relift.compiler.validation.without_nan import before
+    >>> from relift.compiler.validation.operations import Variadic
+    >>> from relift.compiler.validation.laws.without_nan import before
     >>> a = Algebra()
     >>> x, y, t = a.cell("x", 0, "f32"), a.cell("x", 1, "f32"), a.cell("t", 0, "bool")
-    >>> c = a.made("any_bitwise_or", "bool", a.lt(x, y), a.made("any_bitwise_and", "bool", a.equal(y, x), t))
+    >>> c = a.made(Variadic("bitwise_or"), "bool", a.lt(x, y), a.made(Variadic("bitwise_and"), "bool", a.equal(y, x), t))
     >>> before(c)
-    Before(low=x[0], high=x[1], tie=t[0], sign='')
+    Before(low=x[0], high=x[1], tie=t[0], unsigned=False)
     """
     if (plain := _compared(c)) is not None:
         return plain
-    if c.op not in ("any_bitwise_or", "any_bitwise_and"):
+    if c.op not in (_ANY_OF, _ALL_OF):
         return None
     # low < high or (low == high and tie); low <= high and (low < high or tie)
     for part, other in (c.args, c.args[::-1]) if len(c.args) == 2 else ():
-        said, outer = _compared(part), c.op == "any_bitwise_or"
+        said, outer = _compared(part), c.op == _ANY_OF
         if said is None or said.tie is outer:
             continue
         if outer and _are_equal(other, said):
             return said._replace(tie=True)
-        if other.op != ("any_bitwise_and" if outer else "any_bitwise_or") or len(other.args) != 2:
+        if other.op != (_ALL_OF if outer else _ANY_OF) or len(other.args) != 2:
             continue
         for same, tie in (other.args, other.args[::-1]):
             strictly = _compared(same)
@@ -342,41 +364,33 @@ def before(c: Symbol) -> Before | None:
     return None
 
 
-_COMPARED = {
-    "lt": (False, ""),
-    "le": (True, ""),
-    "below": (False, "_unsigned"),
-    "at_most": (True, "_unsigned"),
-}
-"""Comparisons: whether equal values are enough, and what extremes are called by them."""
-
-
 def _compared(c: Symbol) -> Before | None:
     """A comparison of two values, or that it does not hold."""
-    negated = c.op == "invert" and c.args[0].op in _COMPARED
+    negated = c.op == "invert" and c.args[0].op in COMPARISONS
     plain = c.args[0] if negated else c
-    if plain.op not in _COMPARED:
+    if plain.op not in COMPARISONS:
         return None
-    (x, y), (tie, sign) = plain.args, _COMPARED[plain.op]
-    return Before(y, x, not tie, sign) if negated else Before(x, y, tie, sign)
+    (x, y), (tie, unsigned) = plain.args, COMPARISONS[plain.op]
+    return Before(y, x, not tie, unsigned) if negated else Before(x, y, tie, unsigned)
 
 
 def ends(x: Symbol) -> tuple[float, float]:
     """Between which numbers a value surely is, which is not NaN.
 
     >>> from relift.compiler.validation.symbols import Algebra
-    >>> from relift.compiler.validation.without_nan import ends
+    >>> from relift.compiler.validation.operations import Variadic
+    >>> from relift.compiler.validation.laws.without_nan import ends
     >>> a = Algebra()
     >>> x, low, high = a.cell("x", 0, "f32"), a.real(0, "f32"), a.real(255.5, "f32")
-    >>> limited = a.made("any_maximum", "f32", a.made("any_minimum", "f32", x, high), low)
+    >>> limited = a.made(Variadic("maximum"), "f32", a.made(Variadic("minimum"), "f32", x, high), low)
     >>> ends(limited), ends(a.saturated(limited, "i32")), ends(x)
     ((0.0, 255.5), (0.0, 255.0), (-inf, inf))
     """
     if x.op in ("real", "whole"):
         return value_of(x), value_of(x)
-    if x.op in ("any_minimum", "any_maximum"):
+    if x.op in (Variadic("minimum"), Variadic("maximum")):
         lows, highs = zip(*map(ends, x.args), strict=True)
-        end = min if x.op == "any_minimum" else max
+        end = min if x.op == Variadic("minimum") else max
         return end(lows), end(highs)
     if x.op in ("floor", "saturated"):
         low, high = ends(x.args[0])
@@ -393,7 +407,7 @@ def _are_equal(c: Symbol, said: Before) -> bool:
 
 def _is_negative(v: Symbol) -> bool:
     """Whether a part of a sum has a number below 0 as a factor: of what is taken away one side has."""
-    word = v.args if v.op == "any_mul" else (v,)
+    word = v.args if v.op == ANY_PRODUCT else (v,)
     return any(u.op == "real" and value_of(u) < 0 for u in word)
 
 

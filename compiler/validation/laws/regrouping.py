@@ -5,23 +5,35 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from relift.compiler.validation.operations import (
+    ANY_PRODUCT,
+    ANY_SUM,
+    CONNECTIVES,
+    Named,
+    Operation,
+    Unsigned,
+    Variadic,
+    name_of,
+    read_as,
+)
 from relift.compiler.validation.symbols import BITS, FLOATING, Algebra, Symbol, TooLarge, value_of
 
-_IN_ANY_ORDER = frozenset(
-    ["bitwise_and", "bitwise_or", "bitwise_xor"]
-    + [f"{end}imum{sign}" for end in ("min", "max") for sign in ("", "_unsigned")]
+_IN_ANY_ORDER: frozenset[Operation] = frozenset(
+    [*CONNECTIVES, *(of(end) for end in ("minimum", "maximum") for of in (str, Unsigned))]
 )
 """Operations of whole numbers beside + and * that have neither brackets nor an order; but for xor, each part counts once."""
 
-_COMPARISONS = {"lt": "", "le": "", "below": "_unsigned", "at_most": "_unsigned"}
-"""By what the larger of two is found, and what its name ends with."""
+COMPARISONS: Mapping[Operation, tuple[bool, bool]] = {
+    "lt": (False, False), "le": (True, False), "below": (False, True), "at_most": (True, True),
+}  # fmt: skip
+"""Comparisons: whether equal values are enough, and whether whole numbers are read without a sign."""
 
 _MEANT: dict[str, Callable[[int, int], int]] = {
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
@@ -43,7 +55,7 @@ class Reassociation:
     largest, have no order either.  It is taken of results only: flattening while they are computed would be quadratic
     in the length of a sum.
 
-    >>> from relift.compiler.validation.regrouping import Reassociation
+    >>> from relift.compiler.validation.laws.regrouping import Reassociation
     >>> from relift.compiler.validation.symbols import Algebra
     >>> a = Algebra()
     >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
@@ -126,14 +138,14 @@ class Reassociation:
     def _sum(self, type_: str, parts: list[Symbol]) -> Symbol:
         word: list[Symbol] = []
         for v in parts:
-            word += v.args if v.op == "any_add" else [v]
+            word += v.args if v.op == ANY_SUM else [v]
             if len(word) > LONGEST:
                 raise TooLarge(f"a sum of more than {LONGEST} parts")
         neutral = {self.algebra.real(0.0, type_), self.algebra.real(-0.0, type_)}
         kept = sorted((v for v in word if v not in neutral), key=lambda v: v.number)
         if len(kept) < 2:
             return kept[0] if kept else self.algebra.real(0, type_)
-        return self.algebra.made("any_add", type_, *kept)
+        return self.algebra.made(ANY_SUM, type_, *kept)
 
     def _product(self, type_: str, parts: list[Symbol]) -> Symbol:
         word: list[Symbol] = []
@@ -154,26 +166,26 @@ class Reassociation:
 
     def _factors(self, v: Symbol) -> tuple[Symbol, ...]:
         """A part of a product; so many equal summands are a number and one of them."""
-        if v.op == "any_add" and len(set(v.args)) == 1:
+        if v.op == ANY_SUM and len(set(v.args)) == 1:
             return self.algebra.real(len(v.args), v.type), *self._factors(v.args[0])
-        return v.args if v.op == "any_mul" else (v,)
+        return v.args if v.op == ANY_PRODUCT else (v,)
 
     def _chain(self, type_: str, word: list[Symbol]) -> Symbol:
         kept = sorted(word, key=lambda v: v.number)
         if len(kept) < 2:
             return kept[0] if kept else self.algebra.real(1, type_)
-        return self.algebra.made("any_mul", type_, *kept)
+        return self.algebra.made(ANY_PRODUCT, type_, *kept)
 
     def _signed(self, sign: float, v: Symbol) -> Symbol:
         return v if sign > 0 else self._negated(v)
 
     def _negated(self, v: Symbol) -> Symbol:
         """-v: of a sum, that of its parts; of a product, of one number in it, or -1 times the rest."""
-        if v.op == "any_add":
+        if v.op == ANY_SUM:
             return self._sum(v.type, [self._negated(part) for part in v.args])
         if v.op == "real":
             return self.algebra.real(-value_of(v), v.type)
-        word = list(v.args) if v.op == "any_mul" else [v]
+        word = list(v.args) if v.op == ANY_PRODUCT else [v]
         reals = [u for u in word if u.op == "real"]
         if not reals:
             return self._chain(v.type, [self.algebra.real(-1.0, v.type), *word])
@@ -204,7 +216,7 @@ class Reassociation:
                 ]
                 chosen = self.algebra.select(normal[0], *rest)
                 return self._multiples(x.type, [(1, v) for v in (*common.elements(), chosen)])
-            case op if op in _IN_ANY_ORDER:
+            case str() | Unsigned() as op if op in _IN_ANY_ORDER:
                 return self._set_of(op, x.type, normal)
             case _:
                 return self.algebra.made(x.op, x.type, *normal)
@@ -214,7 +226,7 @@ class Reassociation:
         counts: dict[Symbol, int] = {}
         number = 0
         for times, part in parts:
-            for v in part.args if part.op == "any_add" else (part,):
+            for v in part.args if part.op == ANY_SUM else (part,):
                 factor, rest = self._multiple(v)
                 if rest is None:
                     number += times * factor
@@ -228,16 +240,16 @@ class Reassociation:
         constant = self.algebra.whole(number, type_)
         if constant.args[0] or not found:
             found.append(constant)
-        return found[0] if len(found) == 1 else self.algebra.made("any_add", type_, *found)
+        return found[0] if len(found) == 1 else self.algebra.made(ANY_SUM, type_, *found)
 
     def _multiple(self, v: Symbol) -> tuple[int, Symbol | None]:
         """A number and a product without one; of a number, nothing else."""
         if v.op == "whole":
             return int(v.args[0]), None
-        if v.op != "any_mul" or v.args[0].op != "whole":
+        if v.op != ANY_PRODUCT or v.args[0].op != "whole":
             return 1, v
         rest = v.args[1:]
-        product = rest[0] if len(rest) == 1 else self.algebra.made("any_mul", v.type, *rest)
+        product = rest[0] if len(rest) == 1 else self.algebra.made(ANY_PRODUCT, v.type, *rest)
         return int(v.args[0].args[0]), product
 
     def _times(self, times: int, rest: Symbol) -> Symbol | None:
@@ -245,8 +257,8 @@ class Reassociation:
         factor = self.algebra.whole(times, rest.type)
         if factor.args[0] in (0, 1):
             return rest if factor.args[0] else None
-        word = rest.args if rest.op == "any_mul" else (rest,)
-        return self.algebra.made("any_mul", rest.type, factor, *word)
+        word = rest.args if rest.op == ANY_PRODUCT else (rest,)
+        return self.algebra.made(ANY_PRODUCT, rest.type, factor, *word)
 
     def _whole_product(self, type_: str, parts: list[Symbol]) -> Symbol:
         number, word = 1, list[Symbol]()
@@ -254,18 +266,18 @@ class Reassociation:
             factor, rest = self._multiple(v)
             number *= factor
             if rest is not None:
-                word += rest.args if rest.op == "any_mul" else (rest,)
+                word += rest.args if rest.op == ANY_PRODUCT else (rest,)
         if not word:
             return self.algebra.whole(number, type_)
         kept = sorted(word, key=lambda v: v.number)
-        product = kept[0] if len(kept) == 1 else self.algebra.made("any_mul", type_, *kept)
+        product = kept[0] if len(kept) == 1 else self.algebra.made(ANY_PRODUCT, type_, *kept)
         return self._multiples(type_, [(number, product)])
 
-    def _set_of(self, op: str, type_: str, parts: list[Symbol]) -> Symbol:
+    def _set_of(self, op: Named, type_: str, parts: list[Symbol]) -> Symbol:
         """Parts of which each counts once; of xor, those that are there an odd number of times."""
         counts: dict[Symbol, int] = {}
         for part in parts:
-            for v in part.args if part.op == f"any_{op}" else (part,):
+            for v in part.args if part.op == Variadic(op) else (part,):
                 counts[v] = counts.get(v, 0) + 1
         kept = [v for v, n in counts.items() if op != "bitwise_xor" or n % 2]
         numbers = [v for v in kept if v.op == "whole"]
@@ -275,10 +287,10 @@ class Reassociation:
             return self.algebra.whole(known, type_)
         if known is None or known == _nothing_of(op, type_):
             if word:
-                return word[0] if len(word) == 1 else self.algebra.made(f"any_{op}", type_, *word)
+                return word[0] if len(word) == 1 else self.algebra.made(Variadic(op), type_, *word)
             known = _nothing_of(op, type_) if known is None else known
         constant = self.algebra.whole(known, type_)
-        return self.algebra.made(f"any_{op}", type_, *word, constant) if word else constant
+        return self.algebra.made(Variadic(op), type_, *word, constant) if word else constant
 
 
 def _multiplied(type_: str, numbers: list[float]) -> list[float]:
@@ -307,7 +319,7 @@ def _quotient(type_: str, over: Symbol, under: Symbol) -> float | None:
 
 def in_both(x: Symbol, y: Symbol) -> Counter[Symbol]:
     """What two values add up, both of them; nothing where neither is a sum."""
-    if "any_add" not in (x.op, y.op) or x.type == "bool":
+    if ANY_SUM not in (x.op, y.op) or x.type == "bool":
         return Counter()
     return Counter(_parts(x)) & Counter(_parts(y))
 
@@ -318,40 +330,40 @@ def parts_beside(x: Symbol, common: Counter[Symbol]) -> list[Symbol]:
 
 
 def _parts(x: Symbol) -> tuple[Symbol, ...]:
-    return x.args if x.op == "any_add" else (x,)
+    return x.args if x.op == ANY_SUM else (x,)
 
 
-def _extreme_of(c: Symbol, x: Symbol, y: Symbol) -> str | None:
+def _extreme_of(c: Symbol, x: Symbol, y: Symbol) -> Named | None:
     """Which end of two whole numbers a selection is; None where it is none."""
-    if c.op not in _COMPARISONS or x.type not in BITS or {*c.args} != {x, y}:
+    if c.op not in COMPARISONS or x.type not in BITS or {*c.args} != {x, y}:
         return None
-    return ("minimum" if c.args[0] is x else "maximum") + _COMPARISONS[c.op]
+    _, unsigned = COMPARISONS[c.op]
+    return read_as("minimum" if c.args[0] is x else "maximum", unsigned=unsigned)
 
 
-def _combined(op: str, type_: str, numbers: list[int]) -> int | None:
+def _combined(op: Named, type_: str, numbers: list[int]) -> int | None:
     """Numbers combined; None where there are none."""
     if not numbers:
         return None
-    unsigned = op.endswith("_unsigned")
-    held = [n % 2 ** BITS[type_] for n in numbers] if unsigned else numbers
-    return reduce(_MEANT[op.removesuffix("_unsigned")], held)
+    held = [n % 2 ** BITS[type_] for n in numbers] if isinstance(op, Unsigned) else numbers
+    return reduce(_MEANT[name_of(op)], held)
 
 
-def _nothing_of(op: str, type_: str) -> int:
+def _nothing_of(op: Named, type_: str) -> int:
     """What changes no other number that it is combined with."""
     if type_ == "bool":
         return int(op == "bitwise_and")
     top = 1 << (BITS[type_] - 1)
-    known: dict[str, int] = {
-        "bitwise_and": -1, "minimum": top - 1, "maximum": -top, "minimum_unsigned": 2 * top - 1,
+    known: dict[Named, int] = {
+        "bitwise_and": -1, "minimum": top - 1, "maximum": -top, Unsigned("minimum"): 2 * top - 1,
     }  # fmt: skip
     return known.get(op, 0)
 
 
-def _all_of(op: str, type_: str) -> int | None:
+def _all_of(op: Named, type_: str) -> int | None:
     """What nothing changes that it is combined with."""
-    opposite = {
+    opposite: dict[Named, Named] = {
         "bitwise_and": "bitwise_or", "bitwise_or": "bitwise_and", "minimum": "maximum", "maximum": "minimum",
-        "minimum_unsigned": "maximum_unsigned", "maximum_unsigned": "minimum_unsigned",
+        Unsigned("minimum"): Unsigned("maximum"), Unsigned("maximum"): Unsigned("minimum"),
     }  # fmt: skip
     return _nothing_of(opposite[op], type_) if op in opposite else None
