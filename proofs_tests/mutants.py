@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
+from relift.rewrites.families import NUMBERS
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.specialisation import specialised
@@ -169,7 +170,7 @@ EQUIVALENT: dict[str, str] = {
     **{
         f"{what}_by_operator{of}, operands swapped": "sums, products and extremes are commutative"
         for what in ("sum", "product", "maximum", "minimum")
-        for of in ("", "_f64", "_i32")
+        for of in NUMBERS.values()
     },
     "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",
     "reduce_seq_after, pair flipped 5": "both arrays that are zipped are the same",

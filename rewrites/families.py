@@ -16,23 +16,57 @@ like any other, so nothing is believed of a word that was not shown of it.
 ...     print(found, found.doc)
 pad_clamp_nothing: pad(0, 0, clamp, xs) == xs No border, so nothing by clamp.
 pad_wrap_nothing: pad(0, 0, wrap, xs) == xs No border, so nothing by wrap.
+
+A rule whose text says the type of a number is one for each type that numbers have: `Number` stands for it, and
+`_number` in the name for its name, but that of `f32`.
+
+>>> from relift.rewrites.families import Number
+>>> @rl.rule()
+... def added_number(x: Number, y: Number):
+...     "Two of {number}."
+...     return x + y, y + x
+>>> for found in added_number.rules:
+...     print(found.name, found.parameters["x"], found.doc)
+added_f16 f16 Two of f16.
+added f32 Two of f32.
+added_f64 f64 Two of f64.
+added_i32 i32 Two of i32.
+added_i64 i64 Two of i64.
 """
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, TypeVar
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import functions
 from relift.semantics.patterns import PATTERNS
-from relift.semantics.syntax.signatures import Kind
+from relift.semantics.syntax.signatures import FunctionKind, Kind, OperatorKind
 from relift.semantics.syntax.terms import Pattern
+from relift.semantics.syntax.types import (
+    SCALARS,
+    AnyType,
+    Type,
+    TypeVariable,
+    boolean,
+    f32,
+    substitute_type,
+)
 
 P = TypeVar("P", bound=Pattern)
+
+Number = TypeVariable("Number")
+"""In the types of metavariables the type of a number, one after another of those that there are."""
+
+NUMBERS: Mapping[Type, str] = {
+    t: "" if t == f32 else f"_{t}" for t in SCALARS.values() if t != boolean
+}
+"""The types of numbers, each with what the names of its rules end with."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +110,59 @@ class Chosen:
 
 def instances(function: FunctionType) -> Iterator[FunctionType]:
     """The function of a rule for each value of its choices; the function itself where it has none."""
+    if any(Number.name in str(of) for of in function.__annotations__.values()):
+        for t in NUMBERS:
+            yield from _chosen_in(_of_numbers(function, t))
+    else:
+        yield from _chosen_in(function)
+
+
+def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The kinds of the metavariables; those that are written as text are evaluated at the file's top level."""
+    found = inspect.get_annotations(function)
+    for name, of in found.items():
+        if isinstance(of, str):
+            try:
+                found[name] = eval(of, function.__globals__)  # as `inspect` does
+            except SyntaxError as error:
+                why = f"is no Python expression: {error.msg}"
+                raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}, {why}") from None
+            except NameError as error:
+                why = f"{error}; names of types and sizes belong at the top of the file"
+                raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}: {why}") from None
+    return found
+
+
+def _of_numbers(function: FunctionType, t: Type) -> FunctionType:
+    """The function of a rule whose numbers have a type."""
+    if not function.__name__.endswith("_number"):
+        raise IllTyped(f"{function.__name__} is of any numbers, so its name must end with _number")
+    found = _renamed(function, function.__name__.removesuffix("_number") + NUMBERS[t])
+    found.__annotations__ = {
+        name: _kind_of_numbers(of, t) for name, of in annotations_of(function).items()
+    }
+    found.__doc__ = (function.__doc__ or "").replace("{number}", str(t))
+    return found
+
+
+def _kind_of_numbers(kind: Any, t: Type) -> Any:
+    """The kind of a metavariable where numbers have a type."""
+
+    def of(u: Any) -> Any:
+        return substitute_type(u, {Number.name: t}, {})
+
+    match kind:
+        case FunctionKind(arguments, result):
+            return replace(kind, arguments=tuple(map(of, arguments)), result=of(result))
+        case OperatorKind(element):
+            return OperatorKind(of(element))
+        case AnyType():
+            return of(kind)
+        case _:
+            return kind
+
+
+def _chosen_in(function: FunctionType) -> Iterator[FunctionType]:
     names = function.__globals__
     kinds = {
         parameter: names.get(of)
@@ -96,12 +183,18 @@ def _at(function: FunctionType, chosen: Mapping[str, Chosen]) -> FunctionType:
         if parameter not in name:
             raise IllTyped(f"{name}: {parameter} is a choice, so the name of the rule must hold it")
         name = name.replace(parameter, choice.word)
+    found = _renamed(function, name)
+    found.__annotations__ = {**function.__annotations__, **chosen}
+    found.__doc__ = said(found, function.__doc__ or "")
+    return found
+
+
+def _renamed(function: FunctionType, name: str) -> FunctionType:
+    """The same function under another name."""
     found = FunctionType(
         function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
     )
     found.__qualname__ = function.__qualname__.replace(function.__name__, name)
-    found.__annotations__ = {**function.__annotations__, **chosen}
-    found.__doc__ = said(found, function.__doc__ or "")
     return found
 
 

@@ -40,7 +40,7 @@ from relift.rewrites.conditions import (
     require_condition,
     require_possible,
 )
-from relift.rewrites.families import Chosen, Data, instances, said
+from relift.rewrites.families import Chosen, Data, annotations_of, instances, said
 from relift.rewrites.metavariables import at_other_sizes, named_sizes
 from relift.rewrites.well_formed import (
     require_closed,
@@ -418,7 +418,7 @@ def make_rule(
 ) -> Rule:
     """The rule that `function` writes down; raises `IllTyped` when its sides do not fit."""
     require_lists(function.__name__, where, choose)
-    annotations = _annotations(function)
+    annotations = annotations_of(function)
     parameters: dict[str, Kind] = {}
     arguments: list[Any] = []
     for name in inspect.signature(function).parameters:
@@ -471,19 +471,3 @@ def _kind(rule: str, name: str, annotation: object) -> Kind:
             f"not {annotation!r}"
         )
     return annotation
-
-
-def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
-    """The kinds of the metavariables; those that are written as text are evaluated at the file's top level."""
-    found = inspect.get_annotations(function)
-    for name, of in found.items():
-        if isinstance(of, str):
-            try:
-                found[name] = eval(of, function.__globals__)  # as `inspect` does
-            except SyntaxError as error:
-                why = f"is no Python expression: {error.msg}"
-                raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}, {why}") from None
-            except NameError as error:
-                why = f"{error}; names of types and sizes belong at the top of the file"
-                raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}: {why}") from None
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relift.rewrites.families import NUMBERS
 from relift.rewrites.library import CHOICES
 
 PLACES = frozenset(
@@ -28,5 +29,5 @@ BINS = frozenset(
 KEPT = frozenset(["select_neutral", "select_neutral_f64", "select_neutral_i32"])
 """What adds a neutral element keeps what there is."""
 
-CHOSEN = frozenset(f"pad_constant_take{of}" for of in ("", "_f64", "_i32", "_pair", "_triple"))
+CHOSEN = frozenset(f"pad_constant_take{of}" for of in (*NUMBERS.values(), "_pair", "_triple"))
 """What stands beyond the first elements is chosen where they are."""

@@ -12,14 +12,17 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import here
 from relift.rewrites.checks.tiers import check_rule
-from relift.rewrites.families import Among
+from relift.rewrites.families import Among, Number
 from relift.rewrites.library import CHOICES, RULES
 from relift.rewrites.notation import A, Border, Continued, n
 from relift.rewrites.rule import RejectedRule, Rule, RuleFamily
+from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.semantics.errors import IllTyped
-from relift.semantics.language.vocabulary import drop, take
+from relift.semantics.language.vocabulary import drop, make_array, take
+from relift.semantics.notation.parser import parse_term
 from relift.semantics.patterns import PATTERNS, EachInTurn, EachOf, Fold, Pad, Store
-from relift.semantics.syntax.terms import Pattern
+from relift.semantics.syntax.terms import Input, Pattern
+from relift.semantics.syntax.types import SCALARS, Scalar, boolean
 
 Part = Among({"take": take, "drop": drop})
 
@@ -113,18 +116,32 @@ def test_rules_that_differ_in_a_variant_only_are_one_rule() -> None:
     for name, rule in RULES.items():
         shape = variant.sub(lambda found: words[found[0]], rule.equation(10_000))
         alike[shape].add(families.get(name, name))
-    operators, places, kept, bins, chosen = (
+    places, kept, bins = (
         {f"{name}{of}" for of in ("", "_f64", "_i32")}  # no equation shows the type
-        for name in (
-            "computed_by_operator",
-            "reduce_seq_said_place",
-            "select_neutral",
-            "fold_of_said_bins",
-            "pad_constant_take",
-        )
+        for name in ("reduce_seq_said_place", "select_neutral", "fold_of_said_bins")
     )
     found = [names for names in alike.values() if len(names) > 1]
-    assert found == [*[operators] * 4, chosen, *[places] * 4, kept, *[bins] * 2]
+    assert found == [*[places] * 4, kept, *[bins] * 2]
+
+
+@pytest.mark.parametrize("t", SCALARS.values(), ids=str)
+def test_a_rule_of_numbers_is_one_for_every_type_that_they_have(t: Scalar) -> None:
+    """A scalar type gets its rules by being in the table: a loop over numbers of any type is a fold with laws."""
+    x = Input("x", t)
+    name = operator_rule(parse_term("x" if t == boolean else "x + x", {"x": x}))
+
+    assert (name is None) == (t == boolean)
+    if name is not None:
+        assert RULES[name].parameters == {"x": t, "y": t}
+
+
+def test_a_rule_of_numbers_has_a_name_for_each() -> None:
+    """Else all of them would have one name."""
+    with pytest.raises(IllTyped, match="its name must end with _number"):
+
+        @rl.rule()
+        def swapped(x: Number, y: Number):
+            return make_array(x, y)[0], x
 
 
 def test_a_choice_is_checked_by_its_name() -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.conditions import associative, idempotent, naturals, neutral
+from relift.rewrites.families import Number
 from relift.rewrites.notation import (
     A,
     B,
@@ -65,7 +66,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import f32, f64, i32, tup, vec
+from relift.semantics.syntax.types import f32, tup, vec
 
 left2, right2, left3, right3 = naturals("left2 right2 left3 right3")
 Inner = Border.without("mirror", "wrap")
@@ -214,20 +215,8 @@ _MASKS = "Halide, loop tails under a predicate (TailStrategy); masks of vector m
 
 
 @rule(source=_MASKS)
-def pad_constant_take(z: f32, xs: f32[n + r]):
-    """A constant instead of all but the first elements is chosen where they are."""
-    return _chosen(z, xs)
-
-
-@rule(source=_MASKS)
-def pad_constant_take_f64(z: f64, xs: f64[n + r]):
-    """The same for doubles."""
-    return _chosen(z, xs)
-
-
-@rule(source=_MASKS)
-def pad_constant_take_i32(z: i32, xs: i32[n + r]):
-    """The same for whole numbers."""
+def pad_constant_take_number(z: Number, xs: Number[n + r]):
+    """A constant ({number}) instead of all but the first elements is chosen where they are."""
     return _chosen(z, xs)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relift.rewrites.conditions import associative, commutative
-from relift.rewrites.families import Among
+from relift.rewrites.families import NUMBERS, Among, Number
 from relift.rewrites.notation import A, B, C, D, E, F, k, m, n, r
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
@@ -36,7 +36,7 @@ from relift.semantics.language.vocabulary import (
 )
 from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.terms import Apply, Term
-from relift.semantics.syntax.types import f32, f64, i32, tup
+from relift.semantics.syntax.types import tup
 
 
 def _said(of: Elementary) -> Callable[[Any, Any], tuple[Term, Term]]:
@@ -143,20 +143,8 @@ def operands_regrouped(op: Op[A], x: A, y: A, z: A):
 
 
 @rule(source="the definition of the operator")
-def computed_by_operator(computed: Computed, x: f32, y: f32):
-    """The {computed} of two numbers is what the operator gives."""
-    return computed(x, y)
-
-
-@rule(source="the definition of the operator")
-def computed_by_operator_f64(computed: Computed, x: f64, y: f64):
-    """The {computed} of two doubles is what the operator gives."""
-    return computed(x, y)
-
-
-@rule(source="the definition of the operator")
-def computed_by_operator_i32(computed: Computed, x: i32, y: i32):
-    """The {computed} of two whole numbers is what the operator gives."""
+def computed_by_operator_number(computed: Computed, x: Number, y: Number):
+    """The {computed} of two numbers ({number}) is what the operator gives."""
     return computed(x, y)
 
 
@@ -170,9 +158,9 @@ def operator_rule(t: Term) -> str | None:
     >>> operator_rule(parse_term("x * x", x=Input("x", f64)))
     'product_by_operator_f64'
     """
-    if not isinstance(t, Apply) or (said := _OPERATORS.get(t.function)) is None:
+    if not isinstance(t, Apply) or t.type not in NUMBERS or t.function not in _OPERATORS:
         return None
-    return f"{said}_by_operator{_OF_TYPE.get(str(t.type), '')}"
+    return f"{_OPERATORS[t.function]}_by_operator{NUMBERS[t.type]}"
 
 
 _OPERATORS = {
@@ -182,7 +170,6 @@ _OPERATORS = {
     "maximum": "maximum",
     "minimum": "minimum",
 }
-_OF_TYPE = {"f64": "_f64", "i32": "_i32"}
 
 
 @rule(source="RISE idx-reduction-0-3, with its index")

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import has_law, is_neutral
+from relift.rewrites.families import NUMBERS
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -28,12 +29,10 @@ from relift.rewrites.tactics.nests.padding import lengthened_inside, padded_insi
 from relift.rewrites.tactics.turns import TOGETHER
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.types import f32, f64, i32, tup
+from relift.semantics.syntax.types import f32, tup
 
 _CHOSEN = {
-    f32: "pad_constant_take",
-    f64: "pad_constant_take_f64",
-    i32: "pad_constant_take_i32",
+    **{t: f"pad_constant_take{ending}" for t, ending in NUMBERS.items()},
     tup(f32, f32): "pad_constant_take_pair",
     tup(f32, f32, f32): "pad_constant_take_triple",
 }
