@@ -18,7 +18,8 @@ pad_clamp_nothing: pad(0, 0, clamp, xs) == xs No border, so nothing by clamp.
 pad_wrap_nothing: pad(0, 0, wrap, xs) == xs No border, so nothing by wrap.
 
 A rule whose text says the type of a number is one for each type that numbers have: `Number` stands for it, and
-`_number` in the name for its name, but that of `f32`.
+`_number` in the name for its name, but that of `f32`; so do `Float` and `Whole` for those of floats and of whole
+numbers.
 
 >>> from relift.rewrites.families import Number
 >>> @rl.rule()
@@ -38,7 +39,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, TypeVar
@@ -49,6 +51,8 @@ from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import FunctionKind, Kind, OperatorKind
 from relift.semantics.syntax.terms import Pattern
 from relift.semantics.syntax.types import (
+    FLOATS,
+    INTEGERS,
     SCALARS,
     AnyType,
     Type,
@@ -60,13 +64,19 @@ from relift.semantics.syntax.types import (
 
 P = TypeVar("P", bound=Pattern)
 
-Number = TypeVariable("Number")
-"""In the types of metavariables the type of a number, one after another of those that there are."""
+Number, Float, Whole = TypeVariable("Number"), TypeVariable("Float"), TypeVariable("Whole")
+"""In the types of metavariables the type of a number, of a float, of a whole number: one after another of those that there are."""
 
 NUMBERS: Mapping[Type, str] = {
     t: "" if t == f32 else f"_{t}" for t in SCALARS.values() if t != boolean
 }
 """The types of numbers, each with what the names of its rules end with."""
+
+_STAND_FOR: Mapping[TypeVariable, Iterable[Type]] = {
+    Number: NUMBERS,
+    Float: FLOATS.values(),
+    Whole: INTEGERS.values(),
+}
 
 
 @dataclass(frozen=True)
@@ -110,11 +120,14 @@ class Chosen:
 
 def instances(function: FunctionType) -> Iterator[FunctionType]:
     """The function of a rule for each value of its choices; the function itself where it has none."""
-    if any(Number.name in str(of) for of in function.__annotations__.values()):
-        for t in NUMBERS:
-            yield from _chosen_in(_of_numbers(function, t))
-    else:
+    kinds = function.__annotations__.values()
+    known = [v for v in _STAND_FOR if function.__globals__.get(v.name) is v]
+    letter = next((v for v in known if any(re.search(rf"\b{v}\b", str(of)) for of in kinds)), None)
+    if letter is None:
         yield from _chosen_in(function)
+        return
+    for t in _STAND_FOR[letter]:
+        yield from _chosen_in(_at_type(function, letter, t))
 
 
 def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -133,23 +146,25 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _of_numbers(function: FunctionType, t: Type) -> FunctionType:
+def _at_type(function: FunctionType, letter: TypeVariable, t: Type) -> FunctionType:
     """The function of a rule whose numbers have a type."""
-    if not function.__name__.endswith("_number"):
-        raise IllTyped(f"{function.__name__} is of any numbers, so its name must end with _number")
-    found = _renamed(function, function.__name__.removesuffix("_number") + NUMBERS[t])
+    name, word = function.__name__, letter.name.lower()
+    if not name.endswith(f"_{word}"):
+        raise IllTyped(f"{name} is of any {word}, so its name must end with _{word}")
+    found = _renamed(function, name[: -len(word) - 1] + NUMBERS[t])
     found.__annotations__ = {
-        name: _kind_of_numbers(of, t) for name, of in annotations_of(function).items()
+        parameter: _kind_at(of, {letter.name: t})
+        for parameter, of in annotations_of(function).items()
     }
-    found.__doc__ = (function.__doc__ or "").replace("{number}", str(t))
+    found.__doc__ = (function.__doc__ or "").replace(f"{{{word}}}", str(t))
     return found
 
 
-def _kind_of_numbers(kind: Any, t: Type) -> Any:
-    """The kind of a metavariable where numbers have a type."""
+def _kind_at(kind: Any, types: Mapping[str, Type]) -> Any:
+    """The kind of a metavariable where some letters are types."""
 
     def of(u: Any) -> Any:
-        return substitute_type(u, {Number.name: t}, {})
+        return substitute_type(u, types, {})
 
     match kind:
         case FunctionKind(arguments, result):

@@ -26,7 +26,7 @@ BINS = frozenset(
 )
 """Folds of the elements of each key as one fold, for each way to compare a key, and each type of results."""
 
-KEPT = frozenset(["select_neutral", "select_neutral_f64", "select_neutral_i32"])
+KEPT = frozenset(rule.name for rule in CHOICES["select_neutral_number"].rules)
 """What adds a neutral element keeps what there is."""
 
 CHOSEN = frozenset(f"pad_constant_take{of}" for of in (*NUMBERS.values(), "_pair", "_triple"))

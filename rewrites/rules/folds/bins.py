@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.conditions import neutral
-from relift.rewrites.families import Among
+from relift.rewrites.families import Among, Number
 from relift.rewrites.notation import A, B, m, n
 from relift.rewrites.proofs_of_bins import (
     FOLD_OF_BINS,
@@ -33,7 +33,7 @@ from relift.semantics.language.vocabulary import (
     select,
 )
 from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import boolean, f32, f64, i32
+from relift.semantics.syntax.types import boolean, i32
 
 Compared = Among({"keyed": equal, "labelled": lambda key, j: equal(j, key)})
 """How a program asks whether a key is an index."""
@@ -47,28 +47,8 @@ Compared = Among({"keyed": equal, "labelled": lambda key, j: equal(j, key)})
     source="Bird, theory of lists, filter promotion",
     proof=SELECT_NEUTRAL,
 )
-def select_neutral(op: Op[f32], c: boolean, x: f32, z: f32, acc: f32):
-    """What adds a neutral element where a condition does not hold, keeps what there is."""
-    return op(acc, select(c, x, z)), select(c, op(acc, x), acc)
-
-
-@rule(
-    where=[neutral("op", "z")],
-    source="Bird, theory of lists, filter promotion",
-    proof=SELECT_NEUTRAL,
-)
-def select_neutral_f64(op: Op[f64], c: boolean, x: f64, z: f64, acc: f64):
-    """The same for doubles."""
-    return op(acc, select(c, x, z)), select(c, op(acc, x), acc)
-
-
-@rule(
-    where=[neutral("op", "z")],
-    source="Bird, theory of lists, filter promotion",
-    proof=SELECT_NEUTRAL,
-)
-def select_neutral_i32(op: Op[i32], c: boolean, x: i32, z: i32, acc: i32):
-    """The same for whole numbers."""
+def select_neutral_number(op: Op[Number], c: boolean, x: Number, z: Number, acc: Number):
+    """What adds a neutral element ({number}) where a condition does not hold, keeps what there is."""
     return op(acc, select(c, x, z)), select(c, op(acc, x), acc)
 
 
@@ -97,20 +77,10 @@ def _bins(g: Any, key: Any, z: Any, xs: Any, said: Any) -> tuple[Any, Any]:
 
 
 @rule(lowering=True, source=_SOURCE, proof=FOLD_OF_BINS, defined=FOLD_OF_BINS_DEFINED)
-def fold_of_said_bins(g: Fun[f32, A, f32], key: Fun[A, i32], z: f32, xs: A[n], said: Compared):
-    """Each element is folded into the cell of its key alone: bins are {said}."""
-    return _bins(g, key, z, xs, said)
-
-
-@rule(lowering=True, source=_SOURCE, proof=FOLD_OF_BINS, defined=FOLD_OF_BINS_DEFINED)
-def fold_of_said_bins_f64(g: Fun[f64, A, f64], key: Fun[A, i32], z: f64, xs: A[n], said: Compared):
-    """The same for doubles: bins are {said}."""
-    return _bins(g, key, z, xs, said)
-
-
-@rule(lowering=True, source=_SOURCE, proof=FOLD_OF_BINS, defined=FOLD_OF_BINS_DEFINED)
-def fold_of_said_bins_i32(g: Fun[i32, A, i32], key: Fun[A, i32], z: i32, xs: A[n], said: Compared):
-    """The same for whole numbers: bins are {said}."""
+def fold_of_said_bins_number(
+    g: Fun[Number, A, Number], key: Fun[A, i32], z: Number, xs: A[n], said: Compared
+):
+    """Each element is folded into the cell ({number}) of its key alone: bins are {said}."""
     return _bins(g, key, z, xs, said)
 
 

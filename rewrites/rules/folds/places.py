@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.conditions import idempotent
-from relift.rewrites.families import Among
+from relift.rewrites.families import Among, Float, Whole
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, C, k, m, n
 from relift.rewrites.proof_scripts import (
     BEST_OF_PLACES,
@@ -39,7 +39,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import boolean, f32, f64, i32
+from relift.semantics.syntax.types import boolean, i32
 
 Part = Among({"first": 0, "second": 1})
 """Which of two results a fold is asked for that also counts."""
@@ -123,17 +123,8 @@ def _best(z: Any, xs: Any, g: Any, said: Any) -> tuple[Any, Any]:
     source="argmax of NumPy; XLA's variadic reduce with its tie-breaking comparison",
     proof=BEST_OF_PLACES,
 )
-def reduce_seq_said_place(g: Fun[A, f32], z: f32, xs: A[n], said: Largest):
-    """Where the best element is, by an operator that commutes: new ones are taken that are {said}."""
-    return _best(z, xs, g, said)
-
-
-@rule(
-    source="argmax of NumPy; XLA's variadic reduce with its tie-breaking comparison",
-    proof=BEST_OF_PLACES,
-)
-def reduce_seq_said_place_f64(g: Fun[A, f64], z: f64, xs: A[n], said: Largest):
-    """The same for doubles: new ones are taken that are {said}."""
+def reduce_seq_said_place_float(g: Fun[A, Float], z: Float, xs: A[n], said: Largest):
+    """Where the best element ({float}) is, by an operator that commutes: new ones are taken that are {said}."""
     return _best(z, xs, g, said)
 
 
@@ -141,8 +132,8 @@ def reduce_seq_said_place_f64(g: Fun[A, f64], z: f64, xs: A[n], said: Largest):
     source="argmax of NumPy; XLA's variadic reduce with its tie-breaking comparison",
     proof=BEST_OF_PLACES_WHOLE,
 )
-def reduce_seq_said_place_i32(g: Fun[A, i32], z: i32, xs: A[n], said: Largest):
-    """The same for whole numbers: new ones are taken that are {said}."""
+def reduce_seq_said_place_whole(g: Fun[A, Whole], z: Whole, xs: A[n], said: Largest):
+    """The same of whole numbers ({whole}): new ones are taken that are {said}."""
     return _best(z, xs, g, said)
 
 

@@ -44,14 +44,8 @@ from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
 from relift.semantics.syntax.types import Scalar, Type, dimensions
 
-_FAMILIES = (bins.fold_of_said_bins, bins.fold_of_said_bins_f64, bins.fold_of_said_bins_i32)
-_ONE_FOLD = first(*(apply(r.name) for family in _FAMILIES for r in family.rules))
-_KEPT = first(
-    *(
-        apply(r.name)
-        for r in (bins.select_neutral, bins.select_neutral_f64, bins.select_neutral_i32)
-    )
-)
+_ONE_FOLD = first(*(apply(r.name) for r in bins.fold_of_said_bins_number.rules))
+_KEPT = first(*(apply(r.name) for r in bins.select_neutral_number.rules))
 
 _TABLE = then(
     inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),

@@ -20,9 +20,8 @@ from relift.rewrites.tactics.combinators import (
 _INDEXED = ("reduce_seq_counted", *(r.name for r in places.reduce_seq_counted_part.rules))
 
 _FAMILIES = (
-    places.reduce_seq_said_place,
-    places.reduce_seq_said_place_f64,
-    places.reduce_seq_said_place_i32,
+    places.reduce_seq_said_place_float,
+    places.reduce_seq_said_place_whole,
 )
 _IN_ANY_ORDER = tuple(r.name for family in _FAMILIES for r in family.rules)
 

@@ -12,6 +12,7 @@ Source: Blelloch, prefix sums and their applications (1990), first-order recurre
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.rules.folds import bins
 from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -95,7 +96,7 @@ def _chosen(acc: Var) -> Tactic:
     return tactic
 
 
-_SELECTED = first(*(apply(f"select_neutral{each}", "backward") for each in ("", "_f64", "_i32")))
+_SELECTED = first(*(apply(r.name, "backward") for r in bins.select_neutral_number.rules))
 
 
 def _computed_before(fusion: str) -> Tactic:
