@@ -11,7 +11,7 @@ from relift.compiler.codegen.emission import Emission, Terms, fits_registers
 from relift.compiler.codegen.loops import around_loop, copy, loop
 from relift.compiler.codegen.passes.fetched_ahead import fetched_ahead
 from relift.compiler.codegen.scope import Scope
-from relift.compiler.codegen.unrolling import unrolling
+from relift.compiler.codegen.unrolling import Unrolling, unrolling
 from relift.compiler.codegen.values.trees import Tree, widened
 from relift.compiler.text.tree import Loop
 from relift.semantics.errors import Unsupported
@@ -54,20 +54,29 @@ def accumulator_hint(f: Lambda) -> str:
 
 def reduce(g: Terms, t: Fold, scope: Scope) -> View:
     """Emit a loop that folds into registers."""
-    e, f = g.emission, t.f
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
     data = array(g.view(t.xs, scope))
+    found = _folded(g, t, start, data, scope, unrolling(t), lambda i, inner, running: None)
+    _fetch_ahead(g.emission, t)
+    return found
+
+
+def _folded(
+    g: Terms, t: Fold | ScanSeq, start: Tree, data: ArrayView, scope: Scope, unroll: Unrolling, result: Result
+) -> View:  # fmt: skip
+    """Emit a loop that folds into registers, and what is made of each running result."""
+    e, f = g.emission, t.f
     accumulator = e.hold(start, t.init.type, accumulator_hint(f), scope, fixed=False)
-    if unrolling(t) == "here" and _chooses(f.body):
+    if unroll == "here" and _chooses(f.body):
         data = _read_before(e, data, f, scope)
 
     def step(i: Index, inner: Scope) -> None:
         value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
         e.assign(accumulator, _for_all_lanes(value, scope))
+        result(i, inner, accumulator)
 
     with around_loop(e, f.body):
-        loop(e, data, scope, step, unroll=unrolling(t))
-    _fetch_ahead(e, t)
+        loop(e, data, scope, step, unroll=unroll)
     return accumulator
 
 
@@ -102,21 +111,12 @@ def scanned(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
 
 def scan(g: Terms, t: ScanSeq, scope: Scope, result: Result) -> None:
     """Emit a loop that folds into registers, or into an array, and what is made of each running result."""
-    e, f = g.emission, t.f
     if holds_array(t.init.type):
         in_place(g, t, None, scope, result)
         return
     data = array(g.view(t.xs, scope))
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
-    accumulator = e.hold(start, t.init.type, accumulator_hint(f), scope, fixed=False)
-
-    def step(i: Index, inner: Scope) -> None:
-        value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
-        e.assign(accumulator, _for_all_lanes(value, scope))
-        result(i, inner, accumulator)
-
-    with around_loop(e, f.body):
-        loop(e, data, scope, step)
+    _folded(g, t, start, data, scope, "no", result)
 
 
 def iterate(g: Terms, t: Iterate, scope: Scope) -> View:

@@ -6,78 +6,49 @@ import itertools
 from collections.abc import Sequence
 
 from relift.egraph.encode.equations import NotSearchable
-from relift.egraph.encode.matched import Matched, RuleBinder, constant_text
-from relift.egraph.encode.terms import Field, node_text, operator_text, quoted
-from relift.semantics.indices.functions import LiteralParameter
+from relift.egraph.encode.matched import Matched, RuleBinder
+from relift.egraph.encode.sides import Side
+from relift.egraph.encode.terms import quoted
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import AnyType
+from relift.semantics.syntax.types import Type
 
 _ROOT = '(V "" (Sc "f32"))'
 
 
-class Built:
+class Built(Side[dict[str, str]]):
     """The built side of a rule; `fresh` are the names that it makes, each with its definition."""
 
     def __init__(self, label: str, t: terms.Term, matched: Matched) -> None:
         self.label, self.matched, self.names = label, matched, matched.names
         self.fresh: list[tuple[RuleBinder, str]] = []
         self.bound: list[str] = []
-        self.text = self._build(t, {})
+        self.text = self.written(t, {})
 
-    def _build(self, t: terms.Term, scope: dict[str, str]) -> str:
-        match t:
-            case terms.Var(name):
-                return f"(Var {scope[name]})"
-            case terms.Metavariable():
-                return self._instance(t, scope)
-            case terms.Input(name):
-                raise NotSearchable(f"a rule does not speak of the input {name}")
-            case (
-                terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.MakeTuple()
-                | terms.Get() | terms.Pattern()
-            ):  # fmt: skip
-                return node_text(t, lambda field: self._build_field(field, scope))
+    def _variable(self, name: str, scope: dict[str, str]) -> str:
+        return scope[name]
 
-    def _build_field(self, value: Field, scope: dict[str, str]) -> str:
-        match value:
-            case str():
-                return quoted(value)
-            case int():
-                return str(value)
-            case Size():
-                return self.matched.sizes.text(value)
-            case terms.Lambda(parameters, body):
-                inner = dict(scope)
-                new: list[str] = []
-                for x in parameters:
-                    variable = self._binder(x, [*scope.values(), *new])
-                    for outer in (*scope.values(), *new):
-                        self.names.require_distinct(outer, variable)
-                    new.append(variable)
-                    inner[x.name] = variable
-                self.bound += new
-                return " ".join([*new, self._build(body, inner)])
-            case LiteralParameter():
-                return constant_text(value)
-            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
-                return self._build_operator(value)
-            case Expression():
-                return self._build(value, scope)
-            case AnyType():
-                return self.matched.sizes.type_value(value)
+    def _function(self, f: terms.Lambda, scope: dict[str, str]) -> str:
+        inner = dict(scope)
+        new: list[str] = []
+        for x in f.parameters:
+            variable = self._binder(x, [*scope.values(), *new])
+            for outer in (*scope.values(), *new):
+                self.names.require_distinct(outer, variable)
+            new.append(variable)
+            inner[x.name] = variable
+        self.bound += new
+        return " ".join([*new, self.written(f.body, inner)])
 
-    def _build_operator(self, operator: terms.Operator) -> str:
-        match operator:
-            case terms.BinaryOperator():
-                return operator_text(operator)
-            case terms.OperatorMetavariable(name):
-                if name not in self.matched.operators:
-                    raise NotSearchable(f"the operator {name} is named by the other side only")
-                return "o_" + name
-            case terms.Vectorized(width, inner):
-                return f"(OVec {self.matched.sizes.text(width)} {self._build_operator(inner)})"
+    def _size(self, n: Size) -> str:
+        return self.matched.sizes.text(n)
+
+    def _type(self, t: Type) -> str:
+        return self.matched.sizes.type_value(t)
+
+    def _operator_named(self, name: str) -> None:
+        if name not in self.matched.operators:
+            raise NotSearchable(f"the operator {name} is named by the other side only")
 
     def _binder(self, x: terms.Var, used: Sequence[str]) -> str:
         """The binder of the matched side that `x` is, or a new name."""
@@ -91,7 +62,7 @@ class Built:
         self.fresh.append((RuleBinder(x.name, f"w{number}_{x.name}", x.type), definition))
         return f"w{number}_{x.name}"
 
-    def _instance(self, t: terms.Metavariable, scope: dict[str, str]) -> str:
+    def _metavariable(self, t: terms.Metavariable, scope: dict[str, str]) -> str:
         """A metavariable on the built side: its term, with arguments for its parameters."""
         if t.name not in self.matched.parameters:
             raise NotSearchable(f"{t.name} is named by the other side only")
@@ -117,7 +88,7 @@ class Built:
         for i, (_, u) in enumerate(order):
             for p, _ in order[i + 1 :]:
                 self._keep_out(p, u, scope)
-        texts = {p: self._build(u, scope) for p, u in changed}
+        texts = {p: self.written(u, scope) for p, u in changed}
         text = "m_" + t.name
         for p, _ in order:
             text = f"(Sub {p} {texts[p]} {text})"

@@ -6,19 +6,11 @@ import itertools
 from dataclasses import dataclass
 
 from relift.egraph.encode.equations import Equations, NotSearchable, expression
-from relift.egraph.encode.terms import (
-    Field,
-    literal_parameter_text,
-    node_text,
-    operator_text,
-    quoted,
-)
+from relift.egraph.encode.sides import Side
 from relift.rewrites.metavariables import is_miller
-from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import AnyType, Type
+from relift.semantics.syntax.types import Type
 
 
 @dataclass(frozen=True)
@@ -49,7 +41,7 @@ class NameConditions:
             self.distinct[x, y] = None
 
 
-class Matched:
+class Matched(Side[tuple[RuleBinder, ...]]):
     """The matched side of a rule, as egglog matches it."""
 
     def __init__(self, t: terms.Term) -> None:
@@ -58,66 +50,33 @@ class Matched:
         self.parameters: dict[str, tuple[str, ...]] = {}
         self.binders: list[RuleBinder] = []
         self.operators: set[str] = set()
-        self.text = self._match(t, ())
+        self.text = self.written(t, ())
 
-    def _match(self, t: terms.Term, scope: tuple[RuleBinder, ...]) -> str:
-        match t:
-            case terms.Var(name):
-                return f"(Var {_innermost(scope, name).variable})"
-            case terms.Metavariable():
-                return self._metavariable(t, scope)
-            case terms.Input(name):
-                raise NotSearchable(f"a rule does not speak of the input {name}")
-            case (
-                terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.MakeTuple()
-                | terms.Get() | terms.Pattern()
-            ):  # fmt: skip
-                return node_text(t, lambda field: self._match_field(field, scope))
+    def _variable(self, name: str, scope: tuple[RuleBinder, ...]) -> str:
+        return _innermost(scope, name).variable
 
-    def _match_field(self, value: Field, scope: tuple[RuleBinder, ...]) -> str:
-        match value:
-            case str():
-                return quoted(value)
-            case int():
-                return str(value)
-            case Size():
-                return self._match_size(value)
-            case terms.Lambda(parameters, body):
-                new = tuple(
-                    RuleBinder(x.name, f"x{len(self.binders) + i}_{x.name}", x.type)
-                    for i, x in enumerate(parameters)
-                )
-                for x, y in itertools.chain(
-                    itertools.product(scope, new), itertools.combinations(new, 2)
-                ):
-                    self.names.require_distinct(x.variable, y.variable)
-                self.binders += new
-                return " ".join([*(b.variable for b in new), self._match(body, scope + new)])
-            case LiteralParameter():
-                return constant_text(value)
-            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
-                return self._match_operator(value)
-            case Expression():
-                return self._match(value, scope)
-            case AnyType():
-                return self.sizes.type_pattern(value)
+    def _function(self, f: terms.Lambda, scope: tuple[RuleBinder, ...]) -> str:
+        new = tuple(
+            RuleBinder(x.name, f"x{len(self.binders) + i}_{x.name}", x.type)
+            for i, x in enumerate(f.parameters)
+        )
+        for x, y in itertools.chain(itertools.product(scope, new), itertools.combinations(new, 2)):
+            self.names.require_distinct(x.variable, y.variable)
+        self.binders += new
+        return " ".join([*(b.variable for b in new), self.written(f.body, scope + new)])
 
-    def _match_size(self, n: Size) -> str:
+    def _size(self, n: Size) -> str:
         if n.constant is not None:
             return str(n.constant)
         value = self.sizes.variable()
         self.sizes.equate(n, value)
         return expression(value)
 
-    def _match_operator(self, operator: terms.Operator) -> str:
-        match operator:
-            case terms.BinaryOperator():
-                return operator_text(operator)
-            case terms.OperatorMetavariable(name):
-                self.operators.add(name)
-                return "o_" + name
-            case terms.Vectorized(width, inner):
-                return f"(OVec {self._match_size(width)} {self._match_operator(inner)})"
+    def _type(self, t: Type) -> str:
+        return self.sizes.type_pattern(t)
+
+    def _operator_named(self, name: str) -> None:
+        self.operators.add(name)
 
     def _metavariable(self, t: terms.Metavariable, scope: tuple[RuleBinder, ...]) -> str:
         bound = [terms.Var(b.name, b.type) for b in scope]
@@ -140,10 +99,3 @@ class Matched:
 
 def _innermost(scope: tuple[RuleBinder, ...], name: str) -> RuleBinder:
     return next(b for b in reversed(scope) if b.name == name)
-
-
-def constant_text(value: LiteralParameter) -> str:
-    """An index function or a row of numbers that is the same whenever the rule matches."""
-    if any(n.constant is None for n in value.sizes):
-        raise NotSearchable(f"{value} depends on the sizes of the rule")
-    return literal_parameter_text(value)

@@ -44,32 +44,37 @@ def names_in(size: Size) -> set[str]:
 
 def counted(size: Size, spelt: Callable[[str], str]) -> str:
     """A polynomial as C in `long long`; `spelt` says what an atom of it is there."""
-    parts: list[str] = []
-    for monomial, c in size.ordered():
-        factors = [f"{c}LL"]
-        for atom, power in monomial:
-            if isinstance(atom, Quotient):
-                factors += [f"relift_up({counted(atom.of, spelt)}, {atom.by})"] * power
-                continue
-            if not isinstance(atom, str):
-                raise Kept("a number of iterations is a power")
-            factors += [spelt(atom)] * power
-        parts.append(" * ".join(factors))
-    return " + ".join(f"({p})" for p in parts) or "0"
+    return _sum(size, lambda c, alone: [f"{c}LL"], spelt, lambda of: counted(of, spelt))
 
 
 def polynomial(size: Size, *, in_sizes: bool, wide: bool = False) -> str:
     """A polynomial as C: over the sizes of the program, or over values of the function; products of many may be wide."""
+
+    def number(c: int, alone: bool) -> list[str]:
+        return ["(__int128)1"] * wide + ([str(c)] if c != 1 or alone else [])
+
+    def spelt(atom: str) -> str:
+        return f"size_{atom}" if in_sizes else letter(atom)
+
+    return _sum(size, number, spelt, lambda of: polynomial(of, in_sizes=in_sizes))
+
+
+def _sum(
+    size: Size,
+    number: Callable[[int, bool], list[str]],
+    spelt: Callable[[str], str],
+    inner: Callable[[Size], str],
+) -> str:
+    """A polynomial as C: how a coefficient begins a product, alone or not, what an atom is, and what stands in a quotient."""
     parts: list[str] = []
     for monomial, c in size.ordered():
-        factors = [str(c)] if c != 1 or not monomial else []
+        factors = number(c, not monomial)
         for atom, power in monomial:
             if isinstance(atom, Quotient):
-                inner = polynomial(atom.of, in_sizes=in_sizes)
-                factors += [f"relift_up({inner}, {atom.by})"] * power
-                continue
-            if not isinstance(atom, str):
+                factors += [f"relift_up({inner(atom.of)}, {atom.by})"] * power
+            elif isinstance(atom, str):
+                factors += [spelt(atom)] * power
+            else:
                 raise Kept("a number of iterations is a power")
-            factors += [f"size_{atom}" if in_sizes else letter(atom)] * power
-        parts.append(" * ".join(["(__int128)1"] * wide + factors))
+        parts.append(" * ".join(factors))
     return " + ".join(f"({p})" for p in parts) or "0"
