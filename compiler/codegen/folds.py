@@ -56,17 +56,17 @@ def reduce(g: Terms, t: Fold, scope: Scope) -> View:
     """Emit a loop that folds into registers."""
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
     data = array(g.view(t.xs, scope))
-    found = _folded(g, t, start, data, scope, unrolling(t), lambda i, inner, running: None)
+    accumulator = g.emission.hold(start, t.init.type, accumulator_hint(t.f), scope, fixed=False)
+    _folded(g, t.f, accumulator, data, scope, unrolling(t), lambda i, inner, running: None)
     _fetch_ahead(g.emission, t)
-    return found
+    return accumulator
 
 
 def _folded(
-    g: Terms, t: Fold | ScanSeq, start: Tree, data: ArrayView, scope: Scope, unroll: Unrolling, result: Result
-) -> View:  # fmt: skip
+    g: Terms, f: Lambda, accumulator: View, data: ArrayView, scope: Scope, unroll: Unrolling, result: Result
+) -> None:  # fmt: skip
     """Emit a loop that folds into registers, and what is made of each running result."""
-    e, f = g.emission, t.f
-    accumulator = e.hold(start, t.init.type, accumulator_hint(f), scope, fixed=False)
+    e = g.emission
     if unroll == "here" and _chooses(f.body):
         data = _read_before(e, data, f, scope)
 
@@ -77,7 +77,6 @@ def _folded(
 
     with around_loop(e, f.body):
         loop(e, data, scope, step, unroll=unroll)
-    return accumulator
 
 
 def _chooses(t: Term) -> bool:
@@ -116,7 +115,8 @@ def scan(g: Terms, t: ScanSeq, scope: Scope, result: Result) -> None:
         return
     data = array(g.view(t.xs, scope))
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
-    _folded(g, t, start, data, scope, "no", result)
+    accumulator = g.emission.hold(start, t.init.type, accumulator_hint(t.f), scope, fixed=False)
+    _folded(g, t.f, accumulator, data, scope, "no", result)
 
 
 def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
