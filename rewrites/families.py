@@ -166,15 +166,11 @@ def _kind_at(kind: Any, types: Mapping[str, Type]) -> Any:
     def of(u: Any) -> Any:
         return substitute_type(u, types, {})
 
-    match kind:
-        case FunctionKind(arguments, result):
-            return replace(kind, arguments=tuple(map(of, arguments)), result=of(result))
-        case OperatorKind(element):
-            return OperatorKind(of(element))
-        case AnyType():
-            return of(kind)
-        case _:
-            return kind
+    if isinstance(kind, FunctionKind):
+        return replace(kind, arguments=tuple(map(of, kind.arguments)), result=of(kind.result))
+    if isinstance(kind, OperatorKind):
+        return OperatorKind(of(kind.element))
+    return of(kind) if isinstance(kind, AnyType) else kind
 
 
 def _chosen_in(function: FunctionType) -> Iterator[FunctionType]:

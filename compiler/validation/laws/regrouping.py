@@ -16,6 +16,7 @@ from relift.compiler.validation.operations import (
     ANY_PRODUCT,
     ANY_SUM,
     CONNECTIVES,
+    FirstOf,
     Named,
     Operation,
     Unsigned,
@@ -216,7 +217,7 @@ class Reassociation:
                 ]
                 chosen = self.algebra.select(normal[0], *rest)
                 return self._multiples(x.type, [(1, v) for v in (*common.elements(), chosen)])
-            case str() | Unsigned() as op if op in _IN_ANY_ORDER:
+            case op if op in _IN_ANY_ORDER and not isinstance(op, Variadic | FirstOf):
                 return self._set_of(op, x.type, normal)
             case _:
                 return self.algebra.made(x.op, x.type, *normal)

@@ -57,12 +57,12 @@ class WithoutNaN(Reassociation):
         match made.op, made.args:
             case "not_equal" | "equal" as op, (a, b) if a is b:
                 return self.algebra.whole(int(op == "equal"), "bool")
-            case Variadic("mul"), word if (truth := _truth_in(word)) is not None:
+            case op, word if op == ANY_PRODUCT and (truth := _truth_in(word)) is not None:
                 rest = [v for v in word if v is not truth]
                 return self._selected(
                     truth.args[0], self._chain(made.type, rest), self.algebra.real(0.0, made.type)
                 )
-            case Variadic("add"), word:
+            case op, word if op == ANY_SUM:
                 return self._without_opposites(made, word)
             case "select", (c, a, b):
                 return self._selected(c, a, b)
