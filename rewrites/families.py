@@ -148,10 +148,11 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _at_type(function: FunctionType, letter: TypeVariable, t: Type) -> FunctionType:
     """The function of a rule whose numbers have a type."""
-    name, word = function.__name__, letter.name.lower()
-    if not name.endswith(f"_{word}"):
-        raise IllTyped(f"{name} is of any {word}, so its name must end with _{word}")
-    found = _renamed(function, name[: -len(word) - 1] + NUMBERS[t])
+    word = letter.name.lower()
+    name, _, last = function.__name__.rpartition("_")
+    if last != word:
+        raise IllTyped(f"{function.__name__} is of any {word}, so its name must end with _{word}")
+    found = _renamed(function, name + NUMBERS[t])
     found.__annotations__ = {
         parameter: _kind_at(of, {letter.name: t})
         for parameter, of in annotations_of(function).items()
