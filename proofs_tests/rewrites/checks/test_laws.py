@@ -58,6 +58,8 @@ BOTH = {"associative": True, "commutative": True}
         (made(lambda x, y: x, associative=True), i32),
         (made(lambda a, b: (a[0] + b[0], rl.maximum(a[1], b[1])), **BOTH), tup(f32, i32)),
         (made(lambda x, y: x - y), i32),
+        (rl.sub, f32),
+        (made(lambda x, y: x ^ y, telescopes_over=(made(lambda x, y: x ^ y),)), i32),
     ],
 )
 def test_what_holds_passes(operator: BinaryOperator, element: Type) -> None:
@@ -97,6 +99,16 @@ def test_the_largest_of_whole_numbers_is_found_in_vectors() -> None:
         (made(lambda x, y: x * y, neutral=1 + 2**-20), f32, "the neutral element 1.00000095"),
         (made(lambda x, y: x, distributes_over=(rl.add,)), i32, "declared to distribute over add"),
         (made(lambda x, y: y, distributes_over=(rl.add,)), i32, "declared to distribute over add"),
+        (
+            made(lambda x, y: y - x, telescopes_over=(rl.mul,)),
+            i32,
+            "declared to telescope over mul",
+        ),
+        (
+            made(lambda x, y: x + y, telescopes_over=(rl.add,)),
+            f32,
+            "declared to telescope over add",
+        ),
         (made(lambda a, b: (a[0], b[0]), commutative=True), tup(i32, i32), r"x = (0, 0), y = "),
     ],
 )
