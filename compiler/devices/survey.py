@@ -264,7 +264,15 @@ def rounds_otherwise(target: str) -> str | None:
 
 
 def describe(device: Device) -> DeviceDescription:
-    """A description for the cost model: what the driver says, what was measured, the rest from the preset of its kind."""
+    """A description for the cost model: as it is without a fit, with what was fitted to the times of programs."""
+    return replace(without_fit(device), **kept_fit(device))
+
+
+def without_fit(device: Device) -> DeviceDescription:
+    """What the driver says, what was measured, the rest from the preset of its kind: what a fit starts from.
+
+    Were it started from the last one, numbers that few programs teach would move each time.
+    """
     is_gpu = bool(device.type & IS_GPU)
     preset = GPU if is_gpu else CPU
     units = device.max_compute_units
@@ -287,11 +295,11 @@ def describe(device: Device) -> DeviceDescription:
         memory_bytes=device.global_mem_size,
     )
     if is_gpu:
-        return replace(found, **kept_fit(device))
+        return found
     known: dict[str, Any] = {**data_caches()}
     for vendor, widths, driver, facts in KNOWN:
         if vendor in device.name and width in widths and driver in ("", implementation(device)):
             known |= facts
     if (calibrated := kept(device)) is not None:
         known |= asdict(calibrated)
-    return replace(found, **{**known, **kept_fit(device)})
+    return replace(found, **known)

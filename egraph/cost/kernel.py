@@ -238,10 +238,8 @@ class Kernel:
         cycles = self.streamed + FROM_SECOND * (beyond + beside) + PASSED_BY * (again - beside + by)
         if device.packs == "loops" and self._is_packed(device):
             cycles += _OF_PACKED * self.items
-        each = (1.0 - near) / min(device.bandwidth_gbs, _OF_A_CORE * cores)
-        if near:
-            each += near / (device.third_gbs * cores)
-        return moved * each * 1e-9 + cycles / cores / (device.core_ghz * 1e9)
+        sent = seconds_sent(moved, near, cores, device)
+        return sent + cycles / cores / (device.core_ghz * 1e9)
 
     def _seconds_of_waiting(self, device: DeviceDescription, beyond: float) -> float:
         """What cores of a CPU wait, while they compute, for so many bytes that they read again from beyond their second cache."""
@@ -421,6 +419,14 @@ class Kernel:
         packs = device.packs == "loops" or (device.packs == "loop-free" and plain)
         by_rows = self.by_rows > 0 and not self.has_library
         return packs and not (self.has_lanes or by_rows)
+
+
+def seconds_sent(moved: float, near: float, cores: float, device: DeviceDescription) -> float:
+    """Seconds that so many bytes take to so many cores of a CPU: a part from the last cache, the others from memory."""
+    each = (1.0 - near) / min(device.bandwidth_gbs, _OF_A_CORE * cores)
+    if near:
+        each += near / (device.third_gbs * cores)
+    return moved * each * 1e-9
 
 
 def bytes_of(m: Memory) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from relift.device import DeviceDescription, bytes_text
 from relift.display.displayed import Displayed
-from relift.egraph.cost.kernel import Kernel, Times, bytes_of
+from relift.egraph.cost.kernel import Kernel, Times, bytes_of, seconds_sent
 from relift.egraph.cost.repeated import launched
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.stored import inputs, stored
@@ -119,11 +119,10 @@ def least_seconds(program: Program, device: DeviceDescription) -> float:
     """Seconds that any program takes to read what it needs of what it is given, and to write the result, once."""
     moved = sum(_bytes(each.type) * _part_read(program, each) for each in program.parameters)
     moved += _bytes(program.body.type)
+    if device.kind == "gpu":
+        return device.launch_seconds + moved / (device.bandwidth_gbs * 1e9)
     near = _part_near(moved, device)
-    each = (1.0 - near) / device.bandwidth_gbs
-    if near:
-        each += near / (device.third_gbs * device.compute_units)
-    return device.launch_seconds + moved * each * 1e-9
+    return device.launch_seconds + seconds_sent(moved, near, device.compute_units, device)
 
 
 def _part_read(program: Program, given: Input) -> float:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import OVERLAP_SEEN
 from relift.egraph.search.tuning import Work
 from relift.semantics.errors import ReliftError
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 LEAST = 6
 """Programs, at least, that two numbers are fitted to."""
@@ -59,31 +63,26 @@ def fitted(device: DeviceDescription, timed: Sequence[tuple[Work, float]]) -> Fi
     computes, moves, launches = np.array([(w.cycles, w.gigabytes, w.launch) for w, _ in timed]).T
     taken = np.log([seconds for _, seconds in timed])
 
-    def off(clock: float, bandwidth: float) -> float:
-        """The mean square of the logarithms."""
-        computed, moved = computes / clock, moves / bandwidth
+    def off(clock: float, bandwidths: FloatArray) -> FloatArray:
+        """The mean square of the logarithms, for each bandwidth."""
+        computed, moved = computes / clock, moves / bandwidths[:, np.newaxis]
         overlapped = np.maximum(computed, moved) + OVERLAP_SEEN * np.minimum(computed, moved)
-        return float(np.mean((np.log(overlapped + launches) - taken) ** 2))
+        return np.mean((np.log(overlapped + launches) - taken) ** 2, axis=1)
 
     farthest = math.log(_FARTHEST)
     steps = np.linspace(-farthest, farthest, _STEPS)
-    _, clock_by, bandwidth_by = min(
-        (
-            off(device.core_ghz * math.exp(a), device.bandwidth_gbs * math.exp(b))
-            + _KEPT * (a * a + b * b),
-            a,
-            b,
-        )
-        for a in steps
-        for b in steps
-    )
+    bandwidths = device.bandwidth_gbs * np.exp(steps)
+    held = _KEPT * (steps[:, np.newaxis] ** 2 + steps**2)
+    all_off = np.array([off(device.core_ghz * math.exp(a), bandwidths) for a in steps])
+    clock_by, bandwidth_by = (steps[i] for i in divmod(int(np.argmin(all_off + held)), _STEPS))
     found = replace(
         device,
         fma_gflops=device.fma_gflops * math.exp(clock_by),
         bandwidth_gbs=device.bandwidth_gbs * math.exp(bandwidth_by),
     )
-    before = off(device.core_ghz, device.bandwidth_gbs)
-    after = off(found.core_ghz, found.bandwidth_gbs)
+    before, after = (
+        float(off(each.core_ghz, np.array([each.bandwidth_gbs]))[0]) for each in (device, found)
+    )
     return Fit(
         found.bandwidth_gbs,
         found.fma_gflops,

@@ -113,6 +113,9 @@ def test_a_device_is_described_as_it_was_fitted(
     assert fit["programs"] == len(list(programs()))
     assert math.isclose(describe(device).bandwidth_gbs, slower.bandwidth_gbs, rel_tol=0.05)
 
+    again = json.loads(relift("bench", "--refit", "--target", "cpu", "--json").stdout)["devices"]
+    assert again == said  # a fit does not start from the last one
+
     saxpy = rl.optimize(
         load_program("examples/saxpy.py"), {"n": 1 << 22}, describe(device)
     ).candidates[0]

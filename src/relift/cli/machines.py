@@ -190,13 +190,13 @@ def _refit(found: Mapping[str, Any], as_json: bool) -> None:
 
     from relift.compiler.devices.calibration import keep_fit
     from relift.compiler.devices.report import fitted_line
-    from relift.compiler.devices.survey import describe
+    from relift.compiler.devices.survey import without_fit
     from relift.egraph.search.fitting import fitted
     from relift.egraph.search.tuning import Timings, default_path
 
     rows: dict[str, Any] = {}
     for name, device in found.items():
-        about = describe(device)
+        about = without_fit(device)
         fit = fitted(about, Timings(default_path(), about.name).worked())
         file = keep_fit(device, fit.bandwidth_gbs, fit.fma_gflops)
         rows[name] = {**asdict(fit), "file": str(file)}
