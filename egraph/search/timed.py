@@ -7,7 +7,6 @@ faster and there are seconds left: what no plan proposed is found so, and what t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import TypeAlias
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.outcomes import FoundProgram, NoProgram
-from relift.egraph.search.tuning import Measure, Timing, Timings, Tuner, Work, default_path
+from relift.egraph.search.tuning import Measure, Share, Timing, Timings, Tuner, Work, default_path
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, redo
 from relift.rewrites.rule import Rule
@@ -133,7 +132,7 @@ class Generations:
         The fastest and the first of `found` are timed again in turn, so that none is slower than that one.  The database
         knows when the generations of these candidates have come to an end: then they are looked up.
         """
-        times, end = self.clock.times, time.monotonic() + seconds
+        times, share = self.clock.times, Share(seconds)
         if not isinstance(times, Tuner):
             return list(found)
         timed = [each for each in found if each.measured is not None]
@@ -147,40 +146,43 @@ class Generations:
             parents.update(str(each.term) for each in chosen)
             for parent in chosen:
                 self.heard(f"generation {generation}, {len(timed) - before} descendants")
-                for each in self._promising(parent, _fastest_first(timed)[0], seen, end):
+                for each in self._promising(parent, _fastest_first(timed)[0], seen, share):
                     timing = (
-                        times.known(str(each.term)) if ended else self._timing(times, each, end)
+                        times.known(str(each.term)) if ended else self._timing(times, each, share)
                     )
                     if timing is not None and timing.seconds is not None:
                         timed.append(replace(each, measured=timing.seconds))
-        if time.monotonic() < end:
+        if share.has_room():
             times.keep("generations", {these: Timing(None, "they came to an end")})
         return (_fastest_first(timed) if ended else self._in_turn(times, timed, before)) + rest
 
-    def _timing(self, times: Tuner, each: FoundProgram, end: float) -> Timing | None:
-        if time.monotonic() > end or self.refused(each.term) is not None:
+    def _timing(self, times: Tuner, each: FoundProgram, share: Share) -> Timing | None:
+        if not share.has_room():
             return None
-        self.clock.derivations[str(each.term)] = each.derivation
-        return times.time(each.term)
+        with share.piece():
+            if self.refused(each.term) is not None:
+                return None
+            self.clock.derivations[str(each.term)] = each.derivation
+            return times.time(each.term)
 
     def _promising(
-        self, parent: FoundProgram, best: FoundProgram, seen: set[Term], end: float
+        self, parent: FoundProgram, best: FoundProgram, seen: set[Term], share: Share
     ) -> list[FoundProgram]:
         """The descendants of one that may be the fastest, if the model is as wrong about them as about their parent."""
         limit = PROMISING * (best.measured or 0.0) * parent.cost.seconds
         found = [
             each
-            for each in self._descendants(parent, seen, end)
+            for each in self._descendants(parent, seen, share)
             if each.cost.seconds * (parent.measured or 0.0) <= limit
         ]
         return sorted(found, key=lambda each: each.cost.seconds)
 
     def _descendants(
-        self, parent: FoundProgram, seen: set[Term], end: float
+        self, parent: FoundProgram, seen: set[Term], share: Share
     ) -> Iterator[FoundProgram]:
         """What the steps of one lead to with another number, if nothing did before."""
         for derivation in descendants(parent.derivation, self.rules):
-            if time.monotonic() > end:
+            if not share.has_room():
                 return
             low = replace(parent.term, body=tidy(derivation.result))
             if (key := canonical(low.body)) not in seen:

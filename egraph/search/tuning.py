@@ -15,8 +15,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, ClassVar, TypeAlias
 
 from relift.device import DeviceDescription
@@ -231,6 +232,40 @@ class Timings:
             raise BadDatabase(self.path, f"has no column {missing} in its table")
 
 
+@dataclass
+class Share:
+    """Seconds that pieces of work may take together: none is begun that would end later, if it took as long as the longest before.
+
+    A piece cannot be left half done: a candidate that is judged before it is timed may take as long as all others that were timed.
+
+    >>> from relift.egraph.search.tuning import Share
+    >>> share = Share(60.0)
+    >>> with share.piece():
+    ...     share.has_room()
+    True
+    """
+
+    seconds: float
+    longest: float = 0.0
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = monotonic() + self.seconds
+
+    def has_room(self) -> bool:
+        """Whether another piece may be begun."""
+        return monotonic() + self.longest <= self._end
+
+    @contextmanager
+    def piece(self) -> Generator[None]:
+        """A piece of the work."""
+        started = monotonic()
+        try:
+            yield
+        finally:
+            self.longest = max(self.longest, monotonic() - started)
+
+
 class Tuner(Timings):
     """Times programs on one device, each once."""
 
@@ -261,14 +296,15 @@ class Tuner(Timings):
         The fastest of them and the first two are timed again, in turn: what was measured before, or while the
         machine had more to do, is no reason to prefer one to another.
         """
-        end = time.monotonic() + budget
+        share = Share(budget)
         found: list[Timing | None] = []
         for number, program in enumerate(programs, 1):
-            if number > REFERENCES and time.monotonic() > end:
+            if number > REFERENCES and not share.has_room():
                 found.append(None)
                 continue
             heard(f"candidate {number} of {len(programs)}")
-            found.append(self.time(program))
+            with share.piece():
+                found.append(self.time(program))
         self.time_again(programs, found, heard)
         return found
 

@@ -8,15 +8,20 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from relift.egraph.search import tuning
 from relift.egraph.search.optimize import as_written, optimize
 from relift.egraph.search.outcomes import NoProgram
 from relift.egraph.search.tuning import BadDatabase, Timing, Tuner
+from relift.optimization import judged
+from relift.processes.executors import Workers
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
@@ -110,6 +115,46 @@ def test_the_budget_ends_the_tuning(tmp_path: Path) -> None:
     timings = tuner.best([at(8), at(16), at(32)], 0.0, lambda text: None)
 
     assert [timing is not None for timing in timings] == [True, True, False]
+
+
+def test_no_candidate_is_begun_that_would_end_after_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is judged slowly takes as long as the longest before it: three of six seconds each fit into twenty."""
+    now = [0.0]
+    monkeypatch.setattr(tuning, "monotonic", lambda: now[0])
+
+    def measure(program: Program) -> float:
+        now[0] += 6.0
+        return 1.0
+
+    tuner = Tuner(tmp_path / "t.sqlite", "cpu", measure)
+    timings = tuner.best([at(8 << i) for i in range(6)], 20.0, lambda text: None)
+
+    assert [timing is not None for timing in timings] == [True] * 3 + [False] * 3
+
+
+class Two(Workers):
+    """Two workers that make their calls at once, and count them."""
+
+    def __init__(self) -> None:
+        self.count, self.calls = 2, 0
+
+    def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        self.calls += 1
+        done: Future[Any] = Future()
+        done.set_result(function(*given, **named))
+        return done
+
+
+def test_workers_judge_only_what_is_timed_next() -> None:
+    """Not all that may be timed at all: the seconds for that may be over before."""
+    derivations = [as_written(SAXPY, {"n": 8 * i}, "cpu").derivation for i in range(1, 6)]
+    workers = Two()
+    wrong = judged(workers, derivations)
+
+    assert [wrong(derivations[0]), wrong(derivations[1]), workers.calls] == [None, None, 2]
+    assert [wrong(derivations[4]), workers.calls] == [None, 4]
 
 
 class Steady:

@@ -116,30 +116,33 @@ def compilable(
 def judged(
     executor: Executor | None, derivations: Sequence[Derivation]
 ) -> Callable[[Derivation], str | None]:
-    """What says why a candidate need not be timed: asked here one by one, or of all before, by who shares the work.
+    """What says why a candidate need not be timed: asked here one by one, or of as many as are judged at a time, by who shares the work.
 
+    Nobody works while a candidate is timed, so the next ones are judged when the first of them is asked for.
     A derivation with rules or functions of the user's own, which no file holds whole, is judged here all the same.
     """
     from relift.compiler.agreement.verification import failure_on_symbols
-    from relift.processes.executors import each
+    from relift.processes.executors import at_a_time, each
     from relift.rewrites.derivation.files import to_json
 
     if executor is None:
         return failure_on_symbols
     found: dict[int, str | None] = {}
-    whole: list[tuple[Derivation, str]] = []
+    whole: dict[int, tuple[Derivation, str]] = {}  # which keep what has this identity
     for d in derivations:
         data = {} if d.own else to_json(d)
         if data and not data["user_functions"]:
-            whole.append((d, json.dumps(data)))
-    said = each(wrong_on_symbols, [text for _, text in whole], executor)
-    for (d, _), wrong in zip(whole, said, strict=True):
-        found[id(d)] = wrong  # `whole` keeps what has this identity
+            whole[id(d)] = (d, json.dumps(data))
 
     def of(derivation: Derivation) -> str | None:
-        if any(derivation is d for d, _ in whole):
-            return found[id(derivation)]
-        return failure_on_symbols(derivation)
+        if id(derivation) not in whole:
+            return failure_on_symbols(derivation)
+        if id(derivation) not in found:
+            left = [key for key in whole if key not in found and key != id(derivation)]
+            now = [id(derivation), *left[: at_a_time(executor) - 1]]
+            texts = [whole[key][1] for key in now]
+            found.update(zip(now, each(wrong_on_symbols, texts, executor), strict=True))
+        return found[id(derivation)]
 
     return of
 

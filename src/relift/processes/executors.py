@@ -167,6 +167,17 @@ def each(
             future.cancel()
 
 
+def at_a_time(executor: Executor) -> int:
+    """How many calls those who work make at a time: as many as there are processes here, of a cluster as many as are handed out.
+
+    >>> from relift.processes.executors import at_a_time, on
+    >>> with on(workers=2) as executor:
+    ...     at_a_time(executor)
+    2
+    """
+    return executor.count if isinstance(executor, Workers) else AHEAD
+
+
 def alone(function: Callable[[T], R], call: T) -> R:
     """The result of a call, while its process makes no other one: provers and drivers do not bear threads."""
     with _ONE:
