@@ -1,4 +1,4 @@
-"""What each level of Relift makes of a case: the interpreter, the search and its kernel, the low-level schedule."""
+"""What each level of Relift makes of a case: the interpreter, what is found for a CPU and for a GPU, the low-level schedule."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from proofs_tests.conformance.cases import CASES, Case
 from relift.compiler.agreement.comparison import compared, rounding
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import compile_program, refusal
-from relift.device import CPU
+from relift.device import CPU, GPU
 from relift.egraph.search.optimize import optimize
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 
-Level: TypeAlias = Literal["interpreter", "found", "low-level"]
-LEVELS: tuple[Level, ...] = ("interpreter", "found", "low-level")
+Level: TypeAlias = Literal["interpreter", "found", "found for a GPU", "low-level"]
+LEVELS: tuple[Level, ...] = ("interpreter", "found", "found for a GPU", "low-level")
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,19 @@ class Outcome:
 
 
 def run(case: Case, level: Level) -> Outcome:
-    """One level of a case: the interpreter against NumPy, kernels against the interpreter."""
+    """One level of a case: the interpreter against NumPy, kernels against the interpreter.
+
+    What is found for a GPU runs where everything does: its groups, barriers and local memory are right on any device or on none.
+    """
     source = case.program.at(case.sizes)
     inputs = _inputs(case, source)
     try:
         match level:
             case "interpreter":
                 return _judged(level, source, source(*inputs), case.expected(*inputs))
-            case "found":
-                found = optimize(case.program, case.sizes, CPU, refused=refusal)
+            case "found" | "found for a GPU":
+                searched_for = CPU if level == "found" else GPU
+                found = optimize(case.program, case.sizes, searched_for, refused=refusal)
                 return _by_kernel(level, source, found.term, inputs)
             case "low-level":
                 if case.low is None:

@@ -1,6 +1,6 @@
-"""The programs of Lift's tests: all by the interpreter against NumPy, a drawn sample through search and kernels.
+"""The programs of Lift's tests: all by the interpreter against NumPy, a drawn sample through searches and kernels.
 
-`python -m proofs_tests.conformance` runs all of them on every level and prints the table.
+The long run takes all of them through all levels; `python -m proofs_tests.conformance` does, too, and prints the table.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import pytest
 
 from proofs_tests.conformance.all_cases import CASES
 from proofs_tests.conformance.cases import Case
-from proofs_tests.conformance.levels import Outcome, run, table
+from proofs_tests.conformance.levels import LEVELS, Outcome, run, table
+from proofs_tests.portions import portioned
 
-SAMPLE = 2
-"""So many cases are searched in one run of the tests."""
+SEARCHED = {"two": 2, "all": len(CASES)}
+"""So many cases are searched: in every run of the tests, and in the long one."""
 
 NUMBERS = {*map(str, range(1, 82))}
 
@@ -30,12 +31,14 @@ def test_no_number_of_the_list_is_left_out() -> None:
     assert {case.number.rstrip("bcflmgrstxy") for case in CASES.values()} >= NUMBERS
 
 
-def test_what_is_found_and_what_is_scheduled_by_hand_agree_with_the_interpreter() -> None:
-    """A few cases, others each time."""
+@portioned("many", SEARCHED, {"two"})
+def test_what_is_found_and_what_is_scheduled_by_hand_agree_with_the_interpreter(many: int) -> None:
+    """A few cases, others each time; for a CPU and for a GPU."""
     seed = random.SystemRandom().randrange(10**6)
     print(f" [cases drawn with seed {seed}]", end="")
-    for name in random.Random(seed).sample(sorted(CASES), SAMPLE):
-        for outcome in (run(CASES[name], "found"), run(CASES[name], "low-level")):
+    for name in random.Random(seed).sample(sorted(CASES), many):
+        for level in LEVELS[1:]:
+            outcome = run(CASES[name], level)
             assert outcome.ok is not False, f"seed {seed}, {name}: {outcome}"
 
 
@@ -48,5 +51,6 @@ def test_the_table_says_which_levels_pass() -> None:
         "       found: why",
         "interpreter: 1 of 1 pass",
         "found: 0 of 1 pass",
+        "found for a GPU: 0 of 0 pass",
         "low-level: 0 of 0 pass",
     ]
