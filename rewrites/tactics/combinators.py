@@ -236,9 +236,13 @@ def _of_the_library(name: str) -> Rule:
 
 
 def fission(*part: str, beside: bool = False) -> Tactic:
-    """A part of what a map computes has a map of its own; the rest goes through what that gives, `beside` the elements where it needs them."""
+    """A part of what a map computes has a map of its own; the rest goes through what that gives, `beside` the elements where it needs them.
+
+    What is not total, as a scatter, goes there by a name: where the rest computes it surely, nothing is computed that was not.
+    """
     if beside:
-        return apply("map_fission_with_zip", parts={"g": part})
+        by_a_name = then(inside(part[0])(under_a_name(*part[1:])), apply("map_let_fission"))
+        return first(apply("map_fission_with_zip", parts={"g": part}), by_a_name)
     return apply("map_fusion", "backward", parts={"g": part})
 
 

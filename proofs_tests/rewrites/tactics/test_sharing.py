@@ -18,7 +18,7 @@ from relift.egraph.search.starts.staged import kernels_of
 from relift.egraph.search.starts.with_names import may_lose_names
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.batches import batches_apart, folded_apart
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import derive, fission
 from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.sharing import apart, names_what_is_kept, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
@@ -342,6 +342,36 @@ def test_rows_under_names_that_no_work_item_has_room_for_have_a_program() -> Non
     found = optimize(program, {}, GPU, refused=refusal)
     assert found.cost.seconds < 1e-4  # 22 us; 114 if each number of a row computes the row's sum
     assert not any(isinstance(t, Let) for t, _ in subterms(derive(program, apart()).result))
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=lambda d: d.kind)
+def test_rows_that_are_scattered_and_folded_have_a_program(device: Any) -> None:
+    """A scatter is undefined where two elements have one index: what folds rows of more cells than a work-item keeps had no program."""
+    x = Input("x", f32[2, 5000])
+
+    def row(r: Any) -> Any:
+        there = rl.scatter_indices(rl.generate(5000, lambda i: 4999 - i), r, rl.repeat(5000, 0.0))
+        return rl.reduce(rl.add, 0.0, there) / 5000.0
+
+    program = Program("rows", (x,), as_term(rl.map(row, x)))
+    found = optimize(program, {}, device, refused=refusal)
+    rows = np.arange(10_000, dtype=np.float32).reshape(2, 5000) % 17
+    np.testing.assert_allclose(compile_program(found.term)(rows), rows.mean(axis=1), rtol=1e-5)
+
+
+def test_what_may_be_undefined_and_is_not_read_surely_has_no_kernel_of_its_own() -> None:
+    """A row whose scatter nobody reads is defined whatever the indices are."""
+    x, ids = Input("x", f32[2, 5000]), Input("ids", i32[5000])
+
+    def row(r: Any) -> Any:
+        there = rl.scatter_indices(ids, r, rl.repeat(5000, 0.0))
+        return rl.map(lambda v: rl.reduce(rl.add, v, there), rl.take(0, r))
+
+    with pytest.raises(NoMatch):
+        derive(
+            Program("rows", (x, ids), as_term(rl.map(row, x))),
+            fission("f", "f", "xs", beside=True),
+        )
 
 
 @pytest.mark.parametrize("device", [CPU, GPU], ids=lambda d: d.kind)

@@ -62,6 +62,15 @@ def map_map_fission_with_zip(
     )
 
 
+@rule(source="LIFT mapFissionCreateZip, of what has a name: a name computes its value, so it need not be total")
+def map_let_fission(f: Fun[A, B, C], g: Fun[A, B], xs: A[n]):
+    """What has a name in the function of a map is computed by a map of its own."""
+    return (
+        map(lambda x: let(lambda y: f(x, y), g(x)), xs),
+        map(lambda p: f(p[0], p[1]), zip(xs, map(lambda x: g(x), xs))),
+    )
+
+
 @rule(source="LIFT mapFissionWithZipInside")
 def map_fission_with_zip_inside(h: Fun[A, B, C, D], g: Fun[A, B[m]], xs: A[n], ys: C[m]):
     """An inner zip takes its array from the outer zip."""
