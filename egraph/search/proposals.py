@@ -37,7 +37,6 @@ from relift.egraph.search.derived import (
     extracted,
     for_all,
     fused_of,
-    going_on,
     of_iteration,
     of_kernels,
     of_shape,
@@ -50,6 +49,7 @@ from relift.egraph.search.guidance.by_shape import folded_whole, planned, whole_
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import TiledSketch
+from relift.egraph.search.in_others import in_others
 from relift.egraph.search.outcomes import (
     AT_THE_LIMIT,
     NOTHING,
@@ -77,29 +77,20 @@ from relift.egraph.search.starts.forms import (
     steps_of,
 )
 from relift.egraph.search.starts.iterated import iterated
-from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
 from relift.egraph.search.starts.promising import accepted, is_near, is_worth_searching, promising
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import (
-    StagedKernel,
-    kernels_of,
-    of_one_shape,
-    results_of,
-    shape_of,
-)
+from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
-from relift.egraph.search.starts.with_names import is_low_level, may_keep_names, may_lose_names
+from relift.egraph.search.starts.with_names import is_low_level
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, Tactic, attempt, skip, then
-from relift.rewrites.tactics.long_functions import names_stored
-from relift.rewrites.tactics.sharing import parts_without_names, stored, without_names
+from relift.rewrites.tactics.combinators import Tactic, attempt, skip, then
+from relift.rewrites.tactics.sharing import stored
 from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
-from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical
@@ -131,6 +122,8 @@ class Proposals:
     """Whether each of several results computes rows that others fold."""
     named: bool = False
     """Whether names in functions stay as they are."""
+    staged: bool = False
+    """Whether what the program stores has been searched for itself."""
     share: float = TOGETHER
     """So many times the nodes of an e-graph are for all e-graphs of the search together."""
 
@@ -151,7 +144,7 @@ class Proposals:
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
-        if (of_others := _in_others(self) or _without_names(self)) is not None:
+        if (of_others := in_others(self)) is not None:
             return of_others
         grown, iterations = self._iterated()
         if iterations and not self.strategies:
@@ -225,7 +218,7 @@ class Proposals:
 
     def of_part(self, program: Program) -> Proposals:
         """The same task for one kernel, or another part of the program."""
-        return replace(self, program=program, sizes={}, strategies=(), apart=False)
+        return replace(self, program=program, sizes={}, strategies=(), apart=False, staged=False)
 
     def _together(
         self, parted: Derivation, kernels: Sequence[StagedKernel], parts: Sequence[list[Proposal]]
@@ -416,60 +409,6 @@ def _with_the_whole(
         return [], list(chosen)
     read = as_read(task.source, task.said(), task.device.kind)
     return ([task], list(chosen)) if read is None else ([], [*chosen, Form(read, (), ())])
-
-
-def _in_others(whole: Proposals) -> Outcome | None:
-    """What suits a program that is searched as others: too long without names, or an array that is taken apart."""
-    prepared = whole.prepared()
-    if parts_without_names(prepared.result) > MOST_PARTS:
-        parted = after(whole.source, prepared, names_stored())
-        kernels = kernels_under_names(replace(whole.source, body=parted.result))
-        return _by_kernels(whole, parted, kernels, named=True)
-    if taken_apart(prepared.result) and not whole.strategies:
-        together = list(results_of(replace(whole.source, body=prepared.result), {}))
-        grown, found = _by_kernels(whole, prepared, together, named=False)
-        if whole.rows_apart or best_of(found, whole.refused):
-            return grown, found
-        more, others = replace(whole, rows_apart=True).all()
-        return grown.and_then(more), ranked([*found, *others])
-    return None
-
-
-def _without_names(whole: Proposals) -> Outcome | None:
-    """What suits a program without the names in its functions, and as it is written, which may be searched, too."""
-    source = whole.source
-    if whole.named or whole.strategies or not may_lose_names(source.body):
-        return None
-    unnamed = after(source, whole.given(), attempt(without_names()))
-    if not unnamed.steps:
-        return None
-    grown, outcome = whole.of_part(replace(source, body=unnamed.result)).all()
-    found = [going_on(unnamed, each) for each in outcome]
-    named = replace(whole, named=True)
-    written = [*named.floor(), *named.of_rows()]
-    if may_keep_names(source.body, written, found):
-        more, written = named.all()
-        grown = grown.and_then(more)
-    return grown, ranked([*found, *written])
-
-
-def _by_kernels(
-    whole: Proposals, parted: Derivation, kernels: Sequence[StagedKernel], *, named: bool
-) -> Outcome:
-    """What suits a program each of whose kernels is searched for itself."""
-    tasks = [whole.of_part(kernel.program) for kernel in kernels]
-    sources = [task.source for task in tasks]
-    alike, grown = of_one_shape(sources), NOTHING
-    share = whole.share / len(set(alike))
-    outcomes: list[list[Proposal]] = [[] for _ in tasks]
-    for number, task in enumerate(tasks):
-        if alike[number] == number:
-            more, outcomes[number] = replace(task, share=share).all()
-            grown = grown.and_then(more)
-    tried = alternatives(list(for_all(sources, alike, outcomes)), whole.refused)
-    own, may_name = (whole.source, whole.device), not whole.apart
-    found = of_kernels(parted, kernels, *own, tried, named=named, may_name=may_name)
-    return grown, ranked(list(found))
 
 
 def _ways_of_a_kernel(task: Proposals) -> list[_Way]:

@@ -1,0 +1,112 @@
+"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, and without their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from relift.egraph.search.derived import (
+    after,
+    alternatives,
+    best_of,
+    for_all,
+    going_on,
+    of_kernels,
+)
+from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, ranked
+from relift.egraph.search.starts.named import kernels_under_names
+from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, results_of
+from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
+from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt
+from relift.rewrites.tactics.long_functions import names_stored
+from relift.rewrites.tactics.sharing import parts_without_names, without_names
+from relift.semantics.indices.inverses import taken_apart
+from relift.semantics.patterns import EachOf
+from relift.semantics.syntax.terms import subterms
+
+if TYPE_CHECKING:
+    from relift.egraph.search.proposals import Proposals
+
+
+def in_others(whole: Proposals) -> Outcome | None:
+    """What suits a program that is searched as others; None where it is searched as it is."""
+    return _parted(whole) or _in_stages(whole) or _without_names(whole)
+
+
+def _in_stages(whole: Proposals) -> Outcome | None:
+    """What suits a program that says which values are stored, and not who computes them: each has a schedule of its own.
+
+    Beside that it is searched as it is: what is stored may be the result of the kernel that goes on with it.
+    """
+    source = whole.source
+    if (
+        whole.staged
+        or whole.strategies
+        or any(isinstance(t, EachOf) for t, _ in subterms(source.body))
+    ):
+        return None
+    prepared = whole.prepared()
+    # the result is stored anyway
+    parted = after(source, prepared, attempt(apply("store_global", "backward")))
+    stages = kernels_of(replace(source, body=parted.result))
+    if len(parted.steps) == len(prepared.steps) and not any(stage.result for stage in stages):
+        return None
+    grown, found = _by_kernels(whole, parted, stages, named=False)
+    more, others = replace(whole, staged=True).all()
+    return grown.and_then(more), ranked([*found, *others])
+
+
+def _parted(whole: Proposals) -> Outcome | None:
+    """What suits a program that is parted before it is searched: too long without names, or an array that is taken apart."""
+    prepared = whole.prepared()
+    if parts_without_names(prepared.result) > MOST_PARTS:
+        parted = after(whole.source, prepared, names_stored())
+        kernels = kernels_under_names(replace(whole.source, body=parted.result))
+        return _by_kernels(whole, parted, kernels, named=True)
+    if taken_apart(prepared.result) and not whole.strategies:
+        together = list(results_of(replace(whole.source, body=prepared.result), {}))
+        grown, found = _by_kernels(whole, prepared, together, named=False)
+        if whole.rows_apart or best_of(found, whole.refused):
+            return grown, found
+        more, others = replace(whole, rows_apart=True).all()
+        return grown.and_then(more), ranked([*found, *others])
+    return None
+
+
+def _without_names(whole: Proposals) -> Outcome | None:
+    """What suits a program without the names in its functions, and as it is written, which may be searched, too."""
+    source = whole.source
+    if whole.named or whole.strategies or not may_lose_names(source.body):
+        return None
+    unnamed = after(source, whole.given(), attempt(without_names()))
+    if not unnamed.steps:
+        return None
+    grown, outcome = whole.of_part(replace(source, body=unnamed.result)).all()
+    found = [going_on(unnamed, each) for each in outcome]
+    named = replace(whole, named=True)
+    written = [*named.floor(), *named.of_rows()]
+    if may_keep_names(source.body, written, found):
+        more, written = named.all()
+        grown = grown.and_then(more)
+    return grown, ranked([*found, *written])
+
+
+def _by_kernels(
+    whole: Proposals, parted: Derivation, kernels: Sequence[StagedKernel], *, named: bool
+) -> Outcome:
+    """What suits a program each of whose kernels is searched for itself."""
+    tasks = [whole.of_part(kernel.program) for kernel in kernels]
+    sources = [task.source for task in tasks]
+    alike, grown = of_one_shape(sources), NOTHING
+    share = whole.share / len(set(alike))
+    outcomes: list[list[Proposal]] = [[] for _ in tasks]
+    for number, task in enumerate(tasks):
+        if alike[number] == number:
+            more, outcomes[number] = replace(task, share=share).all()
+            grown = grown.and_then(more)
+    tried = alternatives(list(for_all(sources, alike, outcomes)), whole.refused)
+    own, may_name = (whole.source, whole.device), not whole.apart
+    found = of_kernels(parted, kernels, *own, tried, named=named, may_name=may_name)
+    return grown, ranked(list(found))
