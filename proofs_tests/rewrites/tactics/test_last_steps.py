@@ -10,6 +10,7 @@ import pytest
 from relift import (
     add,
     f32,
+    insertion_sort_seq,
     map,
     map_glb,
     nat,
@@ -170,3 +171,13 @@ def test_loops_of_what_is_stored_before_are_written_out_with_those_that_read_it(
     found = derive(source, turns_together())
     assert found.replay(RULES)[-1] == found.result
     assert not {48, 80} & set(turns(replace(source, body=found.result)))
+
+
+def test_rows_that_only_all_of_which_are_written_end_no_search() -> None:
+    """Sorted rows lie where they are sorted: to drop those of groups that were made whole, nothing is written."""
+
+    @program
+    def rows(x: f32[n, 15]):
+        return map(lambda row: insertion_sort_seq(lambda a, b: a < b, row), x)
+
+    assert optimize(rows, {"n": 8191}, GPU).candidates
