@@ -22,7 +22,7 @@ from relift.rewrites.tactics.combinators import derive, fission
 from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.sharing import apart, names_what_is_kept, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out
-from relift.rewrites.tactics.steps.carried import unrolled
+from relift.rewrites.tactics.steps.carried import copied, finished, unrolled
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
@@ -84,6 +84,28 @@ def test_an_iteration_that_reads_its_array_everywhere_has_a_program() -> None:
     assert any(step.rule == "store_private" for step in found.derivation.steps)
     values = np.arange(8, dtype=np.float32)
     np.testing.assert_array_equal(replace(program, body=found.term.body)(values), program(values))
+
+
+@pytest.mark.parametrize("way", [copied(), finished()], ids=["copied", "finished"])
+def test_a_step_may_read_anywhere_in_an_array_that_it_carries_beside_others(way: Any) -> None:
+    """A row of Smith and Waterman's table with the best score so far had no program: its state is a pair, and only arrays were copied."""
+    x = Input("x", i32[3, 5])
+    row = rl.repeat(70, i32(0))
+
+    def step(state: Any, v: Any) -> Any:
+        moved = rl.concat(rl.repeat(1, v), rl.take(69, state[0]))
+        return (rl.map(lambda p: p[0] + 2 * p[1], rl.zip(moved, state[0])), state[1] + v)
+
+    body = rl.map(lambda r: rl.reduce_seq(step, (row, i32(0)), r), as_term(x))
+    last = rl.map(lambda p: p[0], body)
+    program = Program("rows", (x,), as_term(last))
+    found = derive(program, way).result
+    low = next(p.low for p in Proposals(replace(program, body=found), {}, CPU).as_written())
+    numbers = np.arange(15, dtype=np.int32).reshape(3, 5)
+    expected = np.zeros((3, 70), np.int32)
+    for j in range(5):
+        expected = np.concatenate([numbers[:, [j]], expected[:, :-1]], axis=1) + 2 * expected
+    np.testing.assert_array_equal(compile_program(low)(numbers), expected)
 
 
 def test_folds_in_batches_of_rows_are_arrays_of_their_own() -> None:

@@ -20,8 +20,8 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.patterns import Iterate, Stepping
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import free_variables, subterms
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.terms import Get, MakeTuple, children, free_variables, subterms
+from relift.semantics.syntax.types import Array, holds_array
 
 MOST_STEPS = 16
 """Steps of an iteration that are written out at most."""
@@ -37,7 +37,7 @@ def copied() -> Tactic:
         t = _carrying(at, place)
         state = t.f.parameters[0]
         for below, u in reversed(list(positions(t.f.body))):
-            if u == state:
+            if isinstance(u.type, Array) and state in (u, u.of if isinstance(u, Get) else None):
                 copied = then(apply("insert_copy"), apply("store_private"))
                 at = copied(at, (*place, "f", *below))
         return at
@@ -52,15 +52,20 @@ def finished() -> Tactic:
     """
 
     def step_finished(at: Rewriting, place: Position) -> Rewriting:
-        _carrying(at, place)
-        return then(apply("store_private"), apply("insert_copy"))(at, (*place, "f"))
+        body = _carrying(at, place).f.body
+        parts = children(body) if isinstance(body, MakeTuple) else [("", body)]
+        for part, t in parts:
+            if isinstance(t.type, Array):
+                below = (*place, "f", part) if part else (*place, "f")
+                at = then(apply("store_private"), apply("insert_copy"))(at, below)
+        return at
 
     return _everywhere_in_loops(step_finished)
 
 
 def _carrying(at: Rewriting, place: Position) -> Stepping:
     t = term_at(at.term, place)
-    if not isinstance(t, Stepping) or not isinstance(t.first.type, Array):
+    if not isinstance(t, Stepping) or not holds_array(t.first.type):
         raise NoMatch("no loop that carries an array")
     return t
 
