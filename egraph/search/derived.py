@@ -341,7 +341,9 @@ def _finished(source: Program, proposal: Proposal, device: DeviceDescription) ->
         (whole_groups(), _takes_as_long),
         (turns_together(), _waits_less),
     ):
-        with suppress(NoMatch, Unsupported):  # what it makes may have no kernel: of rows that are sorted, only all are written
+        with suppress(
+            NoMatch, Unsupported
+        ):  # what it makes may have no kernel: of rows that are sorted, only all are written
             low = replace(proposal.low, body=derive(proposal.low, tactic, {}).result)
             cost = estimate(low, device)
             done = partial(_goes_on, source, proposal, tactic)

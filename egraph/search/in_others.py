@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from relift.egraph.search.derived import (
-    after,
-    alternatives,
-    best_of,
-    for_all,
-    going_on,
-    of_kernels,
-)
+from relift.egraph.search.derived import after, alternatives, best_of, for_all, going_on, of_kernels
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, ranked
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, results_of
