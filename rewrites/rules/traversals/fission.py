@@ -62,7 +62,9 @@ def map_map_fission_with_zip(
     )
 
 
-@rule(source="LIFT mapFissionCreateZip, of what has a name: a name computes its value, so it need not be total")
+@rule(
+    source="LIFT mapFissionCreateZip, of what has a name: a name computes its value, so it need not be total"
+)
 def map_let_fission(f: Fun[A, B, C], g: Fun[A, B], xs: A[n]):
     """What has a name in the function of a map is computed by a map of its own."""
     return (
