@@ -141,12 +141,12 @@ def _there(t: Term, ready: _Ready) -> float:
     """The cycle in which a value is there."""
     match t:
         case Var(name):
-            known = ready.get(name, -math.inf)
-            return max(known) if isinstance(known, tuple) else known
-        case Get(i, Var(name)) if isinstance(known := ready.get(name), tuple):
-            return known[i]
-        case Get(i, MakeTuple(parts)):
-            return _there(parts[i], ready)
+            there = ready.get(name, -math.inf)
+            return max(there) if isinstance(there, tuple) else there
+        case Get(i, Var(name)) if isinstance(parts := ready.get(name), tuple):
+            return parts[i]
+        case Get(i, MakeTuple() as made):
+            return _there(made.parts[i], ready)
         case Let(g, x):
             return _there(g.body, {**ready, g.parameters[0].name: _there(x, ready)})
         case Apply(function, arguments):

@@ -386,6 +386,8 @@ def _packs(meter: Meter, t: terms.Term, target: View) -> bool:
     """
     if meter.on_gpu or not isinstance(t, MapSeq) or _has_loop(t.f.body):
         return False
+    if any(isinstance(u, Accumulating) for u in outside(t.xs, is_stored)):
+        return False  # what it goes through is computed in order
     if meter.device.packs != "loops" and calls_library(t.f.body):
         return False
     private = all(m.space.of_item for m in memories_of(target))

@@ -67,7 +67,8 @@ def fitted(device: DeviceDescription, timed: Sequence[tuple[Work, float]]) -> Fi
         """The mean square of the logarithms, for each bandwidth."""
         computed, moved = computes / clock, moves / bandwidths[:, np.newaxis]
         overlapped = np.maximum(computed, moved) + OVERLAP_SEEN * np.minimum(computed, moved)
-        return np.mean((np.log(overlapped + launches) - taken) ** 2, axis=1)
+        found: FloatArray = np.mean((np.log(overlapped + launches) - taken) ** 2, axis=1)
+        return found
 
     farthest = math.log(_FARTHEST)
     steps = np.linspace(-farthest, farthest, _STEPS)

@@ -78,6 +78,7 @@ from relift.rewrites.tactics.vectors.lanes import (
     scans_in_lanes,
 )
 from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
+from relift.rewrites.tactics.vectors.rows_in_turn import scans_in_turn
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.rewrites.tactics.vectors.turned_tiles import narrow_in_lanes, tiles_in_lanes
@@ -449,7 +450,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     ... def sums(x: rl.f32[65536]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
-    (17, 3)
+    (17, 4)
     """
     longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
     found: list[Tactic] = []
@@ -461,7 +462,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
         for members in _MEMBERS_OF_ROWS if longest else ():
             yield rows_folded_and_scanned(members, WIDTH, device.local_memory_bytes)
     else:
-        found += [scans_in_lanes(device.vector_width)] if longest else []
+        found += [scans_in_lanes(device.vector_width), scans_in_turn()] if longest else []
         cores = max(1, device.compute_units)
         chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
     found += [in_chunks(elements, least) for elements, least in chunks if longest > least]

@@ -20,7 +20,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.patterns import Iterate, Stepping
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Get, MakeTuple, children, free_variables, subterms
+from relift.semantics.syntax.terms import Get, Lambda, MakeTuple, children, free_variables, subterms
 from relift.semantics.syntax.types import Array, holds_array
 
 MOST_STEPS = 16
@@ -55,7 +55,7 @@ def finished() -> Tactic:
         body = _carrying(at, place).f.body
         parts = children(body) if isinstance(body, MakeTuple) else [("", body)]
         for part, t in parts:
-            if isinstance(t.type, Array):
+            if not isinstance(t, Lambda) and isinstance(t.type, Array):
                 below = (*place, "f", part) if part else (*place, "f")
                 at = then(apply("store_private"), apply("insert_copy"))(at, below)
         return at
