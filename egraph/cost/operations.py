@@ -18,9 +18,12 @@ from relift.semantics.syntax.terms import (
     Call,
     Combine,
     Get,
+    Input,
     Lambda,
     Literal,
     MakeTuple,
+    Metavariable,
+    Pattern,
     Term,
     UserFunction,
     Var,
@@ -153,6 +156,8 @@ def _there(t: Term, ready: _Ready) -> float:
             return _made(function, arguments, ready)
         case Combine(operator, left, right):
             return _made(innermost(operator).name, (left, right), ready)
+        case Input() | Literal() | Call() | MakeTuple() | Get() | Metavariable() | Pattern():
+            pass
     below = (u.body if isinstance(u, Lambda) else u for _, u in children(t))
     return max((_there(u, ready) for u in below), default=-math.inf)
 

@@ -1141,8 +1141,8 @@ def test_a_fold_waits_for_what_its_steps_carry_on() -> None:
     take as long as a sum; what is made of elements alone is there before, and components that only read another carry on nothing longer."""
 
     def latency(step: Any, *zeros: float) -> float:
-        xs, start = Input("xs", f32[8]), tuple(as_term(z, f32) for z in zeros)
-        fold = as_term(rl.reduce_seq(step, start if len(start) > 1 else start[0], xs))
+        xs, start = Input("xs", f32[8]), [as_term(z, f32) for z in zeros]
+        fold = as_term(rl.reduce_seq(step, tuple(start) if len(start) > 1 else start[0], xs))
         assert isinstance(fold, Fold)
         return latency_of(fold.f)
 

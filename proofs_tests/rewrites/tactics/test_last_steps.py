@@ -177,7 +177,7 @@ def test_rows_that_only_all_of_which_are_written_end_no_search() -> None:
     """Sorted rows lie where they are sorted: to drop those of groups that were made whole, nothing is written."""
 
     @program
-    def rows(x: f32[n, 15]):
+    def rows(x: f32[n, m]):
         return map(lambda row: insertion_sort_seq(lambda a, b: a < b, row), x)
 
-    assert optimize(rows, {"n": 8191}, GPU).candidates
+    assert optimize(rows, {"n": 8191, "m": 15}, GPU).candidates
