@@ -1,23 +1,36 @@
-"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, and without their names."""
+"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, iterations step by step, and without their names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from relift.egraph.search.derived import after, alternatives, best_of, for_all, going_on, of_kernels
+from relift.egraph.search.derived import (
+    after,
+    alternatives,
+    best_of,
+    combined,
+    for_all,
+    going_on,
+    of_iteration,
+    of_kernels,
+    with_copies_by_steps,
+)
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, ranked
+from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, results_of
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt
+from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
+from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import EachOf
-from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.terms import MakeTuple, subterms
 
 if TYPE_CHECKING:
     from relift.egraph.search.proposals import Proposals
@@ -28,17 +41,35 @@ def in_others(whole: Proposals) -> Outcome | None:
     return _parted(whole) or _in_stages(whole) or _without_names(whole)
 
 
+def in_steps(whole: Proposals) -> Outcome:
+    """The best that is found for the programs of an iteration, each searched for itself, as one program."""
+    start = after(whole.source, whole.prepared(), then(attempt(of_tables()), attempt(of_steps())))
+    start = with_copies_by_steps(start)
+    cut = iterated(replace(whole.source, body=start.result))
+    if cut is None:
+        return NOTHING, []
+    grown, best = NOTHING, list[list[Proposal]]()
+    for program in cut.programs:
+        refused = cut.refused(program, whole.refused)
+        apart = isinstance(program.body, MakeTuple) and program is cut.step
+        share = whole.share / len(cut.programs)
+        task = replace(whole.of_part(program), refused=refused, apart=apart, share=share)
+        more, proposals = task.all()
+        grown = grown.and_then(more)
+        best.append(best_of(proposals, refused))
+    derived = partial(of_iteration, cut, start)
+    found = combined(whole.source, whole.device, best, cut.low, derived)
+    return grown, ranked(list(found))
+
+
 def _in_stages(whole: Proposals) -> Outcome | None:
     """What suits a program that says which values are stored, and not who computes them: each has a schedule of its own.
 
     Beside that it is searched as it is: what is stored may be the result of the kernel that goes on with it.
     """
     source = whole.source
-    if (
-        whole.staged
-        or whole.strategies
-        or any(isinstance(t, EachOf) for t, _ in subterms(source.body))
-    ):
+    low_level = any(isinstance(t, EachOf) for t, _ in subterms(source.body))
+    if whole.staged or whole.strategies or low_level:
         return None
     prepared = whole.prepared()
     # the result is stored anyway

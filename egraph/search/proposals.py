@@ -33,23 +33,20 @@ from relift.egraph.search.derived import (
     after,
     alternatives,
     best_of,
-    combined,
     extracted,
     for_all,
     fused_of,
-    of_iteration,
     of_kernels,
     of_shape,
     same,
     with_copies,
-    with_copies_by_steps,
 )
 from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
 from relift.egraph.search.guidance.by_shape import folded_whole, planned, whole_rows
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import TiledSketch
-from relift.egraph.search.in_others import in_others
+from relift.egraph.search.in_others import in_others, in_steps
 from relift.egraph.search.outcomes import (
     AT_THE_LIMIT,
     NOTHING,
@@ -76,7 +73,6 @@ from relift.egraph.search.starts.forms import (
     multiply_adds,
     steps_of,
 )
-from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
 from relift.egraph.search.starts.promising import accepted, is_near, is_worth_searching, promising
 from relift.egraph.search.starts.remainders import remainder_starts
@@ -86,15 +82,14 @@ from relift.egraph.search.starts.with_names import is_low_level
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import Tactic, attempt, skip, then
+from relift.rewrites.tactics.combinators import Tactic, attempt, skip
 from relift.rewrites.tactics.sharing import stored
 from relift.rewrites.tactics.spelled_out import spelled_out
-from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.semantics.errors import ReliftError, Unsupported, blamed_once
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical
-from relift.semantics.syntax.terms import MakeTuple, Term
+from relift.semantics.syntax.terms import Term
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,7 @@ class Proposals:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
         if (of_others := in_others(self)) is not None:
             return of_others
-        grown, iterations = self._iterated()
+        grown, iterations = in_steps(self)
         if iterations and not self.strategies:
             written = self.as_written()
             if min(map(rank_of, iterations)) <= min(map(rank_of, written), default=(math.inf, 0)):
@@ -190,26 +185,6 @@ class Proposals:
         for form, kernels in chains:
             found += self._together(form.parted, kernels, [next(each) for _ in kernels])
         return grown, ranked(found)
-
-    def _iterated(self) -> Outcome:
-        """The best that is found for the programs of an iteration, each searched for itself, as one program."""
-        start = after(self.source, self.prepared(), then(attempt(of_tables()), attempt(of_steps())))
-        start = with_copies_by_steps(start)
-        cut = iterated(replace(self.source, body=start.result))
-        if cut is None:
-            return NOTHING, []
-        grown, best = NOTHING, list[list[Proposal]]()
-        for program in cut.programs:
-            refused = cut.refused(program, self.refused)
-            apart = isinstance(program.body, MakeTuple) and program is cut.step
-            share = self.share / len(cut.programs)
-            task = replace(self.of_part(program), refused=refused, apart=apart, share=share)
-            more, proposals = task.all()
-            grown = grown.and_then(more)
-            best.append(best_of(proposals, refused))
-        derived = partial(of_iteration, cut, start)
-        found = combined(self.source, self.device, best, cut.low, derived)
-        return grown, ranked(list(found))
 
     def of_rows(self) -> list[Proposal]:
         """What groups make of rows that are folded, those first that are estimated best."""
