@@ -66,6 +66,7 @@ from relift.egraph.search.own_rules import STAGES, applied, by_strategies, kept_
 from relift.egraph.search.pruning import NEAREST, worth_by
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
+    ALONG_ROWS,
     ELSEWHERE,
     FEW_COLUMNS,
     FORMS,
@@ -363,8 +364,9 @@ class Proposals:
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         form = self._form(parted, fused, known)
-                        along = tactic is FEW_COLUMNS
-                        found.append(replace(form, as_written=tactic is skip, along_columns=along))
+                        form = replace(form, as_written=tactic is skip)
+                        along, rows = tactic is FEW_COLUMNS, tactic is ALONG_ROWS
+                        found.append(replace(form, along_columns=along, along_rows=rows))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self.given(), self.strategies, self.admitted)

@@ -28,6 +28,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.beside import folds_together, parts_apart, totals_beside
+from relift.rewrites.tactics.folds.chunked_scans import chunks_apart
 from relift.rewrites.tactics.folds.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
@@ -72,7 +73,8 @@ _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
 _SCANS_APART: Tactic = scans_apart()
-_SCANS_OF_ELEMENTS: Tactic = of_elements()
+_SCANS: tuple[Tactic, ...] = (of_elements(), chunks_apart(256, 1 << 16))
+ALONG_ROWS: Tactic = rows_of_columns()
 _ROW_BY_ROW: Tactic = somewhere(row_by_row)
 FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
 
@@ -97,7 +99,7 @@ _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 _REARRANGED: Tactic = folded_before_rearranged()
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, _SCANS_OF_ELEMENTS),
+    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, *_SCANS),
     "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES, _IN_PARTS),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -123,7 +125,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_SCANS_ACROSS, 0),
     (_SCANS_APART, 0),
     *((affine_folds_in_chunks(m), 0) for m in (256, 64)),
-    (_SCANS_OF_ELEMENTS, 0),
+    (_SCANS[0], 0),
     (FEW_COLUMNS, 0),
     (_ROW_BY_ROW, 0),
     (in_cells(), 0),
@@ -137,13 +139,14 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (copied(), 0),
     (finished(), 0),
     (then(columns(), attempt(through_zips())), 2),
-    (rows_of_columns(), 2),
+    (ALONG_ROWS, 2),
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
     (then(folds_together(), attempt(rows_of_columns())), 0),
     (then(totals_beside(), attempt(through_zips())), 1),
     (_IN_PARTS, NOTHING_ELSE),
     (_REARRANGED, NOTHING_ELSE),
+    (_SCANS[1], NOTHING_ELSE),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
@@ -190,7 +193,7 @@ class Form:
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nests` are the multiply-adds of those
     that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered; `steps`
     are those of all its folds.  `as_written` says that nothing else was done than to store, `along_columns` that columns which are read are stored
-    as rows.
+    as rows, `along_rows` that what went down columns goes along rows.
     """
 
     parted: Derivation
@@ -201,6 +204,7 @@ class Form:
     steps: int = 0
     as_written: bool = False
     along_columns: bool = False
+    along_rows: bool = False
 
     @property
     def stores(self) -> bool:
@@ -368,7 +372,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
     And the one with far fewer steps that are in no nest: a product of each row in whose function something else is folded is none.
     But none that computes far more than one that stores, and is hopeless as it is lowered.
-    And one whose few columns lie along, unless it is far slower than the best: what that is worth, only vectors show.
+    And one whose few columns lie along, or that goes along rows, unless it is far slower than the best: what that is worth, only vectors show.
     And the one that stores most, and the one that computes least, where all are so slow that this says nothing of those that store: a scan, or
     each of few long folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
@@ -407,6 +411,8 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     found += _with_blocks(forms, found, FAR * best)
     along = (f for f in forms[1:] if f.along_columns and _cost(f) <= FAR * best)
     found += [form for form in along if form not in found][:1]
+    rows = (f for f in forms[1:] if f.along_rows and not f.stores and _cost(f) <= FAR * best)
+    found += [form for form in rows if form not in found][:1]
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
