@@ -66,25 +66,21 @@ from relift.egraph.search.own_rules import STAGES, applied, by_strategies, kept_
 from relift.egraph.search.pruning import NEAREST, worth_by
 from relift.egraph.search.starts.chains import shortened
 from relift.egraph.search.starts.forms import (
-    ALONG_ROWS,
     ELSEWHERE,
-    FEW_COLUMNS,
     FORMS,
     UNROLLED,
     Form,
     accepted,
     choices_in,
     is_lowered_apart,
-    is_near,
-    is_worth_searching,
     least_of,
     multiply_adds,
-    promising,
     steps_of,
 )
 from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
+from relift.egraph.search.starts.promising import is_near, is_worth_searching, promising
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import (
     StagedKernel,
@@ -364,9 +360,7 @@ class Proposals:
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         form = self._form(parted, fused, known)
-                        form = replace(form, as_written=tactic is skip)
-                        along, rows = tactic is FEW_COLUMNS, tactic is ALONG_ROWS
-                        found.append(replace(form, along_columns=along, along_rows=rows))
+                        found.append(replace(form, made_by=tactic))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self.given(), self.strategies, self.admitted)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from relift.egraph.search.outcomes import Proposal, soonest
-from relift.egraph.search.starts.forms import FAR, Form
+from relift.egraph.search.starts.forms import Form
+from relift.egraph.search.starts.promising import FAR
 from relift.egraph.search.starts.staged import matters
 
 NEAREST = 1.1

@@ -20,7 +20,8 @@ from relift.egraph.search.derived import after, alternatives
 from relift.egraph.search.optimize import first_accepted, optimize
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.starts.forms import Form, choices_of, promising
+from relift.egraph.search.starts.forms import Form, choices_of
+from relift.egraph.search.starts.promising import promising
 from relift.egraph.search.starts.staged import kernels_of, lowered, shape_of, together
 from relift.rewrites.derivation.files import from_json, read_json, to_json, write_json
 from relift.rewrites.derivation.steps import Derivation

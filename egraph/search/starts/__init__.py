@@ -2,6 +2,7 @@
 
 prepared    what is done to every program
 forms       shared, stored, computed apart
+promising   which of these are searched further
 staged      kernel by kernel
 named       a kernel for each name outside all functions, of programs that are too long without
 with_names  names in functions, and whether they stay

@@ -1,13 +1,13 @@
 """The forms that a program may have before it is lowered: what is shared under names, and what is stored.
 
-Which of them are searched further is decided by what each is lowered to as it is.
+Which of them are searched further is decided by what each is lowered to as it is (`promising`).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
@@ -61,9 +61,9 @@ from relift.rewrites.tactics.transpositions import (
 from relift.rewrites.tactics.whole_folds import whole_folds_in_parts
 from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq, Zip
-from relift.semantics.syntax.binding import alpha_equal, inputs_in
-from relift.semantics.syntax.terms import Lambda, MakeTuple, Pattern, Term, children, subterms
+from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq
+from relift.semantics.syntax.binding import inputs_in
+from relift.semantics.syntax.terms import Lambda, Pattern, Term, children, subterms
 from relift.semantics.syntax.types import Array, Tuple, Type, cells, dimensions, holds_array
 
 UNROLLED: Tactic = unrolled()
@@ -74,9 +74,10 @@ _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 _SCANS_ACROSS: Tactic = scans_across()
 _SCANS_APART: Tactic = scans_apart()
 _SCANS: tuple[Tactic, ...] = (of_elements(), chunks_apart(256, 1 << 16))
-ALONG_ROWS: Tactic = rows_of_columns()
+_ALONG_ROWS, _DOWN_COLUMNS = rows_of_columns(), rows_of_columns()
+"""The same, where vectors go along rows, and where neighbouring work-items do so anyway."""
 _ROW_BY_ROW: Tactic = somewhere(row_by_row)
-FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
+_FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
@@ -99,7 +100,10 @@ _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 _REARRANGED: Tactic = folded_before_rearranged()
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, *_SCANS),
+    "gpu": (
+        *(_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS),
+        *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS),
+    ),
     "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES, _IN_PARTS),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -126,7 +130,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_SCANS_APART, 0),
     *((affine_folds_in_chunks(m), 0) for m in (256, 64)),
     (_SCANS[0], 0),
-    (FEW_COLUMNS, 0),
+    (_FEW_COLUMNS, 0),
     (_ROW_BY_ROW, 0),
     (in_cells(), 0),
     (in_cells(pieces=True), 0),
@@ -139,7 +143,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (copied(), 0),
     (finished(), 0),
     (then(columns(), attempt(through_zips())), 2),
-    (ALONG_ROWS, 2),
+    (_ALONG_ROWS, 2),
+    (_DOWN_COLUMNS, 2),
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
     (then(folds_together(), attempt(rows_of_columns())), 0),
@@ -154,36 +159,6 @@ Of so many arrays that may be stored every choice is tried, with the numbers tha
 folds, and the numbers; or nothing but what the form stores.
 """
 
-FAR = 4.0
-"""Forms that are so many times slower than the best are not searched further."""
-
-_HOPELESS = 20.0
-"""What takes so many times what other kernels move at least is no measure of what these take."""
-
-_SLOW = 8.0
-"""What takes so many times what its kernels move at least may become so much faster that a form that stores nothing is no match for it.
-
-Two stencils, one of what the other gives, of 2,000 by 1,777 numbers: as they are lowered, 23 ms with the first in the second and 34 with
-the first stored; in vectors each takes two cores 1.2."""
-
-_LIGHTER = 0.7
-"""A form is searched beside the best one if it takes so much less to read and write what its kernels do."""
-
-_FEWER = 0.9
-"""A form whose nests have so many times as many multiply-adds is searched beside the others."""
-
-_FEWER_OUTSIDE = 0.5
-"""A form with so many times as many steps outside of nests is searched beside the others: blocks make those of nests many times faster.
-
-An attention without softmax, of 65,536 rows of 64 numbers, takes an H200 176 us where the sum by which a row is divided is folded in its
-function, with the row's product; as it is lowered, to store the sums promises no less."""
-
-_AGAIN = 1.5
-"""A form without stores whose folds have so many times as many steps as those of one that stores computes again what that keeps."""
-
-_AS_LITTLE = 2
-"""So many forms that move no more than the best of those that store are searched beside it."""
-
 
 @dataclass(frozen=True)
 class Form:
@@ -192,8 +167,7 @@ class Form:
     `stored` are the types of what it stores, each value once.
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nests` are the multiply-adds of those
     that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered; `steps`
-    are those of all its folds.  `as_written` says that nothing else was done than to store, `along_columns` that columns which are read are stored
-    as rows, `along_rows` that what went down columns goes along rows.
+    are those of all its folds.  `made_by` is the tactic of `FORMS` that made it, beside what is stored.
     """
 
     parted: Derivation
@@ -202,9 +176,22 @@ class Form:
     least: float = 0.0
     nests: int = 0
     steps: int = 0
-    as_written: bool = False
-    along_columns: bool = False
-    along_rows: bool = False
+    made_by: Tactic | None = None
+
+    @property
+    def as_written(self) -> bool:
+        """Whether nothing else was done than to store."""
+        return self.made_by is skip
+
+    @property
+    def along_columns(self) -> bool:
+        """Whether columns which are read are stored as rows."""
+        return self.made_by is _FEW_COLUMNS
+
+    @property
+    def along_rows(self) -> bool:
+        """Whether what went down columns goes along rows."""
+        return self.made_by is _ALONG_ROWS
 
     @property
     def stores(self) -> bool:
@@ -359,139 +346,3 @@ def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:
     ordered = sorted(form.proposals, key=lambda each: each.rank)
     kept = itertools.dropwhile(lambda each: refused(each.low) is not None, ordered)
     return replace(form, proposals=tuple(kept))
-
-
-def promising(forms: Sequence[Form]) -> list[Form]:
-    """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
-
-    Each has to promise more than the program as it is written, and something else than the other; one that stores, not less, and so any where that is so slow
-    that it says nothing.  Where none that stores does, the best of those that are far slower than what they move.  Of those that store, also the
-    one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.  And the
-    one that moves least of those that no rule lowers as they are, as where a nest reads what is computed: a tactic may.
-    And the one with a nest that moves least, where none of these has any: a product of matrices may stand in the function of a row.
-    And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
-    And the one with far fewer steps that are in no nest: a product of each row in whose function something else is folded is none.
-    But none that computes far more than one that stores, and is hopeless as it is lowered.
-    And one whose few columns lie along, or that goes along rows, unless it is far slower than the best: what that is worth, only vectors show.
-    And the one that stores most, and the one that computes least, where all are so slow that this says nothing of those that store: a scan, or
-    each of few long folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
-    may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
-    one of an array, but the array need not be stored.  And the first form without stores that has several results, or zips them, for each is
-    a kernel, unless what these share makes it hopeless beside the best.
-    """
-    plain, best = _cost(forms[0]), min(map(_cost, forms))
-    found: list[Form] = []
-    gains = 1.02 if _is_hopeless(forms[0], plain) else 0.95
-    for stores, most in ((True, 1.02), (False, gains)):
-        alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
-        form = min(alike, key=_cost, default=None)
-        if form is not None and _cost(form) <= min(most * plain, FAR * best):
-            if not any(_lowered_alike(form, other) for other in found):
-                found.append(form)
-            if stores:
-                lighter = [f for f in alike if f.least < _LIGHTER * form.least]
-                near = [f for f in lighter if _cost(f) <= min(most * plain, FAR * best)]
-                found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
-                found += [f for f in alike if f.stores_numbers and f not in found][:1]
-                alike = [f for f in alike if f.least <= 1.01 * form.least and f not in found]
-                found += sorted(alike, key=lambda f: (not f.as_written, _cost(f)))[:_AS_LITTLE]
-    found += _slow_that_stores(forms, found, FAR * best)
-    least = min((form.least for form in found if form.stores), default=0.0)
-    bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
-    found += sorted(bare, key=lambda form: form.least)[:1]
-    if not any(form.nest for form in (forms[0], *found)):
-        nests = [f for f in forms[1:] if f.stores and f.nest and f.least < plain]
-        found += sorted(nests, key=lambda form: form.least)[:1]
-    fewest = min((form.nests for form in (forms[0], *found) if form.nest), default=0)
-    least_steps = min(form.steps for form in (forms[0], *found))
-    halved = [
-        f for f in forms[1:] if f.nest and f.nests <= _FEWER * fewest and f.steps <= least_steps
-    ]
-    found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
-    found += _with_blocks(forms, found, FAR * best)
-    along = (f for f in forms[1:] if f.along_columns and _cost(f) <= FAR * best)
-    found += [form for form in along if form not in found][:1]
-    rows = (f for f in forms[1:] if f.along_rows and not f.stores and _cost(f) <= FAR * best)
-    found += [form for form in rows if form not in found][:1]
-    if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
-        far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
-        storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
-        computing = sorted(far, key=lambda form: (form.steps, form.least))[:1]
-        found += [form for form in (*computing, *storing) if form not in found]
-    found = _each_once(form for form in found if not _computes_again(form, found))
-    several = next((f for f in forms if not f.stores and _is_several(f.parted.result)), None)
-    if several and all(form.stores for form in found) and is_worth_searching(forms, found):
-        found.append(several)
-    return found
-
-
-def _is_several(t: Term) -> bool:
-    """Whether a result is made of some for each of which there is a kernel: `results_of` says so of arrays that are zipped, too."""
-    return isinstance(t, MakeTuple | Zip)
-
-
-def _slow_that_stores(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
-    """Where none that stores is found, the best of those that are far slower than what they move, of at most so many seconds."""
-    if any(form.stores for form in found):
-        return []
-    slow = [f for f in forms[1:] if f.stores and _SLOW * f.least < _cost(f) <= most]
-    return sorted(slow, key=_cost)[:1]
-
-
-def _with_blocks(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
-    """The form with far fewer steps outside of nests than those found, unless it takes more than `most` as it is lowered."""
-    beside = min(form.steps_outside_nests for form in (forms[0], *found))
-    blocks = [
-        f for f in forms[1:]
-        if f.stores and f.steps_outside_nests < _FEWER_OUTSIDE * beside and _cost(f) <= most
-    ]  # fmt: skip
-    return sorted(blocks, key=lambda form: (form.steps_outside_nests, form.least))[:1]
-
-
-def _computes_again(form: Form, found: Sequence[Form]) -> bool:
-    """Whether a form computes much more than one that stores, and is so slow that nothing else speaks for it."""
-    storing = (other.steps for other in found if other.stores and other.proposals)
-    fewest = min(storing, default=form.steps)
-    return form.steps > _AGAIN * fewest and _is_hopeless(form, _cost(form))
-
-
-def is_worth_searching(forms: Sequence[Form], found: Sequence[Form]) -> bool:
-    """Whether the program is searched as it is written, beside what it stores in the forms that were found.
-
-    Not where it is far and hopeless, or where all that stores nothing computes much again that one of these keeps.
-    """
-    bare = (form for form in forms if not form.stores)
-    return is_near(forms[0], forms) and not all(_computes_again(form, found) for form in bare)
-
-
-def _lowered_alike(form: Form, other: Form) -> bool:
-    """Whether the best of both is one program, as where lowering stores what a form does not: then one is searched."""
-    if _cost(form) != _cost(other):
-        return False
-    best, others = (min(f.proposals, key=lambda each: each.rank) for f in (form, other))
-    return alpha_equal(best.low.body, others.low.body)
-
-
-def _each_once(forms: Iterable[Form]) -> list[Form]:
-    """The first of forms that store, fold and take the same: they differ in how arrays are zipped, and what is found for one, others have too."""
-    kept: dict[object, Form] = {}
-    for form in forms:
-        alike = tuple(sorted(map(str, form.stored))), form.nests, form.steps, form.along_columns
-        seconds = f"{form.least:.6g} {_cost(form):.6g}"
-        kept.setdefault((alike, seconds) if form.proposals else id(form), form)
-    return list(kept.values())
-
-
-def _is_hopeless(form: Form, seconds: float) -> bool:
-    """Whether so many seconds say nothing of the kernels of a form."""
-    return seconds > _HOPELESS * form.least
-
-
-def is_near(form: Form, forms: Sequence[Form]) -> bool:
-    """Whether a form is not so much slower than the best, or than what it moves, that searching it is in vain."""
-    far = _cost(form) > FAR * min(map(_cost, forms))
-    return not (far and _is_hopeless(form, _cost(form)))
-
-
-def _cost(form: Form) -> float:
-    return min((each.cost.seconds for each in form.proposals), default=math.inf)

@@ -16,7 +16,7 @@ import relift as rl
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.device import GPU
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.starts.forms import promising
+from relift.egraph.search.starts.promising import promising
 from relift.egraph.search.starts.staged import kernels_of
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import require_standing
