@@ -13,6 +13,8 @@ from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.cost.walked import within
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.folds.chunked_scans import in_step
+from relift.rewrites.tactics.vectors.strips import strips_in_lanes
+from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
@@ -334,3 +336,18 @@ def test_rows_that_a_driver_does_not_pack_are_written_by_one_work_item_each() ->
         rows_in_step(replace(CPU, packs=kind, nearest_ways=8), 2, 4096) for kind in _PACKINGS
     )
     assert packing == pytest.approx(other)
+
+
+def test_a_strip_of_windows_reads_a_row_once_however_a_window_is_folded() -> None:
+    """Smallest of 3 x 3 whole numbers, from one that is not neutral: rows are joined. Eight windows read ten rows, and not 24."""
+
+    def smallest(x: Any) -> Any:
+        windows = multidimensional.slide_nd((3, 3), (1, 1), x)
+        return multidimensional.map_nd(2, lambda w: rl.reduce(rl.minimum, 99, rl.join(w)), windows)
+
+    def strips(down: int) -> float:
+        program = typed(x=i32[1026, 2050])(smallest)
+        found = derive(program, strips_in_lanes(16, down))
+        return estimate(replace(program, body=found.result), CPU).compute
+
+    assert strips(8) < 0.75 * strips(1)
