@@ -116,7 +116,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.device import CPU, GPU
     >>> saxpy = load_program("examples/saxpy.py").at({"n": 1024})
     >>> len(list(lanes(saxpy, CPU))), len(list(lanes(saxpy, GPU)))
-    (7, 0)
+    (8, 0)
     """
     if device.kind != "cpu":
         return
@@ -137,6 +137,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
             yield from (
                 columns_in_lanes(width),
                 then(tables_in_registers(), columns_in_lanes(width)),
+                columns_in_lanes(width, registers=width),
             )
             yield then(tables_in_registers(), chunks_in_lanes(width, 1))
             for vectors in _VECTORS:
