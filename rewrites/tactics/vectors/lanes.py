@@ -47,7 +47,7 @@ from relift.semantics.patterns import (
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, Var, children, subterms
 from relift.semantics.syntax.terms import inside as within
-from relift.semantics.syntax.types import Array, cells, dimensions
+from relift.semantics.syntax.types import Array, Scalar, dimensions
 
 SHORT = 64
 """Steps up to which a fold in lanes is written out, all folds around it together."""
@@ -239,9 +239,7 @@ def columns_in_lanes(width: int, *, registers: int = 0) -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or depth_of(t) != 1 or len(dimensions(t.xs.type)[0]) != 2:
             raise NoMatch("columns are those of an array of rows")
-        if registers and not (
-            is_layout(t.xs) and 1 < (cells(t.xs.type.element).constant or 0) <= registers
-        ):
+        if registers and not _are_short_rows(t.xs, registers):
             raise NoMatch(f"what is read are no rows of {registers} numbers or fewer")
         group = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
         read = rows_in_registers(width) if registers else staged
@@ -252,6 +250,12 @@ def columns_in_lanes(width: int, *, registers: int = 0) -> Tactic:
         return cut(length_of(t), width, chunks, _ITEMS)(at, place)
 
     return tactic
+
+
+def _are_short_rows(t: Term, most: int) -> bool:
+    """Whether a table lies row by row, each of a few numbers."""
+    lengths, number = dimensions(t.type)
+    return is_layout(t) and isinstance(number, Scalar) and 1 < (lengths[-1].constant or 0) <= most
 
 
 def scans_in_lanes(width: int) -> Tactic:
