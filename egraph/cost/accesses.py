@@ -17,14 +17,13 @@ from relift.egraph.cost.strides import (
     in_vectors,
     is_computed,
     lie_apart,
-    moving_alike,
     moving_with,
-    places_of,
     somewhere,
     stride_between,
     stride_of,
     stride_of_lanes,
     turns_of,
+    turns_of_each_place,
     turns_written_out,
 )
 from relift.egraph.cost.walked import (
@@ -240,7 +239,8 @@ class Accesses:
     def _read_again(self, offset: Index) -> float:
         """How often the turns of loops that are written out read an address that others of them read: once is enough.
 
-        Of loops that move it alike, as those over the windows of a strip and over their cells, most turns do.
+        Of loops that move it alike, as those over the windows of a strip and over their cells, most turns do; of those that go
+        through joined rows, too, but numbers of a GPU are fitted without.
         """
         # what has no turns is charged for none
         loops = [(i, max(1, n)) for i, n in self.meter.scope.unrolled]
@@ -249,7 +249,7 @@ class Accesses:
         same = prod(n for i, n in loops if not depends_on(offset, i))
         if self._storing:
             return same
-        return same * prod(prod(ns) / places_of(ns) for ns in moving_alike(loops, offset).values())
+        return same * turns_of_each_place(loops, offset, joined=not self.meter.on_gpu)
 
     def _away_from_borders(self, leaf: Guarded) -> int | None:
         """How many bounds tell a vector of a CPU that is read at once; it is put together at a border alone."""

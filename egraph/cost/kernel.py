@@ -146,7 +146,7 @@ class Kernel:
     load, `fetched` the bytes that its groups get from the second cache, of each memory at the `places` where an access begins.
     `read_again` are, of each memory, the bytes that a group reads before it reads them again, and those that all groups read again.
     `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access cells that lie apart, so many times as `strided`
-    says; `gathered` is what of it an access would take whose cells are near.  `in_strips` says that rows are read a part at a time, which is charged for once
+    says; `gathered` is what of it an access would take whose cells are near, and `crowded` what packed ones take beside, whose lines crowd one another out.  `in_strips` says that rows are read a part at a time, which is charged for once
     for all kernels.
     """
 
@@ -171,6 +171,7 @@ class Kernel:
     apart: float = 0.0
     strided: float = 0.0
     gathered: float = 0.0
+    crowded: float = 0.0
     in_strips: bool = False
     loaded: float = 0.0
     fetched: float = 0.0
@@ -279,6 +280,8 @@ class Kernel:
             return max(busy, sent, longest, begun) / (device.clock_ghz * 1e9)
         if self._is_packed(device):
             busy = (busy - self.apart) / max(1.0, self._filled_lanes(device) * PACKED) + self.apart
+            busy += self.crowded
+            longest += self.crowded / self.items
             if device.packs == "loops":
                 busy += (_GATHERED - 1.0) * self.gathered
         elif self.is_guarded and device.packs == "loops" and self._is_plain(device):

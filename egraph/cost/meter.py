@@ -152,6 +152,10 @@ class Meter:
         self.counted.longest += cycles * self.scope.turns
         self.counted.apart += cycles * self.scope.items
 
+    def crowd(self, cycles: float) -> None:
+        """Cycles that each work-item takes where a driver packs its kernel, which is known when all of it is."""
+        self.counted.crowded += cycles * self.scope.trips * self.scope.items
+
     def take_lane(self) -> None:
         """A lane of a vector of a CPU is taken out of its register."""
         if not self.on_gpu and self.scope.lane is None:

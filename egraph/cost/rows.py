@@ -29,6 +29,7 @@ class Rows:
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self._walks: dict[Index, Walked] = {}
+        self._packed: dict[Index, Walked] = {}
         self._paces: dict[tuple[Index, int], Walked] = {}
         self._strips: dict[str, float] = {}
 
@@ -45,6 +46,7 @@ class Rows:
         if scope.lane is None:
             if storing:
                 self._write_together(memory, offset, scope.loop)
+            self._numbers_of_rows(memory, offset, scope.loop, again, storing=storing)
             return
         turn, across = stride_of(offset, scope.loop), stride_of(offset, scope.lane)
         if turn and across is not None and abs(turn) < LINE_CELLS:
@@ -81,9 +83,26 @@ class Rows:
         turn = stride_of(offset, loop)
         across = None if thread is None else stride_of(offset, thread)
         if lanes and turn and across and abs(turn) < LINE_CELLS <= abs(across):
-            walk, first = self._walks.setdefault(loop, Walked()), somewhere(offset)
+            walk, first = self._packed.setdefault(loop, Walked()), somewhere(offset)
             walk.begin(memory, (first + across * i for i in range(lanes)))
-            self.meter.charge_each(walk.crowds(1.0, self.meter.device, writing=True, whole=False))
+            self.meter.crowd(walk.crowds(1.0, self.meter.device, writing=True, whole=False))
+
+    def _numbers_of_rows(
+        self, memory: Memory, offset: Index, loop: Index, again: float, *, storing: bool
+    ) -> None:
+        """Charge for the numbers of several rows that a loop goes along, whose lines may crowd one another out before the next turn.
+
+        Running sums of 4096 rows of 4096 numbers take two cores 7.2, 5.1, 5.5, 32 and 66 ms where a work-item has 1, 2, 4, 8 and 16 rows at a time.
+        """
+        unrolled = self.meter.scope.unrolled
+        turn, turns = stride_of(offset, loop), turns_written_out(unrolled, offset)
+        if not turn or abs(turn) >= LINE_CELLS or max(turns) - min(turns) < LINE_CELLS:
+            return
+        walk, first = self._walks.setdefault(loop, Walked()), somewhere(offset)
+        walk.begin(memory, (first + each for each in turns))
+        written_out = prod(n for _, n in unrolled)
+        crowded = walk.crowds(written_out / again, self.meter.device, writing=storing, whole=False)
+        self.meter.charge(crowded / written_out)
 
     @property
     def _packed_lanes(self) -> int:

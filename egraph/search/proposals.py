@@ -67,6 +67,7 @@ from relift.egraph.search.starts.forms import (
     FORMS,
     UNROLLED,
     Form,
+    accepted,
     choices_in,
     is_lowered_apart,
     least_of,
@@ -74,7 +75,7 @@ from relift.egraph.search.starts.forms import (
     steps_of,
 )
 from relift.egraph.search.starts.prepared import PREPARED, ROWS_APART, as_read
-from relift.egraph.search.starts.promising import accepted, is_near, is_worth_searching, promising
+from relift.egraph.search.starts.promising import is_near, is_worth_searching, promising
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, shape_of
 from relift.egraph.search.starts.stencils import stencil_starts
@@ -327,7 +328,7 @@ class Proposals:
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         form = self._form(parted, fused, known)
-                        found.append(replace(form, shaped_by=tactic))
+                        found.append(replace(form, made_by=tactic))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self.given(), self.strategies, self.admitted)

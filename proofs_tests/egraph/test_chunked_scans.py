@@ -20,14 +20,14 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.folds.chunked_scans import in_chunks
+from relift.rewrites.tactics.folds.chunked_scans import chunks_apart, in_chunks, in_step
 from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Input
 
-n, m = rl.nat("n"), rl.nat("m")
+c, n, m = rl.nat("c"), rl.nat("n"), rl.nat("m")
 ROOM = 48 * 1024
 
 
@@ -92,6 +92,49 @@ def balances(x: rl.i32[n]):
 @rl.program
 def products_from_three(a: rl.i32[n, m]):
     return rl.map(lambda row: rl.scan_seq(rl.mul, 3, row), a)
+
+
+@rl.program
+def products_of_tables(a: rl.i32[c, n, m]):
+    return rl.map(lambda rows: rl.map(lambda row: rl.scan_seq(rl.mul, 1, row), rows), a)
+
+
+@pytest.mark.parametrize(
+    ("program", "tactic", "shape"),
+    [
+        (products, in_step(4), (9, 5)),
+        (products, in_step(4), (4, 1)),
+        (products_of_tables, in_step(2), (2, 5, 3)),
+        (sums, chunks_apart(4, 8), (4 * 1024,)),
+        (sums, chunks_apart(4, 8), (37,)),
+        (balances, chunks_apart(4, 8), (37,)),
+    ],
+)
+def test_work_items_scan_several_rows_or_chunks(
+    program: Program, tactic: Tactic, shape: tuple[int, ...]
+) -> None:
+    """Those that are left, of rows or of numbers, are scanned beside them."""
+    sizes = dict(zip("cnm"[-max(2, len(shape)) :], shape, strict=False))
+    task = Proposals(program, sizes, CPU)
+    low = task.derived(tactic)[0]
+    require_proved((step.rule for step in low.derive().steps), RULES)
+    x = np.random.default_rng(0).integers(1, 3, shape).astype(np.int32)
+    multiplies = len(shape) > 1
+    wanted = np.cumprod(x, axis=-1) if multiplies else np.cumsum(x) + 100 * (program is balances)
+    np.testing.assert_array_equal(compile_program(low.low)(x), wanted.astype(np.int32))
+
+
+def test_chunks_that_are_scanned_in_step_begin_in_different_sets_of_a_cache() -> None:
+    """Lines of four chunks that are read, and of what is written of them, would crowd one another out."""
+    found = derive(sums, chunks_apart(256, 1 << 16), {"n": 1 << 24})
+    assert [step.choices["m"] for step in found.steps if step.rule == "scan_blocked"] == [
+        65536 - 16
+    ]
+
+
+def test_a_cpu_scans_chunks_in_step() -> None:
+    """No running result waits for the one before alone: 2^24 sums in order would take 20 ms, 16 of them one after the other."""
+    assert optimize(sums, {"n": 1 << 24}, CPU).cost.seconds < 8e-3
 
 
 @portioned(

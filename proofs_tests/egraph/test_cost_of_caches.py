@@ -11,6 +11,10 @@ from proofs_tests.compiler.programs import typed
 from relift.device import CPU, DeviceDescription, Packing
 from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.cost.walked import within
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.folds.chunked_scans import in_step
+from relift.rewrites.tactics.vectors.strips import strips_in_lanes
+from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 
@@ -302,3 +306,48 @@ def test_rows_that_are_copied_across_one_by_one_take_as_long_with_every_driver(
     device = replace(CPU, turned_cycles=turned)
     program = typed(A=f32[1600, length])(moved)
     assert estimate(program, device).compute == estimate(program, CPU).compute
+
+
+_PACKINGS: tuple[Packing, ...] = ("loops", "loop-free")
+
+
+def rows_in_step(device: DeviceDescription, rows: int, length: int) -> float:
+    """Seconds for a number where a work-item scans so many rows of a length in one loop."""
+    scans = typed(x=f32[1 << 9, length])(
+        lambda x: rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), x)
+    )
+    low = replace(scans, body=derive(scans, in_step(rows)).result)
+    return estimate(low, device).compute / length
+
+
+@pytest.mark.parametrize(("rows", "crowded"), [(2, False), (4, False), (8, True)])
+def test_numbers_of_rows_that_share_a_set_are_dear_if_there_are_many(
+    rows: int, crowded: bool
+) -> None:
+    """What is written has a line in the set of what is read."""
+    device = replace(CPU, nearest_ways=8)
+    aligned, apart = (rows_in_step(device, rows, length) for length in (4096, 4096 + 64))
+    assert (aligned > 1.5 * apart) == crowded
+
+
+def test_rows_that_a_driver_does_not_pack_are_written_by_one_work_item_each() -> None:
+    """Where loops write along rows, a driver that packs any kernel is told not to: no lines of sixteen rows crowd one another out."""
+    packing, other = (
+        rows_in_step(replace(CPU, packs=kind, nearest_ways=8), 2, 4096) for kind in _PACKINGS
+    )
+    assert packing == pytest.approx(other)
+
+
+def test_a_strip_of_windows_reads_a_row_once_however_a_window_is_folded() -> None:
+    """Smallest of 3 x 3 whole numbers, from one that is not neutral: rows are joined. Eight windows read ten rows, and not 24."""
+
+    def smallest(x: Any) -> Any:
+        windows = multidimensional.slide_nd((3, 3), (1, 1), x)
+        return multidimensional.map_nd(2, lambda w: rl.reduce(rl.minimum, 99, rl.join(w)), windows)
+
+    def strips(down: int) -> float:
+        program = typed(x=i32[1026, 2050])(smallest)
+        found = derive(program, strips_in_lanes(16, down))
+        return estimate(replace(program, body=found.result), CPU).compute
+
+    assert strips(8) < 0.75 * strips(1)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift.device import CPU
+from relift.device import CPU, DeviceDescription
 from relift.egraph.search.allotted import SearchJob, allotted
 from relift.egraph.search.outcomes import NOTHING, soonest
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.pruning import worth_by, worth_growing
+from relift.egraph.search.starts.forms import Form
 from relift.egraph.search.starts.promising import is_worth_searching, promising
 from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl
@@ -50,13 +52,29 @@ def test_a_whole_that_computes_again_what_a_form_keeps_is_not_searched(
     program: Program, searched: bool
 ) -> None:
     """Means that are read three times are folded three times where nothing is stored."""
-    forms = Proposals(program, {}, CPU).forms()
+    forms = _forms(program, CPU)
     assert is_worth_searching(forms, promising(forms)) == searched
+
+
+def test_what_may_go_along_rows_is_searched_so_where_a_driver_packs_work_items() -> None:
+    """Powers of a softmax of columns: as they are lowered they are as fast where a driver makes vectors of them, which are faster along rows."""
+
+    def powers(x: Any, most: Any) -> Any:
+        column = lambda p: rl.map(lambda v: rl.exp(v - p[1]), p[0])
+        plane = lambda p: rl.transpose(rl.map(column, rl.zip(rl.transpose(p[0]), p[1])))
+        return rl.map(plane, rl.zip(x, most))
+
+    program = typed(x=f32[20, 120, 303], most=f32[20, 303])(powers)
+    assert any(form.along_rows for form in promising(_forms(program, replace(CPU, packs="loops"))))
+
+
+def _forms(program: Program, device: DeviceDescription) -> list[Form]:
+    return Proposals(program, {}, device).forms()
 
 
 def test_forms_that_store_and_take_the_same_are_searched_once() -> None:
     """They differ in how what is read is zipped: that is no other program to search."""
-    forms = Proposals(program_of(spread), {}, CPU).forms()
+    forms = _forms(program_of(spread), CPU)
     chosen = promising(forms)
     assert len(chosen) == len({(len(form.stored), form.least) for form in chosen})
 

@@ -1,14 +1,14 @@
 """The forms that a program may have before it is lowered: what is shared under names, and what is stored.
 
-Which of them are searched further is decided by what each is lowered to as it is.
+Which of them are searched further is decided by what each is lowered to as it is (`promising`).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import least_seconds
@@ -28,6 +28,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.beside import folds_together, parts_apart, totals_beside
+from relift.rewrites.tactics.folds.chunked_scans import chunks_apart
 from relift.rewrites.tactics.folds.passes.moments import moments_in_one_pass
 from relift.rewrites.tactics.folds.passes.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
@@ -73,10 +74,11 @@ _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 """Each of several folds of a cell has a table of its own: blocks in vector registers are for one."""
 _SCANS_ACROSS: Tactic = scans_across()
 _SCANS_APART: Tactic = scans_apart()
-_SCANS_OF_ELEMENTS: Tactic = of_elements()
+_SCANS: tuple[Tactic, ...] = (of_elements(), chunks_apart(256, 1 << 16))
+_ALONG_ROWS, _DOWN_COLUMNS = rows_of_columns(), rows_of_columns()
+"""The same, where vectors go along rows, and where neighbouring work-items do so anyway."""
 _ROW_BY_ROW: Tactic = somewhere(row_by_row)
-FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
-"""Columns that are read are stored as rows."""
+_FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
@@ -95,13 +97,19 @@ _MIRRORED: Tactic = mirrored()
 _MIRRORED_IN_PANELS: Tactic = mirrored(parts=4, least=128, panels=(32, 16))
 NOTHING_ELSE = -1
 """Of a form that says what is stored, no other choice is tried."""
-ONE_PASS: tuple[Tactic, ...] = (moments_in_one_pass(4096), then(moments_in_one_pass(128), _APART))
-"""Of what is folded of the same elements as a mean is, and needs it: of long rows, or of columns, whose chunks are stored."""
+_MOMENTS: tuple[Tactic, ...] = (
+    moments_in_one_pass(4096),
+    then(moments_in_one_pass(128), _APART),
+)
+"""What a mean and a variance need is found in one pass: of long rows, or of columns, whose chunks are stored."""
 _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 _REARRANGED: Tactic = folded_before_rearranged()
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
-    "gpu": (_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS, FEW_COLUMNS, _SCANS_OF_ELEMENTS),
+    "gpu": (
+        *(_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS),
+        *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS),
+    ),
     "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES, _IN_PARTS),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -127,13 +135,13 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_SCANS_ACROSS, 0),
     (_SCANS_APART, 0),
     *((affine_folds_in_chunks(m), 0) for m in (256, 64)),
-    (_SCANS_OF_ELEMENTS, 0),
-    (FEW_COLUMNS, 0),
+    (_SCANS[0], 0),
+    (_FEW_COLUMNS, 0),
     (_ROW_BY_ROW, 0),
     (in_cells(), 0),
     (in_cells(pieces=True), 0),
     (in_one_pass(), 0),
-    *((way, 2) for way in ONE_PASS),
+    *((way, 2) for way in _MOMENTS),
     *((way, 2) for way in _BOTH_AXES),
     (folds_of_running_results(), 0),
     (UNROLLED, 0),
@@ -142,13 +150,15 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (copied(), 0),
     (finished(), 0),
     (then(columns(), attempt(through_zips())), 2),
-    (rows_of_columns(), 2),
+    (_ALONG_ROWS, 2),
+    (_DOWN_COLUMNS, 2),
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
     (then(folds_together(), attempt(rows_of_columns())), 0),
     (then(totals_beside(), attempt(through_zips())), 1),
     (_IN_PARTS, NOTHING_ELSE),
     (_REARRANGED, NOTHING_ELSE),
+    (_SCANS[1], NOTHING_ELSE),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
@@ -164,7 +174,7 @@ class Form:
     `stored` are the types of what it stores, each value once.
     `least` are the seconds that its kernels take at least, to read and write each cell once; `nests` are the multiply-adds of those
     that are nests of two parallel dimensions around a fold, which blocks make many times faster than they are as they are lowered; `steps`
-    are those of all its folds.  `shaped_by` is the one of `FORMS` that it has, where it has one.
+    are those of all its folds.  `made_by` is the tactic of `FORMS` that made it, beside what is stored.
     """
 
     parted: Derivation
@@ -173,7 +183,27 @@ class Form:
     least: float = 0.0
     nests: int = 0
     steps: int = 0
-    shaped_by: Tactic | None = None
+    made_by: Tactic | None = None
+
+    @property
+    def as_written(self) -> bool:
+        """Whether nothing else was done than to store."""
+        return self.made_by is skip
+
+    @property
+    def along_columns(self) -> bool:
+        """Whether columns which are read are stored as rows."""
+        return self.made_by is _FEW_COLUMNS
+
+    @property
+    def in_one_pass(self) -> bool:
+        """Whether what is folded of differences from what is folded of the same elements is found with that."""
+        return self.made_by in _MOMENTS
+
+    @property
+    def along_rows(self) -> bool:
+        """Whether what went down columns goes along rows."""
+        return self.made_by is _ALONG_ROWS
 
     @property
     def stores(self) -> bool:
@@ -321,3 +351,10 @@ def _folds_few(t: Term, most: int) -> bool:
 _RESULTS = 1024
 """So many work-items keep half of a unit of a GPU busy; of fewer results, each fold is for several."""
 _LONG_FOLD = 256
+
+
+def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:
+    """A form without those of its proposals that would be first and are refused: what cannot run promises nothing."""
+    ordered = sorted(form.proposals, key=lambda each: each.rank)
+    kept = itertools.dropwhile(lambda each: refused(each.low) is not None, ordered)
+    return replace(form, proposals=tuple(kept))

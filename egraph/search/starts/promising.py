@@ -1,15 +1,11 @@
-"""Which forms of a program are searched further, by what each is lowered to as it is, and by what its kernels move and compute."""
+"""Which forms of a program are searched further, by what each is lowered to as it is."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
-from relift.egraph.search.starts.forms import FEW_COLUMNS, ONE_PASS, Form
-from relift.rewrites.tactics.combinators import skip
-from relift.semantics.language.programs import Program
+from relift.egraph.search.starts.forms import Form
 from relift.semantics.patterns import Zip
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import MakeTuple, Term
@@ -29,9 +25,6 @@ the first stored; in vectors each takes two cores 1.2."""
 _LIGHTER = 0.7
 """A form is searched beside the best one if it takes so much less to read and write what its kernels do."""
 
-_LESS, _NEAR = 0.9, 1.5
-"""A form in one pass is searched beside the others if its kernels need to move so many times what theirs do, and take at most so many times as long."""
-
 _FEWER = 0.9
 """A form whose nests have so many times as many multiply-adds is searched beside the others."""
 
@@ -48,11 +41,8 @@ _AS_LITTLE = 2
 """So many forms that move no more than the best of those that store are searched beside it."""
 
 
-def accepted(form: Form, refused: Callable[[Program], str | None]) -> Form:
-    """A form without those of its proposals that would be first and are refused: what cannot run promises nothing."""
-    ordered = sorted(form.proposals, key=lambda each: each.rank)
-    kept = itertools.dropwhile(lambda each: refused(each.low) is not None, ordered)
-    return replace(form, proposals=tuple(kept))
+_LESS, _NEAR = 0.9, 1.5
+"""A form in one pass is searched beside the others if its kernels need to move so many times what theirs do, and take at most so many times as long."""
 
 
 def promising(forms: Sequence[Form]) -> list[Form]:
@@ -60,13 +50,12 @@ def promising(forms: Sequence[Form]) -> list[Form]:
 
     That one where it moves less than all of these that store, and is not much slower than the best as it is lowered.
     """
-    passes = [form for form in forms if form.shaped_by in ONE_PASS]
-    others = [form for form in forms if form.shaped_by not in ONE_PASS]
+    others = [form for form in forms if not form.in_one_pass]
     found = _as_lowered(others)
     least = min((form.least for form in found if form.stores), default=math.inf)
     most = _NEAR * min(map(_cost, others))
-    lighter = [form for form in passes if form.least < _LESS * least and _cost(form) <= most]
-    return [*found, *sorted(lighter, key=_cost)[:1]]
+    passes = (form for form in forms if form.in_one_pass and form.least < _LESS * least)
+    return [*found, *sorted((f for f in passes if _cost(f) <= most), key=_cost)[:1]]
 
 
 def _as_lowered(forms: Sequence[Form]) -> list[Form]:
@@ -80,7 +69,7 @@ def _as_lowered(forms: Sequence[Form]) -> list[Form]:
     And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
     And the one with far fewer steps that are in no nest: a product of each row in whose function something else is folded is none.
     But none that computes far more than one that stores, and is hopeless as it is lowered.
-    And one whose few columns lie along, unless it is far slower than the best: what that is worth, only vectors show.
+    And one whose few columns lie along, or that goes along rows, unless it is far slower than the best: what that is worth, only vectors show.
     And the one that stores most, and the one that computes least, where all are so slow that this says nothing of those that store: a scan, or
     each of few long folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
@@ -102,9 +91,7 @@ def _as_lowered(forms: Sequence[Form]) -> list[Form]:
                 found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
                 found += [f for f in alike if f.stores_numbers and f not in found][:1]
                 alike = [f for f in alike if f.least <= 1.01 * form.least and f not in found]
-                found += sorted(alike, key=lambda f: (f.shaped_by is not skip, _cost(f)))[
-                    :_AS_LITTLE
-                ]
+                found += sorted(alike, key=lambda f: (not f.as_written, _cost(f)))[:_AS_LITTLE]
     found += _slow_that_stores(forms, found, FAR * best)
     least = min((form.least for form in found if form.stores), default=0.0)
     bare = [f for f in forms[1:] if f.stores and not f.proposals and f.least < least]
@@ -119,8 +106,7 @@ def _as_lowered(forms: Sequence[Form]) -> list[Form]:
     ]
     found += sorted(halved, key=lambda form: (form.nests, form.least))[:1]
     found += _with_blocks(forms, found, FAR * best)
-    along = (f for f in forms[1:] if f.shaped_by is FEW_COLUMNS and _cost(f) <= FAR * best)
-    found += [form for form in along if form not in found][:1]
+    found += _that_vectors_go_along(forms, found, FAR * best)
     if not any(form.stores and not _is_hopeless(form, _cost(form)) for form in found):
         far = [f for f in forms[1:] if f.stores and _is_hopeless(f, best)]
         storing = sorted(far, key=lambda form: (-len(form.stored), form.least))[:1]
@@ -144,6 +130,13 @@ def _slow_that_stores(forms: Sequence[Form], found: Sequence[Form], most: float)
         return []
     slow = [f for f in forms[1:] if f.stores and _SLOW * f.least < _cost(f) <= most]
     return sorted(slow, key=_cost)[:1]
+
+
+def _that_vectors_go_along(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
+    """One with few columns stored as rows, and one whose columns are rows, which stores what it would compute again."""
+    near = [form for form in forms[1:] if form not in found and _cost(form) <= most]
+    rows = sorted((f for f in near if f.along_rows), key=lambda f: (f.steps, -len(f.stored)))
+    return [*[f for f in near if f.along_columns][:1], *rows[:1]]
 
 
 def _with_blocks(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
@@ -184,12 +177,7 @@ def _each_once(forms: Iterable[Form]) -> list[Form]:
     """The first of forms that store, fold and take the same: they differ in how arrays are zipped, and what is found for one, others have too."""
     kept: dict[object, Form] = {}
     for form in forms:
-        alike = (
-            tuple(sorted(map(str, form.stored))),
-            form.nests,
-            form.steps,
-            form.shaped_by is FEW_COLUMNS,
-        )
+        alike = tuple(sorted(map(str, form.stored))), form.nests, form.steps, form.along_columns
         seconds = f"{form.least:.6g} {_cost(form):.6g}"
         kept.setdefault((alike, seconds) if form.proposals else id(form), form)
     return list(kept.values())

@@ -219,6 +219,21 @@ def batched(A: rl.f32[r, n, d], B: rl.f32[r, d, m]):
     return rl.map(of_pair, rl.zip(A, B))
 
 
+@rl.program
+def sums_of_rows(x: rl.f32[n, m]):
+    return rl.map(lambda r: rl.reduce(rl.add, 0.0, r), x)
+
+
+def test_short_rows_are_read_as_they_lie() -> None:
+    """Of rows of five numbers a vector is no column: lanes of what is in registers are."""
+    low = lowered(sums_of_rows, columns_in_lanes(WIDTH, registers=8), {"n": 24, "m": 5})
+    source = compile_program(low).source
+    assert "own0" in source
+    assert "own[" not in source
+    with pytest.raises(NoMatch):
+        lowered(sums_of_rows, columns_in_lanes(WIDTH, registers=8), {"n": 24, "m": 9})
+
+
 @pytest.mark.parametrize(
     ("program", "tactic", "sizes"),
     [
@@ -231,6 +246,8 @@ def batched(A: rl.f32[r, n, d], B: rl.f32[r, d, m]):
         (distances, chunks_in_lanes(WIDTH, 1), {"n": 23, "d": 5}),
         (distances, chunks_in_lanes(WIDTH, 3), {"n": 29, "d": 5}),
         (distances, columns_in_lanes(WIDTH), {"n": 23, "d": 5}),
+        (sums_of_rows, columns_in_lanes(WIDTH, registers=8), {"n": 23, "m": 5}),
+        (sums_of_rows, columns_in_lanes(WIDTH, registers=8), {"n": 4, "m": 2}),
         (stencil(1, 2, 0.5), chunks_in_lanes(WIDTH, 2), {"m": 29}),
         (stencil(1, 1, rl.mirror), chunks_in_lanes(WIDTH, 1), {"m": 18}),
         (distances, columns_in_lanes(WIDTH), {"n": 24, "d": 5}),
@@ -323,7 +340,7 @@ def test_lanes_are_for_what_fills_them() -> None:
 def test_the_default_pick_for_a_cpu_has_vectors(name: str) -> None:
     """Whatever a driver packs, the search puts a program first whose text has the lanes."""
     program = load_program(str(ROOT / "examples" / f"{name}.py"))
-    sizes = {"n": 256, "m": 256, "k": 5, "d": 12, "h": 256, "w": 256, "r": 2}
+    sizes = {"n": 256, "m": 256, "k": 5, "d": 20, "h": 256, "w": 256, "r": 2}
     own = {size: sizes[size] for size in program.sizes}
     found = optimize(program, own, "cpu")
     rules = {s.rule for s in found.derivation.steps}

@@ -26,6 +26,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
     under_a_name,
 )
+from relift.rewrites.tactics.folds.chunked_scans import by_one
 from relift.rewrites.tactics.folds.recurrences import (
     STARTS,
     blocked,
@@ -116,16 +117,10 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
     return tactic
 
 
-def _by_one(level: Tactic, data: Position) -> Tactic:
-    """What is computed of the array at a place in it, by one of those of a level."""
-    each = then(apply("map_repeat", "backward", parts={"x": ("x", *data)}), level)
-    return then(apply("join_repeat", "backward"), inside("xss")(each))
-
-
-_BY_ONE = then(_by_one(_WORK_ITEMS, ("xs",)), inside("xss")(apply("store_local")))
+_BY_ONE = then(by_one(_WORK_ITEMS, ("xs",)), inside("xss")(apply("store_local")))
 """A scan by one work-item of a group."""
 _ONE_GROUP = apply("map_to_wrg", d=0)
-_BY_ONE_OF_ALL = then(_by_one(_WORK_ITEMS, ("xs",)), _by_one(_ONE_GROUP, ("xss", "xs", "x")))
+_BY_ONE_OF_ALL = then(by_one(_WORK_ITEMS, ("xs",)), by_one(_ONE_GROUP, ("xss", "xs", "x")))
 """A scan by one work-item of one group."""
 
 
@@ -133,7 +128,7 @@ def _by_one_group(items: int, local_bytes: int) -> Tactic:
     """A scan by one group of so many work-items, combined with what it starts from as its results are written."""
     start = first(apply("scan_start", "backward"), apply("insert_copy"))
     scanned = inside("xss", "f")(then(start, _mapped(items, local_bytes)))
-    return then(_by_one(_ONE_GROUP, ("xs",)), scanned)
+    return then(by_one(_ONE_GROUP, ("xs",)), scanned)
 
 
 _FEW = 32, 8

@@ -32,6 +32,7 @@ from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_re
 from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.inverses import written_place
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import (
     Bordered,
     Concat,
@@ -46,7 +47,7 @@ from relift.semantics.patterns import (
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, Var, children, subterms
 from relift.semantics.syntax.terms import inside as within
-from relift.semantics.syntax.types import Array, dimensions
+from relift.semantics.syntax.types import Array, Scalar, dimensions
 
 SHORT = 64
 """Steps up to which a fold in lanes is written out, all folds around it together."""
@@ -194,10 +195,30 @@ def _chunks_with_rest(width: int, vectors: int) -> Tactic:
     return tactic
 
 
-def columns_in_lanes(width: int) -> Tactic:
+def rows_in_registers(width: int) -> Tactic:
+    """Rows that lie one after the other are read as vectors into registers.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive, inside
+    >>> from relift.rewrites.tactics.vectors.lanes import rows_in_registers
+    >>> @rl.program
+    ... def across(x: rl.f32[8, 3]):
+    ...     return rl.transpose(x)
+    >>> [step.rule for step in derive(across, inside("xss")(rows_in_registers(8))).steps][::4]
+    ['split_of_join', 'store_private']
+    """
+    return then(
+        apply("split_of_join", "backward"),
+        inside("xs")(apply("as_scalar_as_vector", "backward", w=width)),
+        inside("xs", "vs")(then(copy(UNROLLED), apply("store_private"))),
+    )
+
+
+def columns_in_lanes(width: int, *, registers: int = 0) -> Tactic:
     """A map of rows as a low-level program: a work-item has `width` rows, which it copies column by column first.
 
-    What lies `width` rows apart is gathered once, and is a vector in private memory wherever it is read.
+    What lies `width` rows apart is gathered once, and is a vector in private memory wherever it is read.  Or rows of up to so many numbers
+    are read as they lie into as many `registers`, whence lanes are taken.
 
     >>> from relift.rewrites.tactics.vectors.lanes import columns_in_lanes
     >>> from relift.rewrites.loading import load_program
@@ -218,14 +239,23 @@ def columns_in_lanes(width: int) -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or depth_of(t) != 1 or len(dimensions(t.xs.type)[0]) != 2:
             raise NoMatch("columns are those of an array of rows")
+        if registers and not _are_short_rows(t.xs, registers):
+            raise NoMatch(f"what is read are no rows of {registers} numbers or fewer")
         group = then(in_vectors(width), inside("vs")(apply("map_to_seq")))
-        chunk = then(group, inside("vs", "xs", "xs")(staged))
+        read = rows_in_registers(width) if registers else staged
+        chunk = then(group, inside("vs", "xs", "xs")(read))
         chunks = then(apply("split_join", m=width), inside("xss")(then(inside("f")(chunk), _ITEMS)))
         if length_of(t) < width:
             raise NoMatch(f"{length_of(t)} rows fill no vector of {width}")
         return cut(length_of(t), width, chunks, _ITEMS)(at, place)
 
     return tactic
+
+
+def _are_short_rows(t: Term, most: int) -> bool:
+    """Whether a table lies row by row, each of a few numbers."""
+    lengths, number = dimensions(t.type)
+    return is_layout(t) and isinstance(number, Scalar) and 1 < (lengths[-1].constant or 0) <= most
 
 
 def scans_in_lanes(width: int) -> Tactic:

@@ -21,9 +21,9 @@ from relift.rewrites.tactics.combinators import (
     inside,
     then,
 )
-from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
+from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
 from relift.rewrites.tactics.reuse import lies_across
-from relift.rewrites.tactics.vectors.lanes import cut, in_vectors
+from relift.rewrites.tactics.vectors.lanes import cut, in_vectors, rows_in_registers
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Slide, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -142,12 +142,9 @@ def _narrow(width: int, whole: Tactic, panels: Tactic) -> Tactic:
             return _tiled(rows, across, then(inside("f")(then(inside("f")(tile), panels)), whole))
 
         vectors = then(in_vectors(width), inside("vs")(UNROLLED))
-        registers = then(
-            apply("split_of_join", "backward"),
-            inside("xs")(apply("as_scalar_as_vector", "backward", w=width)),
-            inside("xs", "vs")(then(copy(UNROLLED), apply("store_private"))),
+        lying = then(
+            apply("transpose_transpose", "backward"), inside("xss")(rows_in_registers(width))
         )
-        lying = then(apply("transpose_transpose", "backward"), inside("xss")(registers))
         panel = of(width, then(inside("f")(vectors), UNROLLED, inside("xs")(lying)))
         rest = of(columns % width, _ROWS)
         if columns % width == 0:
