@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 import typer
 
-from relift.egraph.checks.search_tier import lawful_operator, product_over
+from relift.egraph.checks.search_tier import lawful_operators
 from relift.rewrites.application.matching import apply_filled
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.random.exact_inputs import exact_inputs
@@ -43,7 +43,7 @@ from relift.semantics.notation.printer import show
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Literal, Term, Var
+from relift.semantics.syntax.terms import Input, Lambda, Literal, Term, Var
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, boolean, i32
 
 SIZES = ((2, 3), (3, 2), (4, 2), (2, 2), (2, 3, 4), (4, 2, 2), (2, 4, 3))
@@ -75,15 +75,8 @@ def ground(
     rule: Rule, sizes: tuple[int, ...], index: str
 ) -> tuple[Substitution, tuple[Input, ...]]:
     """What fills a rule at these sizes: inputs for data, functions that use all their arguments, lawful operators."""
-    operators: dict[str, BinaryOperator] = {}
+    operators = lawful_operators(rule)
     functions: dict[str, Lambda] = {}
-    for name, kind in rule.parameters.items():
-        if isinstance(kind, OperatorKind):
-            operators[name] = lawful_operator(frozenset(c.law for c in rule.laws(name)))
-    for c in rule.laws():
-        if c.over is not None:
-            laws = frozenset(d.law for d in rule.laws(c.operator))
-            operators[c.operator] = product_over(laws, operators[c.over])
     for c in rule.laws():
         neutral = operators[c.operator].laws.neutral
         if c.element is not None and neutral is not None:

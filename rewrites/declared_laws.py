@@ -60,6 +60,15 @@ def has_law(operator: Operator, law: str) -> bool:
             return False
 
 
+OVER_OTHERS = ("distributes_over", "telescopes_over")
+"""The laws that speak of another operator, as an operator declares them."""
+
+
+def over_others(laws: Laws) -> dict[str, tuple[BinaryOperator, ...]]:
+    """These laws, each with the operators over which it is declared."""
+    return {law: getattr(laws, law) for law in OVER_OTHERS}
+
+
 def has_law_over(operator: Operator, law: str, other: Operator) -> bool:
     """Whether an operator is declared to distribute, or to telescope, over another; lanes inherit it."""
     return other in declared_over(operator, law)

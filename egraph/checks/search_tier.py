@@ -319,17 +319,8 @@ def make_trial(
     choice: int = 2,
 ) -> Trial:
     """A trial at the given sizes, taken in turn; raises `IllTyped` when they do not fit."""
-    operators: dict[str, BinaryOperator] = {}
+    operators = lawful_operators(rule)
     neutral: dict[str, Lambda] = {}
-    for name, kind in rule.parameters.items():
-        if isinstance(kind, OperatorKind):
-            laws = frozenset(c.law for c in rule.laws(name))
-            of_others = frozenset(c.law for c in rule.laws() if c.over == name)
-            operators[name] = under_others(laws, of_others) if of_others else lawful_operator(laws)
-    for condition in rule.laws():
-        if condition.over is not None:
-            laws = frozenset(c.law for c in rule.laws(condition.operator))
-            operators[condition.operator] = over_another(laws, operators[condition.over])
     for condition in rule.laws():
         if condition.element is not None:
             value = operators[condition.operator].laws.neutral
@@ -347,6 +338,21 @@ def make_trial(
     own, functions = names_of((rule.left, rule.right))
     by_name = {**own, **{o.name: o for o in operators.values()}}
     return Trial(rule, direction, encoded, substitution, by_name, functions, choice, bench)
+
+
+def lawful_operators(rule: Rule) -> dict[str, BinaryOperator]:
+    """An operator on whole numbers for each that a rule speaks of, which obey the laws that it asks for."""
+    operators: dict[str, BinaryOperator] = {}
+    for name, kind in rule.parameters.items():
+        if isinstance(kind, OperatorKind):
+            laws = frozenset(c.law for c in rule.laws(name))
+            of_others = frozenset(c.law for c in rule.laws() if c.over == name)
+            operators[name] = under_others(laws, of_others) if of_others else lawful_operator(laws)
+    for condition in rule.laws():
+        if condition.over is not None:
+            laws = frozenset(c.law for c in rule.laws(condition.operator))
+            operators[condition.operator] = over_another(laws, operators[condition.over])
+    return operators
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import Any
 from relift.files import parsed_json, read_text
 from relift.processes.collecting import uncollected
 from relift.rewrites.checks.operator_uses import operator_uses
-from relift.rewrites.declared_laws import float_policy
+from relift.rewrites.declared_laws import OVER_OTHERS, float_policy, over_others
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, replayed
 from relift.rewrites.ledger.book import rule_hash
@@ -45,7 +45,6 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Input,
     Lambda,
-    Laws,
     Term,
     UserFunction,
     Var,
@@ -111,7 +110,7 @@ def _operator_json(o: BinaryOperator, body: Term, names: Mapping[str, Any]) -> d
         "idempotent": o.laws.idempotent,
         **{
             law: [p.name for p in over if p in (names.get(p.name), VOCABULARY.get(p.name))]
-            for law, over in o.laws.over_others.items()
+            for law, over in over_others(o.laws).items()
         },
     }
 
@@ -121,7 +120,7 @@ def _sums_first(values: Iterable[Any]) -> list[BinaryOperator]:
     ordered: dict[str, BinaryOperator] = {}
 
     def add(o: BinaryOperator) -> None:
-        for other in chain.from_iterable(o.laws.over_others.values()):
+        for other in chain.from_iterable(over_others(o.laws).values()):
             if other in operators:
                 add(other)
         ordered[o.name] = o
@@ -303,10 +302,7 @@ def _named(data: Mapping[str, Any], functions: Sequence[UserFunction]) -> dict[s
             neutral=_neutral(o),
             idempotent=_truth(o, "idempotent"),
             name=o["name"],
-            **{
-                law: [{**VOCABULARY, **names}[p] for p in o.get(law, ())]
-                for law in Laws().over_others
-            },
+            **{law: [{**VOCABULARY, **names}[p] for p in o.get(law, ())] for law in OVER_OTHERS},
         )
     for f in data["user_functions"]:
         there = (known for known in functions if _user_json(known) == f)

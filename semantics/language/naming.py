@@ -124,8 +124,10 @@ class _Renaming:
     def operator(self, o: terms.Operator) -> terms.Operator:
         match o:
             case terms.BinaryOperator(name, laws):
-                over = {law: tuple(map(self._binary, o)) for law, o in laws.over_others.items()}
-                return replace(o, name=self.names.get(o, name), laws=replace(laws, **over))
+                products = tuple(map(self._binary, laws.distributes_over))
+                differences = tuple(map(self._binary, laws.telescopes_over))
+                laws = replace(laws, distributes_over=products, telescopes_over=differences)
+                return replace(o, name=self.names.get(o, name), laws=laws)
             case terms.Vectorized(width, inner):
                 return terms.Vectorized(width, self.operator(inner))
             case terms.OperatorMetavariable():

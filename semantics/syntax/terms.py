@@ -282,11 +282,6 @@ class Laws:
     ends: bool = False
     """Whether the end of a range of whole numbers is neutral where an infinity is: of what only compares its operands."""
 
-    @property
-    def over_others(self) -> dict[str, tuple[BinaryOperator, ...]]:
-        """The laws that speak of another operator, each with those over which it is declared."""
-        return {"distributes_over": self.distributes_over, "telescopes_over": self.telescopes_over}
-
 
 @dataclass(frozen=True)
 class BinaryOperator:
@@ -294,9 +289,7 @@ class BinaryOperator:
 
     name: str
     laws: Laws
-    function: Callable[[Any, Any], Any] = field(
-        repr=False
-    )  # compared: a name alone may be taken twice
+    function: Callable[[Any, Any], Any] = field(repr=False)  # compared: two may have one name
 
     def __call__(self, left: Any, right: Any) -> Term:
         return overloading.combined(self, left, right)

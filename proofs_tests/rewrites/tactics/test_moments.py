@@ -1,5 +1,8 @@
 """A variance, a covariance and a correlation are summed in the pass that finds their means."""
 
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
 from __future__ import annotations
 
 from typing import Any
