@@ -244,6 +244,15 @@ benchmarks = [
         tolerance=1e-4,
     ),
     on_gpu(
+        "kmeans_columns",
+        {"n": 819200, "k": 5, "m": 34},
+        {"n": 128, "k": 5, "m": 34},
+        3,
+        lambda n, k, m: n * (m + 1),
+        38,
+        inputs={"features": Draw(0, 8, whole=True), "centres": Draw(0, 8, whole=True)},
+    ),
+    on_gpu(
         "kmeans",
         POINTS,
         {"n": 128, "k": 5, "d": 34},

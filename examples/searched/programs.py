@@ -70,6 +70,25 @@ def column_variance(A: f[LENGTH, m]):
 
 
 @rl.program
+def kmeans_columns(features: f[m, n], centres: f[k, m]):
+    """The number of the centre that each point belongs to; points come feature by feature, as Rodinia's kernel reads them."""
+
+    def closer(best, distance):
+        nearest, number, i = best
+        taken = distance < nearest
+        return (rl.minimum(distance, nearest), rl.select(taken, i, number), i + 1)
+
+    def assigned(point):
+        def squared(p):
+            return (p[0] - p[1]) * (p[0] - p[1])
+
+        gaps = rl.map(lambda centre: total(rl.map(squared, rl.zip(point, centre))), centres)
+        return rl.reduce_seq(closer, (float("inf"), 0, 0), gaps)[1]
+
+    return rl.map(assigned, rl.transpose(features))
+
+
+@rl.program
 def largest_place(A: f[n, m]):
     """Where the largest number of each row is; of several the first."""
 

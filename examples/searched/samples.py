@@ -82,6 +82,10 @@ def kmeans(picked, points, centres):
     return np.argmin((gaps**2).sum(axis=2), axis=1)
 
 
+def kmeans_columns(picked, features, centres):
+    return kmeans(picked, features.T, centres)
+
+
 def convolution(picked, image, weights):
     reach = len(weights) // 2
     padded = np.pad(wide(image), reach)
