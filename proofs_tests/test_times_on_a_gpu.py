@@ -20,10 +20,7 @@ from relift.compiler.bench.times import predictions, rank_correlation, speedup
 REACHED = 0.9
 """Of the best known time."""
 
-MISSED = {
-    "h100": {"column_variance"},
-    "h200": {"column_variance"},
-}  # fmt: skip
+MISSED: dict[str, set[str]] = {"h100": {"column_variance"}, "h200": set()}
 """By card: the run on an H100 is older."""
 
 of_each_card = pytest.mark.parametrize("card", sorted(MISSED))
