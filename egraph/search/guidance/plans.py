@@ -78,7 +78,6 @@ from relift.rewrites.tactics.vectors.lanes import (
     scans_in_lanes,
 )
 from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
-from relift.rewrites.tactics.vectors.rows_in_turn import scans_in_turn
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.rewrites.tactics.vectors.turned_tiles import narrow_in_lanes, tiles_in_lanes
@@ -466,7 +465,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
         for members in _MEMBERS_OF_ROWS if longest else ():
             yield rows_folded_and_scanned(members, WIDTH, device.local_memory_bytes)
     else:
-        found += [scans_in_lanes(device.vector_width), scans_in_turn()] if longest else []
+        found += [scans_in_lanes(device.vector_width)] if longest else []
         yield from map(in_step, _IN_STEP if longest else ())
         cores = max(1, device.compute_units)
         chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
@@ -476,7 +475,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
 
 _SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16), (256, 32))
 """Work-items of a group that scans in local memory, and how many elements each of them has."""
-_IN_STEP = (4, 2)
+_IN_STEP = (8, 4, 2)
 """Rows that a work-item of a CPU scans at a time: until the next running result of one is there, it computes those of the others."""
 _MEMBERS_OF_ROWS = (256, 128, 64)
 """Work-items of a group that folds a row, and then scans what it makes of it."""

@@ -56,8 +56,22 @@ def moments_in_one_pass(chunk: int) -> Tactic:
     ... def squares(x: rl.f32[64]):
     ...     mean = rl.reduce(rl.add, 0.0, x) / 64.0
     ...     return rl.reduce(rl.add, 0.0, rl.map(lambda v: (v - mean) * (v - mean), x))
-    >>> chunks = derive(squares, moments_in_one_pass(16)).result.xs.xs.ys
-    >>> print(rl.show(chunks.xs))  # doctest: +NORMALIZE_WHITESPACE
+    >>> of_chunks = derive(squares, moments_in_one_pass(16)).result.xs.xs.xs
+    >>> print(rl.show(of_chunks))
+    map(
+      lambda x_:
+        (
+          reduce(add, 0.0, x_),
+          (
+            (
+              reduce(add, 0.0, map(lambda x__: mul(sub(x__, x_[0]), sub(x__, x_[0])), x_)),
+              reduce(add, 0.0, map(lambda x__: sub(x__, x_[0]), x_))
+            ),
+            x_[0]
+          )
+        ),
+      split(16, x)
+    )
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:

@@ -1,4 +1,4 @@
-"""Rows that a work-item scans in turn, each of whose steps waits for the one before."""
+"""Rows of which a work-item scans several in one loop, each of whose steps waits for the one before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relift.device import CPU
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.vectors.rows_in_turn import scans_in_turn
+from relift.rewrites.tactics.folds.chunked_scans import in_step
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.terms import Input
@@ -42,29 +42,37 @@ def roots(row: Any) -> Any:
     return rl.scan_seq(root, 0.5, row)
 
 
+def running(row: Any) -> Any:
+    return rl.scan_seq(rl.maximum, 0.0, row)
+
+
 def rows(function: Any, n: int, m: int) -> Program:
     x = Input("x", f32[n, m])
     return Program("rows", (x,), as_term(rl.map(function, x)))
 
 
-@pytest.mark.parametrize(("n", "m"), [(19, 5), (8, 1), (5, 3), (3, 1024)])
+@pytest.mark.parametrize(("n", "m", "together"), [(19, 5, 8), (8, 1, 8), (5, 3, 4), (3, 1024, 2)])
 @pytest.mark.parametrize("function", [estimates, roots])
-def test_each_row_is_scanned_as_if_it_were_alone(function: Any, n: int, m: int) -> None:
+def test_each_row_is_scanned_as_if_it_were_alone(
+    function: Any, n: int, m: int, together: int
+) -> None:
     """Rows that fill no turn are scanned one by one."""
     program = rows(function, n, m)
-    low = replace(program, body=derive(program, scans_in_turn()).result)
+    low = replace(program, body=derive(program, in_step(together)).result)
     numbers = np.random.default_rng(1).random((n, m), dtype=np.float32)
     np.testing.assert_allclose(compile_program(low)(numbers), program(numbers), rtol=1e-5)
 
 
-def test_steps_of_a_single_operation_are_not_scanned_in_turn() -> None:
-    """A law of theirs shares them out, and few wait for long."""
+@pytest.mark.parametrize(("function", "m"), [(running, 64), (roots, 2048)])
+def test_not_too_many_rows_are_scanned_at_once(function: Any, m: int) -> None:
+    """Steps of a single operation are waited for by few, and rows a power of two apart have the same places in a cache."""
+    derive(rows(function, 16, m), in_step(4))
     with pytest.raises(NoMatch):
-        derive(rows(lambda r: rl.scan_seq(rl.maximum, 0.0, r), 16, 64), scans_in_turn())
+        derive(rows(function, 16, m), in_step(8))
 
 
 @pytest.mark.parametrize("function", [estimates, roots])
-def test_rows_whose_steps_take_long_are_found_in_turn(function: Any) -> None:
+def test_rows_whose_steps_take_long_are_found_in_one_loop(function: Any) -> None:
     """Two cores take 26 ms for the estimates of these rows one by one, and 7 with four in turn, and 22 for the roots, and 6."""
     found = optimize(rows(function, 4096, 2048), {}, replace(CPU, packs="loop-free"))
     assert "map_scan_interchange_rows" in {step.rule for step in found.derivation.steps}
