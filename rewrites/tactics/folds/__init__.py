@@ -12,6 +12,6 @@ chunked_scans    chunks are scanned side by side
 recurrences      steps that are affine in what they carry: chunks of them are such steps
 bins             histograms
 places           folds that say where an element is
-one_pass         folds of whole arrays that read the same
+passes           folds that read the same elements, in one pass over them
 several_results  a work-item of a GPU has several folds, and reads once what all of them read
 """

@@ -152,28 +152,10 @@ def in_step(rows: int) -> Tactic:
     ['split_join', 'map_scan_interchange_rows']
     """
     items = apply("map_to_glb", d=0)
-    start = then(_WRITTEN_OUT, apply("store_private"))
-    cells = then(apply("insert_copy"), _WRITTEN_OUT)
-    results = then(apply("insert_copy"), inside("f")(cells), apply("map_to_seq"))
-    scanned = then(inside("init")(start), inside("f")(_WRITTEN_OUT), results)
-    in_columns = apply("map_scan_interchange_rows")
     alone = then(inside("f")(attempt(apply("map_to_seq"))), items)
-    carried = then(
-        inside("f")(_WRITTEN_OUT),
-        inside("init")(start),
-        attempt(inside("xs", "xss")(apply("map_identity"))),
+    by_items = then(
+        apply("split_join", m=rows), inside("xss")(then(inside("f")(_in_one_loop), items))
     )
-    mapped = then(
-        then(fission("f", "xs"), inside("xs")(in_columns), apply("map_map_transpose")),
-        inside("xss")(then(inside("xs")(carried), inside("f")(_WRITTEN_OUT), apply("map_to_seq"))),
-    )
-
-    def together(at: Rewriting, place: Position) -> Rewriting:
-        if isinstance(_map_of_scans(at, place).f.body, Map):
-            return mapped(at, place)
-        return then(in_columns, inside("xss")(scanned))(at, place)
-
-    by_items = then(apply("split_join", m=rows), inside("xss")(then(inside("f")(together), items)))
 
     def scanned_alone(at: Rewriting, place: Position) -> Rewriting:
         t = _map_of_scans(at, place)
@@ -203,6 +185,40 @@ def in_step(rows: int) -> Tactic:
         return first(of_rows, of_tables)(at, place)
 
     return then(attempt(fuse()), somewhere(outside), repeat(somewhere(scanned_alone)))
+
+
+_CARRIED = inside("init")(then(_WRITTEN_OUT, apply("store_private")))
+_SCANNED_TOGETHER = then(
+    _CARRIED,
+    inside("f")(_WRITTEN_OUT),
+    then(
+        apply("insert_copy"),
+        inside("f")(then(apply("insert_copy"), _WRITTEN_OUT)),
+        apply("map_to_seq"),
+    ),
+)
+"""Columns that are scanned: what is carried is in registers, and written as it is found."""
+_MAPPED_TOGETHER = then(
+    inside("xs")(
+        then(
+            inside("f")(_WRITTEN_OUT),
+            _CARRIED,
+            attempt(inside("xs", "xss")(apply("map_identity"))),
+        )
+    ),
+    inside("f")(_WRITTEN_OUT),
+    apply("map_to_seq"),
+)
+"""And what a map makes of each."""
+
+
+def _in_one_loop(at: Rewriting, place: Position) -> Rewriting:
+    """A map of scans, or of what maps make of them, as a scan of columns."""
+    in_columns = apply("map_scan_interchange_rows")
+    if isinstance(_map_of_scans(at, place).f.body, ScanSeq):
+        return then(in_columns, inside("xss")(_SCANNED_TOGETHER))(at, place)
+    at = then(fission("f", "xs"), inside("xs")(in_columns), apply("map_map_transpose"))(at, place)
+    return inside("xss")(_MAPPED_TOGETHER)(at, place)
 
 
 def _map_of_scans(at: Rewriting, place: Position) -> Map:

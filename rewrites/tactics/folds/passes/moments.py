@@ -98,17 +98,16 @@ def _folds_in(t: Reduce) -> list[Term]:
     """The folds of as many elements from whose results a sum of products is one of differences; none where it is no such sum."""
     if not isinstance(t.xs, Map):
         return []
-    match t.xs.f.body:
-        case Apply("mul", (Apply("sub", (_, m)), Apply("sub", (_, k)))):
-            pass
-        case _:
-            return []
-    if {x.name for x in t.xs.f.parameters} & (free_variables(m) | free_variables(k)):
+    body, own = t.xs.f.body, {x.name for x in t.xs.f.parameters}
+    factors = body.arguments if isinstance(body, Apply) and body.function == "mul" else ()
+    differences = [u for u in factors if isinstance(u, Apply) and u.function == "sub"]
+    subtracted = [u.arguments[1] for u in differences]
+    if len(subtracted) < 2 or not all(own.isdisjoint(free_variables(u)) for u in subtracted):
         return []
     length = length_of(t.xs)
     return [
         u
-        for value in (m, k)
+        for value in subtracted
         for u, _ in subterms(value)
         if isinstance(u, Reduce) and is_innermost(u) and length_of(u.xs) == length
     ]
