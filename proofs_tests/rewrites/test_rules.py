@@ -42,10 +42,11 @@ def wrong(tier: int) -> list[Rule]:
     return [r for r in WRONG[tier] if isinstance(r, Rule)]
 
 
-MULTIPLIED_OUT = {"recurrence_as_one_step"}
-"""Products of the neutral element of sums, which no sum of products is: what is equal then free symbols cannot tell."""
+MULTIPLIED_OUT = {"recurrence_as_one_step", "reduce_products_about"}
+"""Products of the neutral element of sums, which no sum of products is, or of differences: what is equal then free symbols cannot tell."""
 BRANCHING = {
     **dict.fromkeys(MULTIPLIED_OUT, "a product of a neutral element of sums"),
+    "reduce_products_about": "a product of differences",
     "at_runtime_of_map": "a cell is looked up at an index that is a symbol",
     "gather_indices_of_map": "an index is computed by a function that is free",
     "reduce_seq_iterate": "a cell is looked up at a sum of numbers",
@@ -179,11 +180,11 @@ def _renamed(rule: Rule, sizes: Sequence[str], flip: bool) -> str:
 
 WORDS = {
     "associative": "associative", "commutative": "commutative", "neutral": "neutral",
-    "idempotent": "idempotent", "distributive": "distributes", "bijective": "permutation",
+    "idempotent": "idempotent", "distributive": "distributes", "telescoping": "telescopes", "bijective": "permutation",
     "inverse": "inverse",
 }  # fmt: skip
 OTHER_GUARDS = {
-    "reduce_common_factor", "scatter_fusion", "scatter_transpose",
+    "reduce_common_factor", "reduce_factor", "scatter_fusion", "scatter_transpose",
     "reduce_chunks_idempotent", "reduce_strided_idempotent", "reduce_concat_idempotent",
     "operands_swapped",
 }  # fmt: skip

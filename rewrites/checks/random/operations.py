@@ -103,8 +103,11 @@ def _letter_by_letter(x: str, y: str) -> str:
     return both + x[len(y) :] + y[len(x) :]
 
 
+_PROJECTIONS = ("x", "y")
+"""What every operation distributes over."""
+
 _SUMS = (
-    "x + y", "x - y", "x - y, or the other when one is 0", "2*x - y", "2*x - y, or the other when one is 0",
+    *_PROJECTIONS, "x + y", "x - y", "x - y, or the other when one is 0", "2*x - y", "2*x - y, or the other when one is 0",
     "x, or y when x is 0",
 )  # fmt: skip
 """Sums over which products of numbers distribute, also those that do not commute, or that no brackets may be moved in."""
@@ -115,7 +118,7 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
         Operation(
             "x - y, or the other when one is 0", _with_unit(0, lambda x, y: x - y), neutral=0
         ),
-        Operation("0", lambda x, y: 0, telescopes=("x - y", "|x - y|", "2*x - y", "x * y * y")),
+        Operation("0", lambda x, y: 0, True, True, telescopes=("x - y", "|x - y|", "2*x - y")),
         Operation("|x - y|", lambda x, y: abs(x - y), commutative=True),
         Operation("2*x - y", lambda x, y: 2 * x - y, idempotent=True),
         Operation(
@@ -166,11 +169,17 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
         Operation("x + y", lambda x, y: x + y, True, True, neutral=0, over=("max(x, y)",)),
         Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=_SUMS),
         Operation("x * y * y", lambda x, y: x * y * y),
-        Operation("2*x + y", lambda x, y: 2 * x + y, over=("max(x, y)",)),
+        Operation("2*x + y", lambda x, y: 2 * x + y, over=("max(x, y)", *_PROJECTIONS)),
         Operation("2*x + 2*y", lambda x, y: 2 * x + 2 * y, commutative=True, over=("max(x, y)",)),
         Operation("2*x*y", lambda x, y: 2 * x * y, True, True, over=("x + y",)),
         Operation("max(x, y)", max, True, True, -math.inf, True, over=("min(x, y)",)),
         Operation("min(x, y)", min, True, True, math.inf, True, over=("max(x, y)",)),
+        Operation("x xor y", lambda x, y: x ^ y, True, True, neutral=0, telescopes=("x xor y",)),
+        Operation(
+            "the last bit of x and the one before of y",
+            lambda x, y: x & y >> 1 & 1,
+            over=("x xor y",),
+        ),
         Operation("x and y bit by bit", lambda x, y: x & y, True, True, -1, True),
     ),
     "text": (
