@@ -34,20 +34,16 @@ from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.vectors.lanes import cut
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
-from relift.semantics.syntax.terms import Combine, free_variables
+from relift.semantics.syntax.terms import free_variables
 from relift.semantics.syntax.types import holds_array
 
 _WRITTEN_OUT = apply("map_to_seq_unroll")
 _STORED = then(inside("xs")(apply("store_global")), apply("store_global"))
 """What chunks come to, and the scan of that."""
 _IN_ONE_SET, _LINE = 1024, 16
-"""Numbers from one row or chunk to the next whose lines share a set of the nearest cache, and those of a line.
+"""Numbers from one chunk to the next whose lines share a set of the nearest cache, and those of a line.
 
 Running sums of 2^24 numbers take two cores 6 ms in chunks of 65,536, four of them in one loop, and 4.5 in chunks of 65,520; running maxima 10 and 7."""
-_FEW = 4
-"""Rows of one loop where they share a set of the nearest cache, which has eight places for what is read and written, or where steps are short.
-
-A Kalman filter of 4096 rows of 2048 numbers takes two cores 26 ms row by row, 10 to 12 with 8 in one loop, and 7 with 4."""
 
 
 def in_chunks(elements: int, least: int) -> Tactic:
@@ -140,7 +136,7 @@ def in_step(rows: int) -> Tactic:
     """A map of scans, or of what maps make of them: a work-item has so many rows, and goes along all of them in one loop; what is left has one for each row.
 
     What a step carries on is there when the row has its next turn: one that takes long, as one with a quotient, is not waited for.
-    They may be those of each of several tables.  Raises `NoMatch` where rows are not scanned to numbers, or are fewer, or so many do not pay.
+    They may be those of each of several tables.  Raises `NoMatch` where rows are not scanned to numbers, or are fewer.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.folds.chunked_scans import in_step
@@ -170,8 +166,6 @@ def in_step(rows: int) -> Tactic:
             raise NoMatch("what is scanned are no rows of numbers")
         if length_of(t) < rows:
             raise NoMatch(f"there are no {rows} rows")
-        if rows > _FEW and (isinstance(scan.f.body, Combine) or not length_of(scan) % _IN_ONE_SET):
-            raise NoMatch(f"{rows} rows of steps that are short, or whose lines share a set")
         return cut(length_of(t), rows, by_items, alone)(at, place)
 
     def of_tables(at: Rewriting, place: Position) -> Rewriting:
