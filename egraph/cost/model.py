@@ -14,8 +14,8 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.stored import inputs, stored
 from relift.semantics.indices.views import is_layout, memories_of
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.binding import canonical, positions, term_at
-from relift.semantics.syntax.terms import Input, Term
+from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.terms import Input, Lambda, Term, children
 from relift.semantics.syntax.types import Type, cells
 
 _STARTED = 0.3 * 0.65e-9 / 256
@@ -117,7 +117,8 @@ def waiting(program: Program, device: DeviceDescription) -> float:
 
 def least_seconds(program: Program, device: DeviceDescription) -> float:
     """Seconds that any program takes to read what it needs of what it is given, and to write the result, once."""
-    moved = sum(_bytes(each.type) * _part_read(program, each) for each in program.parameters)
+    parts = _parts_read(program.body)
+    moved = sum(_bytes(x.type) * parts.get(x.name, 0.0) for x in program.parameters)
     moved += _bytes(program.body.type)
     if device.kind == "gpu":
         return device.launch_seconds + moved / (device.bandwidth_gbs * 1e9)
@@ -125,22 +126,24 @@ def least_seconds(program: Program, device: DeviceDescription) -> float:
     return device.launch_seconds + seconds_sent(moved, near, device.compute_units, device)
 
 
-def _part_read(program: Program, given: Input) -> float:
-    """The part of an array that is read, of which a program may need a part: one of its elements, or some that it takes."""
-    whole = cells(given.type).constant or 1
-    read: dict[Term, int] = {}
-    for place, u in positions(program.body):
-        if u != given:
-            continue
-        part: Term = u
-        for depth in range(len(place) - 1, -1, -1):
-            above = term_at(program.body, place[:depth])
-            if not is_layout(above):
-                break
-            if (cells(above.type).constant or whole) < (cells(part.type).constant or whole):
-                part = above
-        read[canonical(part)] = cells(part.type).constant or whole
-    return min(1.0, sum(read.values()) / whole)
+def _parts_read(t: Term) -> dict[str, float]:
+    """The part of each array that is read, of which a program may need a part: one of its elements, or some that it takes."""
+    read: dict[str, dict[Term, int]] = {}
+    whole: dict[str, int] = {}
+    waiting: list[tuple[Term, Term | None]] = [(t, None)]
+    while waiting:
+        u, above = waiting.pop()  # the least that layouts around it leave of it
+        part = u if above is None or _cells(u) <= _cells(above) else above
+        if isinstance(u, Input):
+            whole[u.name] = _cells(u)
+            read.setdefault(u.name, {})[canonical(part)] = _cells(part)
+        left = part if is_layout(u) else None
+        waiting += ((v.body if isinstance(v, Lambda) else v, left) for _, v in children(u))
+    return {name: min(1.0, sum(of.values()) / whole[name]) for name, of in read.items()}
+
+
+def _cells(t: Term) -> int:
+    return cells(t.type).constant or 1
 
 
 def _bytes(t: Type) -> float:
