@@ -60,13 +60,13 @@ def has_law(operator: Operator, law: str) -> bool:
             return False
 
 
-OVER_OTHERS = ("distributes_over", "telescopes_over")
-"""The laws that speak of another operator, as an operator declares them."""
+OVER_OTHERS = {"distributive": "distributes_over", "telescoping": "telescopes_over"}
+"""The laws that speak of another operator, each with the word by which an operator declares it."""
 
 
 def over_others(laws: Laws) -> dict[str, tuple[BinaryOperator, ...]]:
-    """These laws, each with the operators over which it is declared."""
-    return {law: getattr(laws, law) for law in OVER_OTHERS}
+    """The operators over which these laws are declared, by the word that declares them."""
+    return {word: getattr(laws, word) for word in OVER_OTHERS.values()}
 
 
 def has_law_over(operator: Operator, law: str, other: Operator) -> bool:
@@ -86,11 +86,7 @@ def declared_over(operator: Operator, law: str) -> tuple[Operator, ...]:
         case Vectorized(width, inner):
             return tuple(Vectorized(width, other) for other in declared_over(inner, law))
         case BinaryOperator(_, laws):
-            declared = {
-                "distributive": laws.distributes_over,
-                "telescoping": laws.telescopes_over,
-            }
-            return declared[law]
+            return over_others(laws)[OVER_OTHERS[law]]
         case OperatorMetavariable():
             return ()
 

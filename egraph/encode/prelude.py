@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from relift.egraph.encode.constructors import Constructor, constructors
 from relift.egraph.encode.equations import Equations, Variable
 from relift.egraph.encode.terms import list_text, operator_text, quoted, type_text
-from relift.rewrites.declared_laws import EXACT_LAWS, FloatPolicy, neutral_of
+from relift.rewrites.declared_laws import (
+    EXACT_LAWS,
+    OVER_OTHERS,
+    FloatPolicy,
+    neutral_of,
+    over_others,
+)
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.signatures import (
     FunctionKind,
@@ -270,10 +276,9 @@ def laws_text(laws: Mapping[str, terms.Laws]) -> str:
             text.append(f"(commutative {operator})\n")
         if law.idempotent:
             text.append(f"(idempotent {operator})\n")
-        for plus in law.distributes_over:
-            text.append(f"(distributive {operator} {operator_text(plus)})\n")
-        for plus in law.telescopes_over:
-            text.append(f"(telescoping {operator} {operator_text(plus)})\n")
+        for name, word in OVER_OTHERS.items():
+            for plus in over_others(law)[word]:
+                text.append(f"({name} {operator} {operator_text(plus)})\n")
         if law.neutral is not None:
             spelled = {repr(law.neutral), repr(float(law.neutral))}
             if law.neutral == 0:

@@ -295,6 +295,7 @@ def _named(data: Mapping[str, Any], functions: Sequence[UserFunction]) -> dict[s
     """The operators and user functions of a derivation, by name."""
     names: dict[str, Any] = {}
     for o in data["operators"]:
+        known = {**VOCABULARY, **names}
         names[o["name"]] = operator(
             parse_operator(o["function"]),
             associative=_truth(o, "associative"),
@@ -302,7 +303,7 @@ def _named(data: Mapping[str, Any], functions: Sequence[UserFunction]) -> dict[s
             neutral=_neutral(o),
             idempotent=_truth(o, "idempotent"),
             name=o["name"],
-            **{law: [{**VOCABULARY, **names}[p] for p in o.get(law, ())] for law in OVER_OTHERS},
+            **{w: [known[p] for p in o.get(w, ())] for w in OVER_OTHERS.values()},
         )
     for f in data["user_functions"]:
         there = (known for known in functions if _user_json(known) == f)

@@ -12,6 +12,7 @@ Source: Blelloch, prefix sums and their applications (1990), first-order recurre
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.declared_laws import declared_over, has_law_over
 from relift.rewrites.rules.folds import bins
 from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
@@ -126,7 +127,7 @@ def affine_steps(at: Rewriting, place: Position) -> Rewriting:
     step = term_at(at.term, (*place, "f"))
     if not isinstance(step, Combine) or not isinstance(step.left, Combine):
         raise NoMatch("a step adds nothing to a multiple of what it carries")
-    if step.operator not in _distributed_over(step.left):
+    if not has_law_over(step.left.operator, "distributive", step.operator):
         raise NoMatch("what multiplies does not distribute over what adds")
     return at
 
@@ -166,11 +167,7 @@ def _is_in(x: Var, t: Term) -> bool:
 
 def _is_product(t: Combine) -> bool:
     """Whether an operator distributes over another."""
-    return bool(_distributed_over(t))
-
-
-def _distributed_over(t: Combine) -> tuple[BinaryOperator, ...]:
-    return t.operator.laws.distributes_over if isinstance(t.operator, BinaryOperator) else ()
+    return bool(declared_over(t.operator, "distributive"))
 
 
 def chunks_scanned(m: int, each: int = 0) -> Tactic:
