@@ -19,15 +19,17 @@ from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attemp
 from relift.rewrites.tactics.folds.beside import paired
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, OF_EACH_ARRAY
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import chunk_near
+from relift.rewrites.tactics.groups.rows.by_groups import FUSED
+from relift.rewrites.tactics.groups.rows.whole_turns import shared_evenly
 from relift.rewrites.tactics.nests.padding import lengthened_inside
-from relift.rewrites.tactics.sharing import MOST_FOLDED
+from relift.rewrites.tactics.sharing import MOST_FOLDED, storable, stored
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, canonical, places_of, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import holds_array
+from relift.semantics.syntax.types import Array, cells, holds_array
 
 _UNIT = 512
 """Elements of which a chunk has a multiple: vectors of four for 128 work-items."""
@@ -72,8 +74,47 @@ def whole_folds_in_parts(parts: int, longest: int) -> Tactic:
     return tactic
 
 
+def parts_where_read() -> Tactic:
+    """What chunks came to is stored, and folded where it is read: the folds of whole arrays are by chunks already.
+
+    Raises `NoMatch` where there are no such chunks, or only a number is made of them.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.whole_folds import parts_where_read
+    >>> @rl.program
+    ... def from_sums(x: rl.f32[1048576]):
+    ...     sums = rl.map(lambda c: rl.reduce(rl.add, 0.0, c), rl.split(4096, x))
+    ...     return rl.map(lambda v: v - rl.reduce(rl.add, 0.0, sums), x)
+    >>> print(rl.show(derive(from_sums, parts_where_read()).result))  # doctest: +NORMALIZE_WHITESPACE
+    join(
+      map(
+        lambda c:
+          map(
+            lambda x_:
+              x_ - reduce(add, 0.0, to_global(map(lambda c: reduce(add, 0.0, c), split(4096, x)))),
+            c
+          ),
+        split(1024, x)
+      )
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        arrays = [v.value for v in storable(t) if isinstance(v.value.type, Array)]
+        few = [u for u in arrays if (cells(u.type).constant or 0) <= _MOST_PARTS]
+        parts = [u for u in few if not any(places_of(u, v) for v in few if v is not u)]
+        if not parts or not holds_array(t.type):
+            raise NoMatch("no array is made of what is folded of chunks")
+        return then(stored(parts), _in_rows)(at, place)
+
+    return tactic
+
+
 def _in_rows(at: Rewriting, place: Position) -> Rewriting:
     """A map of numbers goes row by row, each of which a group has: what its members fold together, all need."""
+    at = FUSED(at, place)
     t = term_at(at.term, place)
     if not isinstance(t, Map) or holds_array(t.f.body.type):
         raise NoMatch("no map of numbers")
@@ -86,6 +127,8 @@ def _in_rows(at: Rewriting, place: Position) -> Rewriting:
     return then(lengthened_inside(more, lanes), inside("xs")(rows))(at, place)
 
 
+_MOST_PARTS = 1 << 14
+"""Numbers that chunks came to, at most: each row folds them again."""
 _ROWS, _SHORTEST, _LONGEST = 1024, 1024, 8192
 """About so many rows, none shorter or longer: each folds again what chunks came to."""
 _LANES = 4
@@ -114,14 +157,13 @@ def _in_parts(
     at: Rewriting, place: Position, folds: Sequence[Reduce], parts: int, longest: int
 ) -> Rewriting:
     length = length_of(folds[0].xs)
-    chunk = chunk_near(length, max(parts, length // longest), _UNIT)
+    chunk = chunk_near(length, max(parts, -(-length // longest)), _UNIT, longest)
     if not chunk or length // chunk > MOST_FOLDED:
         raise NoMatch(f"{length} elements have too few chunks, or too many")
     maps: list[Term] = []
 
     def one(at: Rewriting, here: Position) -> Rewriting:
-        if rest := length % chunk:
-            at, here = fold_here_with_rest(length - rest)(at, here), (*here, "left")
+        at, here = shared_evenly(at, here, chunk)
         chunks = inside("xs")(ELEMENTS_IN_CHUNKS)
         at = then(reduced_in_chunks("partial_reduce_chunks", chunk), chunks)(at, here)
         maps.append(term_at(at.term, (*here, "xs")))

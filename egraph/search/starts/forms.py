@@ -59,7 +59,7 @@ from relift.rewrites.tactics.transpositions import (
     scans_across,
     tables_by_rows,
 )
-from relift.rewrites.tactics.whole_folds import whole_folds_in_parts
+from relift.rewrites.tactics.whole_folds import parts_where_read, whole_folds_in_parts
 from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq
@@ -102,6 +102,8 @@ _MOMENTS: tuple[Tactic, ...] = (
     then(moments_in_one_pass(128), _APART),
 )
 """What a mean and a variance need is found in one pass: of long rows, or of columns, whose chunks are stored."""
+_MOMENTS_WHERE_READ: Tactic = then(_MOMENTS[0], parts_where_read())
+"""The same of whole arrays, where each group that reads them folds what chunks came to."""
 _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 _REARRANGED: Tactic = folded_before_rearranged()
 
@@ -110,7 +112,10 @@ ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
         *(_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS),
         *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS),
     ),
-    "cpu": (_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES, _IN_PARTS),
+    "cpu": (
+        *(_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES),
+        *(_IN_PARTS, _MOMENTS_WHERE_READ),
+    ),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
 
@@ -157,6 +162,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (then(folds_together(), attempt(rows_of_columns())), 0),
     (then(totals_beside(), attempt(through_zips())), 1),
     (_IN_PARTS, NOTHING_ELSE),
+    (_MOMENTS_WHERE_READ, NOTHING_ELSE),
     (_REARRANGED, NOTHING_ELSE),
     (_SCANS[1], NOTHING_ELSE),
 )
@@ -198,7 +204,7 @@ class Form:
     @property
     def in_one_pass(self) -> bool:
         """Whether what is folded of differences from what is folded of the same elements is found with that."""
-        return self.made_by in _MOMENTS
+        return self.made_by in (*_MOMENTS, _MOMENTS_WHERE_READ)
 
     @property
     def along_rows(self) -> bool:

@@ -20,9 +20,13 @@ from relift.egraph.search.starts.staged import kernels_of
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
-from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.whole_folds import whole_folds_in_parts
+from relift.rewrites.tactics.combinators import derive, then
+from relift.rewrites.tactics.folds.passes.moments import moments_in_one_pass
+from relift.rewrites.tactics.sharing import has_fold
+from relift.rewrites.tactics.whole_folds import parts_where_read, whole_folds_in_parts
 from relift.semantics.language.programs import Program
+from relift.semantics.patterns import Reduce, Split
+from relift.semantics.syntax.terms import free_variables, subterms
 
 n, m = rl.nat("n"), rl.nat("m")
 
@@ -77,6 +81,53 @@ def test_a_search_launches_no_kernel_for_a_number(
     compiled = compile_program(Proposals(program, {"n": length}, GPU).floor()[0].low)
     assert len(compiled.launch["kernels"]) == kernels
     np.testing.assert_allclose(compiled(x), wanted(x.astype(np.float64)), rtol=1e-4)
+
+
+@rl.program
+def shares(x: rl.f32[n]):
+    """The powers that are divided are those that are summed up."""
+    top = rl.reduce(rl.maximum, float("-inf"), x)
+    powers = rl.map(lambda v: rl.exp(v - top), x)
+    return rl.map(lambda v: v / total(powers), powers)
+
+
+@rl.program
+def scores(x: rl.f32[n]):
+    mean = total(x) / rl.f32(n)
+    spread = rl.sqrt(total(rl.map(lambda v: (v - mean) * (v - mean), x)) / rl.f32(n))
+    return rl.map(lambda v: (v - mean) / spread, x)
+
+
+@pytest.mark.parametrize("length", [1 << 21, 3_000_000, 3_000_001])
+def test_what_divides_nothing_is_in_chunks_that_groups_have(length: int) -> None:
+    """No chunk is longer than was asked for, and no fold that every row needs is of what chunks leave."""
+    found = derive(scores, whole_folds_in_parts(512, 8192), {"n": length}).result
+    splits = [t.m.constant or 0 for t, _ in subterms(found) if isinstance(t, Split)]
+    folds = [t for t, _ in subterms(found) if isinstance(t, Reduce) and not free_variables(t)]
+    assert max(splits) <= 8192
+    assert len({rl.show(t) for t in folds}) == 2
+
+
+def test_what_is_computed_before_it_is_split_is_computed_in_the_row() -> None:
+    """Every group folds for its row: outside of rows, each number would need all that chunks came to."""
+    found = derive(shares, whole_folds_in_parts(512, 8192), {"n": 1 << 21}).result
+    assert not [t for t, _ in subterms(found) if isinstance(t, Split) and has_fold(t.xs)]
+
+
+def test_moments_are_folded_where_they_are_read() -> None:
+    """A mean and a variance need one kernel, and the scores another one."""
+    tactic = then(moments_in_one_pass(4096), parts_where_read())
+    found = derive(scores, tactic, {"n": 1 << 16})
+    require_proved((step.rule for step in found.steps), RULES)
+    assert len(kernels_of(replace(scores, body=found.result))) == 2
+
+
+def test_scores_are_found_by_two_kernels() -> None:
+    x = np.random.default_rng(0).random(1 << 16, dtype=np.float32) + 7
+    compiled = compile_program(Proposals(scores, {"n": len(x)}, GPU).floor()[0].low)
+    assert len(compiled.launch["kernels"]) == 2
+    wanted = (x - x.mean(dtype=np.float64)) / x.std(dtype=np.float64)
+    np.testing.assert_allclose(compiled(x), wanted, rtol=1e-3, atol=1e-3)
 
 
 @rl.program

@@ -131,14 +131,20 @@ def by_groups(members: int, width: int) -> Tactic:
     return then(cooperative_each(members, width), inside("xss")(group))
 
 
-def chunk_near(length: int, parts: int, unit: int) -> int:
+def chunk_near(length: int, parts: int, unit: int, longest: int | None = None) -> int:
     """A multiple of `unit` by which there are about so many parts, and which leaves few elements; 0 where there are no two.
+
+    None is longer than `longest`, unless there would be more than twice so many parts.
 
     >>> from relift.rewrites.tactics.groups.cooperative import chunk_near
     >>> chunk_near(1 << 20, 512, 128), chunk_near(1000003, 512, 128), chunk_near(100, 2, 64)
     (2048, 2304, 0)
+    >>> chunk_near(3000000, 512, 512), chunk_near(3000000, 512, 512, longest=8192)
+    (10752, 6144)
     """
     least = max(length // (parts * unit), 1)
     most = min(2 * least, length // (2 * unit))
+    if longest is not None:
+        most = min(most, max(longest // unit, least))
     turns = range(least, most + 1)
     return min((k * unit for k in turns), key=lambda chunk: (length % chunk, chunk), default=0)
