@@ -15,7 +15,7 @@ from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
 from relift.egraph.cost.model import estimate, least_seconds
-from relift.egraph.search.guidance.plans import shared_windows
+from relift.egraph.search.guidance.window_plans import shared_windows
 from relift.egraph.search.optimize import Optimized, optimize
 from relift.egraph.search.outcomes import FoundProgram
 from relift.egraph.search.proposals import Proposals

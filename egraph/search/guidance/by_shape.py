@@ -27,10 +27,10 @@ from relift.egraph.search.guidance.plans import (
     several_dimensions,
     shared_folds,
     shared_rows,
-    shared_windows,
     staged_blocks,
 )
 from relift.egraph.search.guidance.tilings import nest_tiles
+from relift.egraph.search.guidance.window_plans import shared_windows
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.batches import rows_of_batches, where_written

@@ -11,14 +11,12 @@ all of them once, see `relift.rewrites.tactics.folds.shared`.
 Lanes.  The results of a map become the lanes of vectors that are in the program's text, see
 `relift.rewrites.tactics.vectors.lanes`.
 
-Tiles on a GPU.  The work-items of a group share the cells that the windows of their tile read, see
-`relift.rewrites.tactics.groups.tiles`.  How they share folds is in `fold_plans`.
+How the groups of a GPU share folds is in `fold_plans`, and how they share windows in `window_plans`.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -47,7 +45,7 @@ from relift.rewrites.tactics.groups.dimensions import (
 )
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
 from relift.rewrites.tactics.groups.rows.side_by_side import rows_side_by_side
 from relift.rewrites.tactics.groups.scan_chunks import scans_in_chunks
 from relift.rewrites.tactics.groups.scans import (
@@ -57,18 +55,9 @@ from relift.rewrites.tactics.groups.scans import (
     scans_in_groups,
 )
 from relift.rewrites.tactics.groups.stages import stages_by_groups, tiles_both_ways
-from relift.rewrites.tactics.groups.stencils import (
-    lines_in_groups,
-    one_line_in_groups,
-    stencil_in_groups,
-    strips_in_groups,
-    strips_of_items,
-    strips_of_lines,
-)
 from relift.rewrites.tactics.groups.tables import in_tables
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.nests.where_read import through_zips
-from relift.rewrites.tactics.sharing import named
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
@@ -222,17 +211,6 @@ _BLOCKS_OF_FOLDS = 4
 A product of a matrix of 2^24 numbers with a vector takes a core 4.2, 5.4, 4.5 and 3.6 ms in 1, 2, 4 and 8 rows of 4 KB at a time, and
 4.8, 4.5, 3.8 and 3.5 of 16 KB."""
 
-_TILES = (64, 32, 16)
-"""Windows of a stencil's tile in each direction."""
-
-_DOWN = (8, 16)
-"""Windows of a strip that is read where the image is."""
-_ALONG = (256, 1024)
-"""Windows of a line that a group has."""
-_FOR_SEVERAL = 8
-"""How many windows of a line a work-item has: 17 weights take 214 us for 8192^2 windows, with four 242, with one 427."""
-
-
 _CHUNKS = ((32, 64), (64, 32), (32, 128), (128, 16))
 """Work-items of a group that go through their rows together, and the columns of which it copies each time."""
 _SMALL = (32, 32)
@@ -242,31 +220,6 @@ _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
 _SIDES = (32, 16)
 """Rows and columns of a tile that is read down and written across."""
-
-
-_STRIPS = ((64, 16), (32, 8), (32, 4))
-"""Windows of a stencil's tile in each direction, and how many a work-item has below one another."""
-_TILE_SIDES, _STRIP_LENGTHS = range(96, 15, -1), range(16, 3, -1)
-"""The same for a stencil that none of these divides: the longest that do."""
-
-
-def strips_for(program: Program) -> Iterator[tuple[int, int]]:
-    """Tiles for a stencil of two dimensions, and strips: those of `_STRIPS`, or else others that divide its result.
-
-    >>> from relift.egraph.search.guidance.plans import strips_for
-    >>> from relift.rewrites.loading import load_program
-    >>> jacobi = load_program("examples/j2d5pt.py")
-    >>> [list(strips_for(jacobi.at({"n": n, "m": n}))) for n in (96, 8188)]
-    [[(32, 8), (32, 4)], [(92, 4)]]
-    """
-    lengths = [n.constant or 0 for n in dimensions(program.body.type)[0][-2:]]
-    common = math.gcd(*lengths)
-    if dividing := [each for each in _STRIPS if common and common % each[0] == 0]:
-        yield from dividing
-        return
-    sides = (side for side in _TILE_SIDES if common and common % side == 0)
-    found = ((side, down) for side in sides for down in _STRIP_LENGTHS if side % down == 0)
-    yield from itertools.islice(found, 2)
 
 
 _ROWS_OF_ITEM = 4
@@ -418,27 +371,6 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         teams = (rows_together(1, *team) for team in _ROWS_TOGETHER)
         for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks, *teams):
             yield then(tactic, tuples_side_by_side())
-
-
-def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics for the stencils of a GPU: overlapping tiles and lines for its groups, strips of windows for its work-items.
-
-    They raise `NoMatch` where these do not divide the image.
-    """
-    if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
-        for windows in _TILES:
-            yield then(named(), stencil_in_groups(windows), IN_ORDER)
-        for windows, down in strips_for(program):
-            yield strips_in_groups(windows, down)
-        for down in _DOWN:
-            yield strips_of_items(down)
-            yield strips_of_lines(down)
-            yield strips_of_lines(down, kept=True)
-        for windows in _ALONG:
-            yield lines_in_groups(windows)
-            yield one_line_in_groups(windows)
-        for lines in (lines_in_groups, one_line_in_groups):
-            yield lines(_FOR_SEVERAL * _ALONG[0], _ALONG[0])
 
 
 def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

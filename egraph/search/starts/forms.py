@@ -34,6 +34,7 @@ from relift.rewrites.tactics.folds.passes.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
 from relift.rewrites.tactics.folds.running import folds_of_running_results
+from relift.rewrites.tactics.folds.windows import parts_of_windows_apart
 from relift.rewrites.tactics.groups.scan_chunks import scans_apart
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.dimensions import (
@@ -105,16 +106,19 @@ _MOMENTS: tuple[Tactic, ...] = (
 _MOMENTS_WHERE_READ: Tactic = then(_MOMENTS[0], parts_where_read())
 """The same of whole arrays, where each group that reads them folds what chunks came to."""
 _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
+_WINDOWS_BY_PARTS: Tactic = parts_of_windows_apart()
+_WINDOWS_DOWN_COLUMNS: Tactic = parts_of_windows_apart(columns=True)
+"""The same for a GPU, whose neighbours have columns beside one another."""
 _REARRANGED: Tactic = folded_before_rearranged()
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (
         *(_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS),
-        *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS),
+        *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS, _WINDOWS_BY_PARTS),
     ),
     "cpu": (
         *(_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES),
-        *(_IN_PARTS, _MOMENTS_WHERE_READ),
+        *(_IN_PARTS, _MOMENTS_WHERE_READ, _WINDOWS_DOWN_COLUMNS),
     ),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -163,6 +167,8 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (then(totals_beside(), attempt(through_zips())), 1),
     (_IN_PARTS, NOTHING_ELSE),
     (_MOMENTS_WHERE_READ, NOTHING_ELSE),
+    (_WINDOWS_BY_PARTS, NOTHING_ELSE),
+    (_WINDOWS_DOWN_COLUMNS, NOTHING_ELSE),
     (_REARRANGED, NOTHING_ELSE),
     (_SCANS[1], NOTHING_ELSE),
 )

@@ -1,4 +1,4 @@
-"""Tactics for stencils of two dimensions on a GPU, in overlapping tiles.
+"""Tactics for stencils of two dimensions on a GPU, in overlapping tiles, and of three in strips.
 
 A group copies an overlapping tile of the image to local memory, borders included, and each of its work-items has a window,
 or a strip of windows of one column: neighbours read neighbouring cells, and windows of a strip overlap, so that a work-item reads
@@ -7,6 +7,7 @@ become one, with an accumulator for each window in registers; several folds of a
 
     stencil_in_groups   a work-item has one window
     strips_in_groups    it has several below one another
+    strips_of_blocks    it has several behind one another, of three dimensions
     by_columns          a fold of a window, and of what is as large, goes column by column of both
     strip_folds         the folds of the windows of a strip as one
 Source: LIFT, CGO'18, overlapped tiling; the registers are those of Nguyen et al., SC'10, and of `shared_folds`.
@@ -35,6 +36,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
 from relift.rewrites.tactics.folds.shared import apart, lifted
+from relift.rewrites.tactics.folds.windows import windows_fused
 from relift.rewrites.tactics.groups.tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, nest
 from relift.rewrites.tactics.nests.dimensions import one_fold
 from relift.rewrites.tactics.nests.normal_form import fuse_once
@@ -139,8 +141,10 @@ def strips_in_groups(windows: int, down: int) -> Tactic:
     return tiles_in_groups(first(tile_stencil_2d(windows), _tiled_with_cells(windows)), tile)
 
 
-def strips_of_items(down: int) -> Tactic:
+def strips_of_items(down: int, windows: Tactic | None = None) -> Tactic:
     """A stencil of an image in strips of `down` windows, each of which a work-item reads where the image is.
+
+    How the windows of a strip are computed may be given: `folded_by_parts`.
 
     >>> from relift.rewrites.tactics.groups.stencils import strips_of_items
     >>> from relift.rewrites.loading import load_program
@@ -149,12 +153,40 @@ def strips_of_items(down: int) -> Tactic:
     >>> [step.rule for step in found.steps[-2:]]
     ['map_to_glb', 'map_to_glb']
     """
+    alone = _strips(down, windows=windows)
     strips = then(
-        first(_strips(down), _strips_with_cells(down)),
+        alone if windows else first(alone, _strips_with_cells(down)),
         inside("xss")(apply("map_to_glb", d=1)),
         inside("xss", "f", "xss")(apply("map_to_glb", d=0)),
     )
     return topdown(strips)
+
+
+def strips_of_blocks(down: int, windows: Tactic | None = None) -> Tactic:
+    """A stencil of three dimensions in strips of `down` windows behind one another, each of which a work-item reads where the cells are.
+
+    How the windows of a strip are computed may be given: `folded_by_parts`.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.windows import folded_by_parts
+    >>> from relift.rewrites.tactics.groups.stencils import strips_of_blocks
+    >>> n = rl.nat("n")
+    >>> @rl.program
+    ... def sums(x: rl.f32[n + 2, n + 2, n + 2]):
+    ...     windows = rl.slide_nd((3, 3, 3), (1, 1, 1), x)
+    ...     return rl.map_nd(3, lambda w: rl.reduce(rl.add, 0.0, rl.join(rl.join(w))), windows)
+    >>> found = derive(sums, strips_of_blocks(4, folded_by_parts), {"n": 16})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "window", "store"))]
+    ['stencil_tiling', 'window_map_exchange', 'window_map_exchange', 'store_private']
+    """
+    within = ("xss", "f") * 2
+    strips = then(
+        _strips(down, 3, windows or _WRITTEN_OUT),
+        *(inside(*within[: 2 * i], "xss")(apply("map_to_glb", d=2 - i)) for i in range(2)),
+        inside(*within, "xss")(apply("map_to_glb", d=0)),
+    )
+    return then(windows_fused(), topdown(strips))
 
 
 def strips_of_lines(down: int, *, kept: bool = False) -> Tactic:
@@ -292,15 +324,13 @@ def _tiled_with_cells(windows: int) -> Tactic:
     return apply("stencil_tiling_2d_zip", k=windows - 1)
 
 
-def _strips(down: int) -> Tactic:
-    """The windows of a tile strip by strip, and in a strip column by column."""
-    return then(
-        apply("map_fusion"),
-        apply("stencil_tiling", k=down - 1),
-        inside("xss", "f")(
-            then(apply("window_map_exchange"), inside("xss", "f")(windows_of_strip))
-        ),
-    )
+def _strips(down: int, dimensions: int = 2, windows: Tactic | None = None) -> Tactic:
+    """The windows of a tile strip by strip, and in a strip column by column; how those of a strip are computed may be given."""
+    computed = windows or windows_of_strip
+    for _ in range(1, dimensions):
+        computed = then(apply("window_map_exchange"), inside("xss", "f")(computed))
+    fused = apply("map_fusion") if dimensions == 2 else skip
+    return then(fused, apply("stencil_tiling", k=down - 1), inside("xss", "f")(computed))
 
 
 def _strips_with_cells(down: int) -> Tactic:
@@ -403,6 +433,10 @@ def strip_folds() -> Tactic:
     """The folds of the windows of a strip as one, whose steps take a column of each, or a cell, written out."""
     written_out = apply("reduce_seq_to_unroll")
     return then(lifted(), first(inside("f", "f")(written_out), written_out))
+
+
+_WRITTEN_OUT = then(windows_of_strip, attempt(topdown(apply("reduce_seq_to_unroll"))))
+"""The folds of the few rows of a window that goes on in a third dimension are written out."""
 
 
 def outermost_folds(t: Term) -> list[Position]:

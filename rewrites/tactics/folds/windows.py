@@ -1,0 +1,133 @@
+"""Folds of windows from the folds of their parts, each of which is in several windows and folded once for all of them.
+
+    map (map (\\w. fold (join w))) (windows xs)  =  map (map fold) (columns of windows of rows)      where rows = map (map fold . slide) xs
+
+A sum or a largest value of n x n cells takes n steps along the rows and n down the columns so, and not n x n: in two kernels, or in the registers
+of a work-item that has several windows behind one another.
+Source: Bird, theory of lists, promotion of folds; separable filters of image processing, as in Halide, PLDI'13.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    fission,
+    fuse,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.folds.starts import from_neutral
+from relift.semantics.patterns import Map, Reduce, Slide, Transpose
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Term
+
+_IN_PARTS = then(
+    attempt(inside("xs")(apply("map_join"))),
+    apply("reduce_join"),
+    inside("xs")(repeat(apply("map_fusion"))),
+)
+"""A fold of what is joined, of what its parts are folded to."""
+_WRITTEN_OUT = then(
+    everywhere(attempt(apply("reduce_to_seq"))),
+    everywhere(then(repeat(apply("reduce_map_fusion")), apply("reduce_seq_to_unroll"))),
+)
+
+
+def windows_fused() -> Tactic:
+    """Maps over windows of several dimensions with nothing computed in between, and windows joined from the inside."""
+    return then(repeat(topdown(apply("join_join"))), repeat(topdown(apply("map_fusion"))))
+
+
+def parts_of_windows_apart(*, columns: bool = False) -> Tactic:
+    """A map over windows of several dimensions that folds each: what the rows of all windows are folded to is a table that is stored.
+
+    The windows of such a table of two dimensions go down its `columns`, one column after the other, or else row by row.
+    Raises `NoMatch` where a window is not folded as a whole, or something else is done with it.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.windows import parts_of_windows_apart
+    >>> n, m = rl.nat("n"), rl.nat("m")
+    >>> @rl.program
+    ... def sums(x: rl.f32[n + 4, m + 4]):
+    ...     windows = rl.slide_nd((5, 5), (1, 1), x)
+    ...     return rl.map_nd(2, lambda w: rl.reduce(rl.add, 0.0, rl.join(w)), windows)
+    >>> print(rl.show(derive(sums, parts_of_windows_apart(columns=True), {"n": 8, "m": 8}).result))  # doctest: +NORMALIZE_WHITESPACE
+    transpose(
+      map(
+        lambda col: map(lambda x_: reduce(add, 0.0, x_), slide(5, 1, col)),
+        transpose(to_global(map(lambda x_: map(lambda x: reduce(add, 0.0, x), slide(5, 1, x_)), x)))
+      )
+    )
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        maps = _maps_over_windows(term_at(at.term, place))
+        body = (*place, *("f",) * maps)
+        at, parts = _parts_in(at, body)
+        below = ("f", *parts)
+        for level in reversed(range(maps)):
+            here = (*place, *("f",) * level)
+            at = fission(*below)(at, here)
+            if level:
+                at = inside("xs")(apply("map_map_transpose"))(at, here)
+                below = ("f", "xs", "xss")
+            else:
+                at = inside("xs")(apply("map_slide"))(at, here)
+        computed = then(attempt(repeat(apply("map_fusion"))), apply("store_global"))
+        at = inside("xs", "xs")(computed)(at, place)
+        return apply("window_map_exchange")(at, place) if columns and maps == 2 else at
+
+    return then(windows_fused(), topdown(tactic))
+
+
+def _maps_over_windows(t: Term) -> int:
+    """How many maps go through windows here, each in the function of the one before; raises `NoMatch` for fewer than two."""
+    if not isinstance(t, Map) or not isinstance(t.xs, Slide):
+        raise NoMatch("no map over windows is here")
+    maps, inner = 1, t.f.body
+    while isinstance(inner, Map) and isinstance(inner.xs, Transpose):
+        maps, inner = maps + 1, inner.f.body
+    if maps < 2:
+        raise NoMatch("the windows have one dimension")
+    return maps
+
+
+def _parts_in(at: Rewriting, body: Position) -> tuple[Rewriting, Position]:
+    """What is computed of a window, whose fold is one of what its parts are folded to, and where these stand in it."""
+    t = term_at(at.term, body)
+    folds = [below for below, u in positions(t) if isinstance(u, Reduce)]
+    if not folds or any(below[: len(folds[0])] != folds[0] for below in folds):
+        raise NoMatch("the function of a window has no fold, or several")
+    found: list[Position] = []
+
+    def in_parts(at: Rewriting, place: Position) -> Rewriting:
+        found.append((*place[len(body) :], "xs"))
+        return at if len(folds) > 1 else _IN_PARTS(at, place)
+
+    at = from_neutral(in_parts)(at, (*body, *folds[0]))
+    return at, found[0]
+
+
+def folded_by_parts(at: Rewriting, place: Position) -> Rewriting:
+    """The windows of a strip, written out, of what their parts are folded to: once for all windows that they are in.
+
+    Raises `NoMatch` where a window is not folded as a whole, or something else is done with it.
+    """
+    at, parts = _parts_in(at, (*place, "f"))
+    written = apply("map_to_seq_unroll")
+    kept = then(inside("f")(then(fuse(), _WRITTEN_OUT)), written, apply("store_private"))
+    return then(
+        fission("f", *parts),
+        inside("xs")(apply("map_slide")),
+        inside("xs", "xs")(kept),
+        inside("f")(_WRITTEN_OUT),
+        written,
+    )(at, place)
