@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import gcd, prod
 
@@ -481,7 +482,7 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     moving = moving_with(scope.around, offset)
     # where the nearest cache has none of these cells, `_access_together` charges a sector for each
     if moving is None:
-        return meter.load(cells, 0.0)
+        return meter.load(cells, 0.0, new=float(differs))
     bytes, run = fetched_bytes(moving, memory.scalar.bytes, meter.device.compute_units)
     here = Begun((scope.loop, scope.thread), somewhere(offset), tuple(moving))
     begun = meter.counted.places.setdefault(memory.name, [])
@@ -496,4 +497,5 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     if held and not apart:
         meter.again(memory.name, held, bytes)
         bytes = 0.0
-    return meter.load(cells * (1.0 - same), bytes * (1.0 - near))
+    turns = math.prod(m.around.turns for m in moving if m.around.level == "loop" and not m.stride)
+    return meter.load(cells * (1.0 - same), bytes * (1.0 - near), new=differs / max(1.0, turns))

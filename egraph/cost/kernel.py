@@ -53,6 +53,7 @@ Sums of 2^25 focal losses, two logarithms, a quotient and an exponential each, t
 _GROUPS = 32  # of a unit
 _FEWEST_GROUPS = 16
 """Groups of which a launch has as many at least, for all cores; what is in a group of its own is packed with no neighbour."""
+_NUMBER_BYTES = 4.0
 _LOADED, _FETCHED_BYTES = 4.0, 21.0
 """A unit of a GPU starts a multiply-add for each of 128 lanes in a cycle, and loads 32 numbers; an H200's second cache sends
 each of its units 21 bytes in a cycle.
@@ -143,7 +144,7 @@ class Kernel:
     the private arrays that one has at a time, `live` those that it has where it is, `ahead` the numbers that a group fetches for its next turn, `barriers` how often its work-items wait for one another; `counts` are the work-items of each
     dimension, which a kernel in parts asks for their number.  `reached` are the bytes of each memory that its accesses move at most, were none repeated, in each
     order in which work-items go through it: how far these are apart.  `loaded` are the numbers that the work-items of a GPU
-    load, `fetched` the bytes that its groups get from the second cache, of each memory at the `places` where an access begins.
+    load, `loaded_anew` those of them that neither their neighbours load nor they did the turn before, `fetched` the bytes that its groups get from the second cache, of each memory at the `places` where an access begins.
     `read_again` are, of each memory, the bytes that a group reads before it reads them again, and those that all groups read again.
     `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access cells that lie apart, so many times as `strided`
     says; `gathered` is what of it an access would take whose cells are near, and `crowded` what packed ones take beside, whose lines crowd one another out.  `in_strips` says that rows are read a part at a time, which is charged for once
@@ -174,6 +175,7 @@ class Kernel:
     crowded: float = 0.0
     in_strips: bool = False
     loaded: float = 0.0
+    loaded_anew: float = 0.0
     fetched: float = 0.0
     places: dict[str, list[Begun]] = field(default_factory=dict)
     read_again: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -241,6 +243,11 @@ class Kernel:
             cycles += _OF_PACKED * self.items
         sent = seconds_sent(moved, near, cores, device)
         return sent + cycles / cores / (device.core_ghz * 1e9)
+
+    def seconds_of_loads_again(self, device: DeviceDescription) -> float:
+        """What the units of a GPU take to load each its own cells from the nearest cache: all but as many as memory sends and takes."""
+        again = max(0.0, self.loaded_anew - self.bytes / _NUMBER_BYTES)
+        return _LOADED * again / (128 * self._occupied(device)) / (device.clock_ghz * 1e9)
 
     def _seconds_of_waiting(self, device: DeviceDescription, beyond: float) -> float:
         """What cores of a CPU wait, while they compute, for so many bytes that they read again from beyond their second cache."""

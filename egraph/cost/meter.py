@@ -161,9 +161,14 @@ class Meter:
         if not self.on_gpu and self.scope.lane is None:
             self.charge(_LANE_TAKEN)
 
-    def load(self, cells: float, bytes: float) -> None:
-        """Numbers that every work-item of a GPU loads each time that it comes here, and what all get of the second cache."""
-        self.counted.loaded += cells * self.scope.trips * self.scope.items
+    def load(self, cells: float, bytes: float, *, new: float = 1.0) -> None:
+        """Numbers that every work-item of a GPU loads each time that it comes here, and what all get of the second cache.
+
+        The part of them is `new` that neither its neighbours load nor it loaded itself the turn before.
+        """
+        loaded = cells * self.scope.trips * self.scope.items
+        self.counted.loaded += loaded
+        self.counted.loaded_anew += new * loaded
         self.counted.fetched += bytes
 
     def again(self, memory: str, held: float, bytes: float) -> None:

@@ -34,6 +34,11 @@ _KEPT, _GONE = 0.5, 2.5
 """The parts of the last cache that a program may touch with all of it still there when it runs again, and with nothing.
 
 Other programs have their share of it, too: 64 MB are summed up at 104 GB/s where the cache, of 32 MB, sends 165, and memory 60."""
+_NEAR_SEEN = 0.65
+"""The part of what loads of cells that a work-item or its neighbours loaded before take a GPU, beside what memory takes: they wait for the same.
+
+Sums of 5 x 5 cells around each of 2^26 take an H200 157 us in strips of 16, 163 of 8 and 197 of 4, which load 6, 7.5 and 10 cells for each,
+and of 3 x 3 x 3 around 2^27 396, 398 and 499; memory takes 127 and 255 for them."""
 OVERLAP_SEEN = 0.1
 """The part of the shorter of two times that overlap, on a CPU."""
 _SEEN_OF_FUNCTIONS = 0.2
@@ -170,9 +175,11 @@ def _together(kernel: Kernel, times: Times, device: DeviceDescription) -> float:
         seen = _SEEN_BESIDE_FEW if kernel.is_short_of_local_memory else kernel.moved_alone(device)
         seen += _SEEN_OF_FUNCTIONS * kernel.called_of_all
         beside = _STARTED * kernel.started / kernel.filled
+        near = 0.0
         if not kernel.barriers:
+            near = _NEAR_SEEN * min(kernel.seconds_of_loads_again(device), shorter)
             longer *= 1.0 if kernel.has_lanes else _IN_SINGLES
             alone = _ALONE * kernel.started / kernel.filled
             beside = max(0.0, alone - _AT_A_TIME * moved)
-        return longer + seen * shorter + beside + _IN_TURN * in_turn
+        return longer + seen * shorter + near + beside + _IN_TURN * in_turn
     return max(computed + waited, moved) + OVERLAP_SEEN * shorter

@@ -34,7 +34,7 @@ _TILES = (64, 32, 16)
 
 _DOWN = (8, 16)
 """Windows of a strip that is read where the image is."""
-_BEHIND = (8, 4)
+_BEHIND = (16, 8)
 """The same of windows of three dimensions, which lie behind one another."""
 _ALONG = (256, 1024)
 """Windows of a line that a group has."""

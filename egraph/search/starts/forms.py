@@ -213,6 +213,11 @@ class Form:
         return self.made_by in (*_MOMENTS, _MOMENTS_WHERE_READ)
 
     @property
+    def by_parts(self) -> bool:
+        """Whether what parts of windows are folded to is stored."""
+        return self.made_by in (_WINDOWS_BY_PARTS, _WINDOWS_DOWN_COLUMNS)
+
+    @property
     def along_rows(self) -> bool:
         """Whether what went down columns goes along rows."""
         return self.made_by is _ALONG_ROWS

@@ -46,16 +46,24 @@ _LESS, _NEAR = 0.9, 1.5
 
 
 def promising(forms: Sequence[Form]) -> list[Form]:
-    """The forms that are searched kernel by kernel: those that `_as_lowered` finds, and the best in one pass.
+    """The forms that are searched kernel by kernel: those that `_as_lowered` finds, the best in one pass, and the best by parts of windows.
 
-    That one where it moves less than all of these that store, and is not much slower than the best as it is lowered.
+    The one in one pass where it moves less than all of these that store, and is not much slower than the best as it is lowered.  The one by
+    parts where it folds in far fewer steps; where parts are folded in registers, all is stored that need be, and no step is saved, so that it
+    says nothing of the others.
     """
-    others = [form for form in forms if not form.in_one_pass]
+    others = [form for form in forms if not (form.in_one_pass or form.by_parts)]
     found = _as_lowered(others)
     least = min((form.least for form in found if form.stores), default=math.inf)
     most = _NEAR * min(map(_cost, others))
     passes = (form for form in forms if form.in_one_pass and form.least < _LESS * least)
-    return [*found, *sorted((f for f in passes if _cost(f) <= most), key=_cost)[:1]]
+    fewest = _FEWER_OUTSIDE * min(form.steps for form in others)
+    parts = (form for form in forms if form.by_parts and form.steps < fewest)
+    return [
+        *found,
+        *sorted((f for f in passes if _cost(f) <= most), key=_cost)[:1],
+        *sorted(parts, key=_cost)[:1],
+    ]
 
 
 def _as_lowered(forms: Sequence[Form]) -> list[Form]:
@@ -151,7 +159,7 @@ def _with_blocks(forms: Sequence[Form], found: Sequence[Form], most: float) -> l
 
 def _computes_again(form: Form, found: Sequence[Form]) -> bool:
     """Whether a form computes much more than one that stores, and is so slow that nothing else speaks for it."""
-    storing = (other.steps for other in found if other.stores and other.proposals)
+    storing = (f.steps for f in found if f.stores and f.proposals and not f.by_parts)
     fewest = min(storing, default=form.steps)
     return form.steps > _AGAIN * fewest and _is_hopeless(form, _cost(form))
 
@@ -161,6 +169,7 @@ def is_worth_searching(forms: Sequence[Form], found: Sequence[Form]) -> bool:
 
     Not where it is far and hopeless, or where all that stores nothing computes much again that one of these keeps.
     """
+    forms = [form for form in forms if not form.by_parts]
     bare = (form for form in forms if not form.stores)
     return is_near(forms[0], forms) and not all(_computes_again(form, found) for form in bare)
 
