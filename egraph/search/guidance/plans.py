@@ -417,7 +417,7 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         chunks = (rows_in_chunks(*chunk, device.local_memory_bytes) for chunk in _CHUNKS)
         teams = (rows_together(1, *team) for team in _ROWS_TOGETHER)
         for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks, *teams):
-            yield then(tactic, tuples_side_by_side())
+            yield then(tactic, tuples_side_by_side)
 
 
 def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
