@@ -19,7 +19,6 @@ from relift.egraph.search.guidance.fold_plans import (
     vector_folds,
 )
 from relift.egraph.search.guidance.plans import (
-    chunked_scans,
     folded_rows,
     lanes,
     looked_up,
@@ -30,6 +29,7 @@ from relift.egraph.search.guidance.plans import (
     shared_windows,
     staged_blocks,
 )
+from relift.egraph.search.guidance.scan_plans import chunked_scans
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation

@@ -35,10 +35,12 @@ _MOST_DIMENSIONS = 5
 
 
 @curried
-def in_tables(at: Rewriting, place: Position, table: Tactic) -> Rewriting:
+def in_tables(
+    at: Rewriting, place: Position, table: Tactic, outside: str = "map_to_wrg"
+) -> Rewriting:
     """A tactic for groups that have tiles of a table, for the last dimension of an array and the one for which it applies.
 
-    The other dimensions are for groups of the third one.
+    The other dimensions are for groups of the third one, or for work-items of it, as `outside` says.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -59,11 +61,14 @@ def in_tables(at: Rewriting, place: Position, table: Tactic) -> Rewriting:
     at = then(fuse(), cells_copied, _in_rows(depth))(at, place)
     found = neighbours(at.term, (*place, "xs")) or ((0.0, 0.0),) * depth
     nearest = sorted(range(depth - 1), key=lambda d: found[d][1])
-    return first(*(_with(d, depth, table) for d in nearest))(at, place)
+    items = apply(outside, d=2)
+    return first(*(_with(d, depth, table, items) for d in nearest))(at, place)
 
 
 @curried
-def _with(at: Rewriting, place: Position, dimension: int, depth: int, table: Tactic) -> Rewriting:
+def _with(
+    at: Rewriting, place: Position, dimension: int, depth: int, table: Tactic, outside: Tactic
+) -> Rewriting:
     """A tactic for tables, for one dimension of an array and its last one."""
     for d in range(dimension, depth - 2):
         at = exchanged(d)(at, place)
@@ -72,7 +77,7 @@ def _with(at: Rewriting, place: Position, dimension: int, depth: int, table: Tac
     for _ in range(depth - 3):
         at = flattened(at, place)
         place = (*place, "xs")
-    return then(fuse(), inside("f")(table), apply("map_to_wrg", d=2))(at, place)
+    return then(fuse(), inside("f")(table), outside)(at, place)
 
 
 def _in_rows(depth: int) -> Tactic:
