@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relift.semantics.domains import DTYPES, UNSPECIFIED, Value
 from relift.semantics.errors import Undefined
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    dimensions,
+)
 
 
 def from_numpy(array: Any, t: Type) -> Value:
@@ -53,6 +62,19 @@ def to_numpy(value: Value, t: Type) -> Any:
             return cells.reshape(known) if len(known) == len(shape) else cells
         case TypeVariable():
             raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def argument_of(t: Type, cells: Callable[[Scalar, tuple[int, ...]], Any]) -> Any:
+    """An argument of a type: what `cells` gives for a scalar and the extents of an array of such, as NumPy has it; of tuples one each."""
+    shape, element = dimensions(t)
+    extents = tuple(n.constant or 0 for n in shape)
+    match element:
+        case Tuple(parts):
+            return tuple(argument_of(p[extents] if extents else p, cells) for p in parts)
+        case Scalar(name):
+            return np.asarray(cells(element, extents), DTYPES[name]).reshape(extents)[()]
+        case Array() | Vector() | TypeVariable():
+            raise AssertionError(f"cannot happen: an input of type {t}")
 
 
 def _specified(value: Value, dtype: np.dtype[Any]) -> Value:

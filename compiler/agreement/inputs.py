@@ -15,15 +15,8 @@ from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-    dimensions,
-)
+from relift.semantics.numpy_values import argument_of
+from relift.semantics.syntax.types import Scalar, Type, dimensions
 
 
 def read_inputs(
@@ -141,20 +134,12 @@ def _require_memory(program: Program) -> None:
 
 
 def _draw(t: Type, generator: np.random.Generator, below: int | None, *, whole: bool) -> Any:
-    shape, element = dimensions(t)
-    extents = tuple(n.constant or 0 for n in shape)
-    match element:
-        case Tuple(parts):
-            return tuple(
-                _draw(part[extents] if extents else part, generator, below, whole=whole)
-                for part in parts
-            )
-        case Scalar(name) if name == "boolean":
-            return generator.integers(0, 2, extents).astype(DTYPES[name])[()]
-        case Scalar(name) if element.is_float and not whole:
-            return generator.random(extents, dtype=np.float64).astype(DTYPES[name])[()]
-        case Scalar(name):
-            lowest, end = (-8, 8) if below is None or element.is_float else (0, max(below, 1))
-            return generator.integers(lowest, end, extents).astype(DTYPES[name])[()]
-        case Array() | Vector() | TypeVariable():
-            raise AssertionError(f"cannot happen: an input of type {t}")
+    def cells(element: Scalar, extents: tuple[int, ...]) -> Any:
+        if element.name == "boolean":
+            return generator.integers(0, 2, extents)
+        if element.is_float and not whole:
+            return generator.random(extents, dtype=np.float64)
+        lowest, end = (-8, 8) if below is None or element.is_float else (0, max(below, 1))
+        return generator.integers(lowest, end, extents)
+
+    return argument_of(t, cells)

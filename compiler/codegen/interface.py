@@ -13,7 +13,7 @@ from relift.compiler.codegen.values.trees import as_value
 from relift.compiler.lowering.stages import Stage
 from relift.compiler.running.launch import Buffer, Parameter, Role
 from relift.compiler.text.tree import Argument, CType, Name
-from relift.semantics.indices.stored import memories, stored
+from relift.semantics.indices.stored import component_name, memories, stored
 from relift.semantics.indices.views import Memory, TupleView, View
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
@@ -43,7 +43,9 @@ def _by_value(name: str, t: Type) -> list[Memory]:
         case Scalar():
             return [Memory(name, t, Size.of(1), Space.PRIVATE)]
         case Tuple(parts):
-            return [m for i, part in enumerate(parts) for m in _by_value(f"{name}_{i}", part)]
+            return [
+                m for i, part in enumerate(parts) for m in _by_value(component_name(name, i), part)
+            ]
         case Array() | Vector() | TypeVariable():
             return []
 
@@ -83,7 +85,7 @@ def _parameter_view(name: str, t: Type) -> View:
         case Scalar():
             return as_value(CExpression(Name(name), t))
         case Tuple(parts):
-            views = (_parameter_view(f"{name}_{i}", part) for i, part in enumerate(parts))
+            views = (_parameter_view(component_name(name, i), part) for i, part in enumerate(parts))
             return TupleView(tuple(views))
         case Array() | Vector() | TypeVariable():
             return stored(name, t)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.copies import copied
 from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.indices.stored import component_name
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, ToGlobal
@@ -165,7 +166,7 @@ class _Stages:
             for below, part in beside_what_is_stored(t, self._is_stored)
         ]
         for at, t in apart:
-            place, buffer = "_".join((OUT, *map(str, at))), self.found.get(canonical(t))
+            place, buffer = component_name(OUT, *at), self.found.get(canonical(t))
             kept = {*self.taken, *self.changing, *moved}
             # a parameter may be called as the result is, and is read under that name
             if isinstance(buffer, Input) and kept.isdisjoint((buffer.name, place)):
@@ -275,7 +276,7 @@ class _Stages:
         marked = substitute(t.f.body, {x.name: Input(_STATE, x.type)})
         changing = [_STATE in _inputs(p) for p in _parts(without_names_of_buffers(marked))]
         parts = _parts(self.named(substitute(t.f.body, {x.name: _whole(state, x.type)})))
-        places = [f"{OUT}_{i}" for i in range(len(parts))] if len(parts) > 1 else [OUT]
+        places = [component_name(OUT, i) for i in range(len(parts))] if len(parts) > 1 else [OUT]
         after: dict[int, Term] = {}
         # one part may be stored where another one reads it, and is the shorter one then
         for i in sorted(range(len(parts)), key=lambda i: parts_of(parts[i])):

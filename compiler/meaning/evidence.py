@@ -33,6 +33,7 @@ from relift.compiler.validation.evidence import ENOUGH, reports_of
 from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report, misfit
 from relift.semantics.errors import ReliftError
+from relift.semantics.indices.stored import component_name
 from relift.semantics.language.programs import Program, a_program
 from relift.semantics.language.vocabulary import zip as zipped
 from relift.semantics.syntax.sizes import Name, Size
@@ -345,7 +346,7 @@ def _result_of(name: str, t: Type, parts: Parts) -> Term:
     if not isinstance(of, Tuple):
         raise ReliftError("no kernel computes a part of the program", place="")
     types = [Array(part, t.length) if isinstance(t, Array) else part for part in of.parts]
-    held = tuple(_result_of(f"{name}_{i}", part, parts) for i, part in enumerate(types))
+    held = tuple(_result_of(component_name(name, i), part, parts) for i, part in enumerate(types))
     return parts.value(zipped(*held)) if array else MakeTuple(held, t)
 
 
@@ -361,7 +362,7 @@ def _parts_of(name: str, t: Type, held: tuple[str, ...]) -> Iterator[tuple[str, 
         t = t.element
     if isinstance(t, Tuple):
         for i, part in enumerate(t.parts):
-            yield from _parts_of(f"{name}_{i}", part, held[: component_count(part)])
+            yield from _parts_of(component_name(name, i), part, held[: component_count(part)])
             held = held[component_count(part) :]
 
 

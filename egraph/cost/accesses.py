@@ -15,6 +15,7 @@ from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
     changes,
     depends_on_data,
+    gathered,
     in_vectors,
     is_computed,
     lie_apart,
@@ -304,10 +305,10 @@ class Accesses:
                     page = apart is None or abs(apart) >= PAGE_CELLS
                     turned = self.meter.device.turned_cycles
                     each = max(2.0, _OF_PAGES * turned) if page else 1.0
-                    if not self._storing and not page:
-                        each = turned
-                        if self._moving:  # one by one: no vector is made of them
-                            each = _MOVED
+                    if (
+                        not self._storing and not page
+                    ):  # moved one by one: no vector is made of them
+                        each = _MOVED if self._moving else gathered(apart, turned)
                     if depends_on_data(offset, scope.lane):
                         each = _looked_up(memory, self.meter.device) + 1.0
                     elif not near:

@@ -16,7 +16,7 @@ import resource
 import struct
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -193,6 +193,11 @@ def search(base: dict[str, Any], out: BinaryIO) -> None:
     graph = Graph(base["tables"], base["counted"])
     graph.run(base["program"])
     limit_memory(base["memory_mb"])
+    answer_each(graph, out, lambda request: {"stopped": run_stages(graph, request, out)})
+
+
+def answer_each(graph: Graph, out: BinaryIO, answer: Callable[[Any], Any]) -> None:
+    """Answer requests until the input ends, each on top of what the graph is now."""
     while True:
         try:
             request = pickle.load(sys.stdin.buffer)
@@ -200,7 +205,7 @@ def search(base: dict[str, Any], out: BinaryIO) -> None:
             return
         graph.begin()
         graph.run("(push)")
-        send(out, {"stopped": run_stages(graph, request, out)})
+        send(out, answer(request))
         graph.run("(pop)")
 
 
@@ -259,17 +264,13 @@ def try_out(request: dict[str, Any], out: BinaryIO) -> None:
     """Run small programs one by one, each on top of the same prelude, until the input ends."""
     graph = Graph(request["tables"], request["counted"])
     graph.run(request["program"])
-    while True:
-        try:
-            trial = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
+
+    def answer(trial: dict[str, Any]) -> dict[str, Any]:
         graph.tables = {**request["tables"], **trial["tables"]}
-        graph.begin()
-        graph.run("(push)")
         graph.run(trial["program"])
-        send(out, {"data": graph.dump()})
-        graph.run("(pop)")
+        return {"data": graph.dump()}
+
+    answer_each(graph, out, answer)
 
 
 def main() -> None:

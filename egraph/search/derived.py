@@ -338,8 +338,8 @@ def finished(
 
 def _finished(source: Program, proposal: Proposal, device: DeviceDescription) -> Proposal:
     for tactic, is_better in (
-        (whole_groups(), _takes_as_long),
-        (turns_together(), _waits_less),
+        (whole_groups, _takes_as_long),
+        (turns_together, _waits_less),
     ):
         with suppress(
             NoMatch, Unsupported

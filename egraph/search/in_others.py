@@ -86,7 +86,7 @@ def _parted(whole: Proposals) -> Outcome | None:
     """What suits a program that is parted before it is searched: too long without names, or an array that is taken apart."""
     prepared = whole.prepared()
     if parts_without_names(prepared.result) > MOST_PARTS:
-        parted = after(whole.source, prepared, names_stored())
+        parted = after(whole.source, prepared, names_stored)
         kernels = kernels_under_names(replace(whole.source, body=parted.result))
         return _by_kernels(whole, parted, kernels, named=True)
     if taken_apart(prepared.result) and not whole.strategies:

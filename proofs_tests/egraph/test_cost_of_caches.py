@@ -351,3 +351,43 @@ def test_a_strip_of_windows_reads_a_row_once_however_a_window_is_folded() -> Non
         return estimate(replace(program, body=found.result), CPU).compute
 
     assert strips(8) < 0.75 * strips(1)
+
+
+def test_lanes_that_read_a_few_cells_apart_take_less_than_lanes_of_rows() -> None:
+    """Every second number, and one of each row of 64, where a driver takes long for numbers of rows of their own."""
+    slow = replace(CPU, turned_cycles=2.8)
+
+    def sums(x: Any) -> Any:
+        row = lambda r: rl.reduce_seq(
+            rl.add,
+            0.0,
+            rl.as_scalar(
+                rl.repeat(
+                    1,
+                    rl.reduce_seq(
+                        lambda s, v: rl.vectorize(16, rl.add)(s, rl.map_vec(lambda w: w[0], v)),
+                        rl.splat(16, 0.0),
+                        rl.as_vector(16, r),
+                    ),
+                )
+            ),
+        )
+        return rl.map_glb(0)(row, x)
+
+    near, far = (estimate(typed(x=f32[512, 512, m])(sums), slow).compute for m in (2, 64))
+    assert 2 * near < far
+
+
+def test_what_is_only_moved_to_registers_is_not_packed() -> None:
+    """Numbers that are squared before they are added up are made in vectors; to move them first gains nothing."""
+
+    def seconds(of_row: Any) -> float:
+        def sums(x: Any) -> Any:
+            each = lambda r: rl.reduce_seq(rl.add, 0.0, of_row(rl.split(3, r)))
+            return rl.map_glb(0)(each, x)
+
+        return estimate(typed(x=f32[4096, 192])(sums), CPU).compute
+
+    first = lambda w: w[0]
+    moved = seconds(lambda r: rl.to_private(rl.map_seq(first, r)))
+    assert moved > seconds(lambda r: rl.map(first, r))

@@ -89,8 +89,8 @@ def test_a_last_round_of_few_warps_takes_long() -> None:
 def test_groups_that_leave_no_local_memory_hide_little() -> None:
     """Whole rows of 128 in local memory leave a unit six groups of 64: chunks of 32 columns take 101 us instead of 120."""
     md = load_program(str(EXAMPLES / "md.py")).at({"n": 73728, "k": 128})
-    whole = then(rows_in_groups(64, GPU.local_memory_bytes), tuples_side_by_side())
-    in_chunks = then(rows_in_chunks(64, 32, 48 * 1024), tuples_side_by_side())
+    whole = then(rows_in_groups(64, GPU.local_memory_bytes), tuples_side_by_side)
+    in_chunks = then(rows_in_chunks(64, 32, 48 * 1024), tuples_side_by_side)
     assert cost(md, whole).seconds > cost(md, in_chunks).seconds
 
 

@@ -650,7 +650,7 @@ def pairs_of_arrays(x: Any) -> Any:
 
 def test_arrays_that_are_zipped_are_results_with_a_kernel_each() -> None:
     """A map to pairs of arrays is two maps, each of which is searched for itself, and put together again."""
-    found = derive(pairs_of_arrays, pairs_apart())
+    found = derive(pairs_of_arrays, pairs_apart)
     kernels = kernels_of(replace(pairs_of_arrays, body=found.result))
 
     assert [kernel.place for kernel in kernels] == [("xs",), ("ys",)]

@@ -1,6 +1,6 @@
 """Rules applied by name and put together.
 
-combinators   tactics, and how they are put together
+combinators   tactics, and how they are put together; `macros`: the macro rules of LIFT
 nests         two parallel dimensions around a fold: their normal form, blocks, and what divides no block
 groups        schedules for the work-groups of a GPU
 vectors       schedules for the vector registers of a CPU
@@ -14,7 +14,6 @@ turns         several turns of a loop written out together; `whole_groups`: a la
 long_functions  names for what a function repeats until it is too long to be searched
 spelled_out   patterns that are others put together stand as those
 both_axes     one table folded along both of its axes in one pass
-unchanging    what functions compute of an element that is the same each time is computed once
 whole_folds   long folds of whole arrays that something is made of: one kernel for chunks, and once more where they are read
 batches       what each batch folds becomes one table for all
 """

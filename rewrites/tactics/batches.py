@@ -13,12 +13,14 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     at_kinds,
     context_free,
-    first,
+    curried,
     fission,
     inside,
+    normalize,
     repeat,
     then,
     topdown,
@@ -30,7 +32,7 @@ from relift.rewrites.tactics.vectors.lanes import depth_of
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, Zip
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.binding import Position, binders_at, is_invariant, positions, term_at
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, Var, free_variables
 from relift.semantics.syntax.types import Array
 
@@ -52,7 +54,7 @@ def batches_apart(*, rows: bool = False) -> Tactic:
     >>> [step.rule for step in derive(shares, batches_apart()).steps]
     ['map_fission_with_zip', 'map_fission_with_zip']
     """
-    return then(apart(within=True, rows=rows), repeat(topdown(_of_what_is_read)))
+    return then(apart(within=True, rows=rows), normalize(_of_what_is_read))
 
 
 def folded_apart() -> Tactic:
@@ -86,7 +88,7 @@ def folded_apart() -> Tactic:
             (len(below), (*below, "xs"))
             for below, u in positions(body)
             if isinstance(u, Reduction) and isinstance(u.xs, Map) and has_fold(u.xs.f.body)
-            if not ({y.name for y in binders_at(body, below)} & free_variables(u.xs))
+            if is_invariant(body, (*below, "xs"))
         ]
         if depth < 2 or not found:
             raise NoMatch("no maps in one another whose function folds what is folded")
@@ -100,7 +102,7 @@ def folded_apart() -> Tactic:
     return topdown(here)
 
 
-def pairs_apart() -> Tactic:
+def pairs_apart(at: Rewriting, place: Position) -> Rewriting:
     """A map to pairs of which one is an array, or both are folded, as the zip of two maps: what each result is computed of is shared
     out for itself.
 
@@ -113,18 +115,14 @@ def pairs_apart() -> Tactic:
     ... def parts(x: rl.f32[2, 3]):
     ...     total = lambda r: rl.reduce(rl.add, 0.0, r)
     ...     return rl.map(lambda r: (total(r), rl.map(lambda v: v + v, r)), x)
-    >>> print(rl.show(derive(parts, pairs_apart()).result))
+    >>> print(rl.show(derive(parts, pairs_apart).result))
     zip(map(lambda x_: reduce(add, 0.0, x_), x), map(lambda x_: map(lambda v: v + v, x_), x))
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = inside("f")(repeat(apply("let_inline")))(at, place)
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or not _is_of_kernels(t.f.body):
-            raise NoMatch("the result is no map to pairs of which one is an array, or both folded")
-        return apply("zip_of_maps", "backward")(at, place)
-
-    return tactic
+    at = inside("f")(repeat(apply("let_inline")))(at, place)
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not _is_of_kernels(t.f.body):
+        raise NoMatch("the result is no map to pairs of which one is an array, or both folded")
+    return apply("zip_of_maps", "backward")(at, place)
 
 
 def _is_of_kernels(t: Term) -> bool:
@@ -186,17 +184,14 @@ def _beside(row: Var, of_batch: Term) -> Tactic:
     )
 
 
-def where_written(tactic: Tactic) -> Tactic:
+@curried
+def where_written(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """A tactic where the results of a program are computed, which are rearranged."""
-
-    def done(at: Rewriting, place: Position) -> Rewriting:
-        return tactic(at, (*place, *written_place(term_at(at.term, place))))
-
-    return done
+    return tactic(at, (*place, *written_place(term_at(at.term, place))))
 
 
-_THROUGH_WHAT_IS_USED = first(
-    apply("zip_unread"), apply("zip_unread_last"), only(0), only(1), zips_on_the_right
+_THROUGH_WHAT_IS_USED = any_rule(
+    "zip_unread", "zip_unread_last", only(0), only(1), zips_on_the_right
 )
 
 

@@ -20,14 +20,15 @@ from relift.rewrites.tactics.batches import pairs_apart, rearranges
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     attempt,
+    curried,
     first,
     fission,
     inside,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.folds.beside import paired, side_by_side
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
@@ -53,7 +54,8 @@ from relift.semantics.syntax.terms import Get, MakeTuple, Term, free_variables, 
 from relift.semantics.syntax.types import Type, dimensions, holds_array, is_table_of_numbers
 
 
-def along_both_axes(side: int) -> Tactic:
+@curried
+def along_both_axes(at: Rewriting, place: Position, side: int) -> Rewriting:
     """Folds of the rows and of the columns of one table by tiles of at most so many rows and columns, which are read once.
 
     What is folded is computed of the elements of a row, or a column, and of arrays as long.  Raises `NoMatch` where no table is folded
@@ -77,24 +79,20 @@ def along_both_axes(side: int) -> Tactic:
       split(8, x)
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
-        at = then(attempt(apart()), repeat(topdown(_fold_apart)))(at, place)
-        at = repeat(topdown(_READ_ALONE))(at, place)
-        at, batches = _of_batches(at, place)
-        found = at
-        for table in _folded_both_ways(term_at(at.term, place)):
-            found, one = _in_one_pass(found, place, table, side)
-            for here in places_of(found.term, one):
-                found = apply("store_global")(found, here)
-        for here in batches:
-            found = _batch_in_one_pass(found, here, side)
-        if place or found == at:
-            raise NoMatch("no table is folded along both axes")
-        return then(repeat(topdown(_part_alone)), attempt(pairs_apart()))(found, place)
-
-    return tactic
+    at = attempt(places_in_any_order())(at, place)
+    at = then(attempt(apart()), normalize(_fold_apart))(at, place)
+    at = normalize(_READ_ALONE)(at, place)
+    at, batches = _of_batches(at, place)
+    found = at
+    for table in _folded_both_ways(term_at(at.term, place)):
+        found, one = _in_one_pass(found, place, table, side)
+        for here in places_of(found.term, one):
+            found = apply("store_global")(found, here)
+    for here in batches:
+        found = _batch_in_one_pass(found, here, side)
+    if place or found == at:
+        raise NoMatch("no table is folded along both axes")
+    return then(normalize(_part_alone), attempt(pairs_apart))(found, place)
 
 
 # ---- tables of a batch
@@ -135,7 +133,7 @@ def _batch_in_one_pass(at: Rewriting, place: Position, side: int) -> Rewriting:
     found = places_of(term_at(at.term, (*place, "f")), one)[0]
     at = fission("f", *found, beside=True)(at, place)
     at = inside("xs", "ys")(apply("store_global"))(at, place)
-    return repeat(topdown(_READ_ALONE))(at, place)
+    return normalize(_READ_ALONE)(at, place)
 
 
 def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
@@ -282,9 +280,7 @@ def _in_chunks(
     return at, (*place, *found)
 
 
-_OF_CHUNKS = repeat(
-    topdown(first(apply("split_map"), apply("split_zip"), apply("take_zip"), apply("map_fusion")))
-)
+_OF_CHUNKS = normalize("split_map", "split_zip", "take_zip", "map_fusion")
 """What is computed of each element is computed in its chunk, of the chunks of each array."""
 
 
@@ -331,7 +327,7 @@ def _by_blocks(at: Rewriting, place: Position) -> Rewriting:
         at = fission("f", "xs")(at, place)
         at = inside("xs")(_TAKEN_BELOW)(at, place)
     at = apply("transpose_map_split")(at, place)
-    taken = repeat(topdown(first(apply("take_map"), apply("split_map"))))
+    taken = normalize("take_map", "split_map")
     return inside("xss")(then(inside("xs")(taken), attempt(apply("map_fusion"))))(at, place)
 
 
@@ -364,7 +360,7 @@ def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Re
         at = inside("f")(then(one_map, inside("ps")(attempt(each_once))))(at, here)
         at = fission("f", "ps")(at, here)
         together = term_at(at.term, (*here, "xs"))
-    return repeat(topdown(_TAKEN_APART))(at, place), together
+    return normalize(_TAKEN_APART)(at, place), together
 
 
 def _taken_apart(at: Rewriting, place: Position) -> Rewriting:
@@ -375,4 +371,4 @@ def _taken_apart(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_fusion")(at, place)
 
 
-_TAKEN_APART = first(_taken_apart, apply("unzip_first"), apply("unzip_second"))
+_TAKEN_APART = any_rule(_taken_apart, "unzip_first", "unzip_second")

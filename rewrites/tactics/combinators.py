@@ -7,7 +7,10 @@
     repeat(t)             t as often as it applies
     inside("f", ..)(t)    t at the place reached from here by these fields
     topdown(t)            t at the outermost place below here where it applies
+    normalize(s, t, ..)   the first of them that applies somewhere below here, as often as one does
     everywhere(t)         t at every place below here where it applies, outermost first
+    nest(s, t, ..)        s at a map, t at the map that is its function, and so on
+    copy(s, t, ..)        an array copied by nested maps, each given to whom its tactic says
 
 A tactic only ever applies rules, so what it reaches is as right as they are: `derive` records each
 application as a step, and the derivation replays and is confirmed like one that a search found.
@@ -20,9 +23,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache, partial, reduce
+from functools import cache, partial, reduce, wraps
 from operator import or_
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from relift.rewrites.application.applied import applied, left_by, places_beside
 from relift.rewrites.application.beginnings import may_match
@@ -33,7 +36,6 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.rewrites.rules.stencils.boundaries import slide_boundary_regions
 from relift.semantics.errors import ReliftError, did_you_mean
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, known_at, term_at
@@ -56,6 +58,30 @@ class TooLarge(NoMatch):
 
 Tactic: TypeAlias = Callable[[Rewriting, Position], Rewriting]
 """Rewrites at a place, or raises `NoMatch`."""
+
+
+Parameters = ParamSpec("Parameters")
+
+
+def curried(
+    tactic: Callable[Concatenate[Rewriting, Position, Parameters], Rewriting],
+) -> Callable[Parameters, Tactic]:
+    """A tactic with parameters, as a function of these: what it gives rewrites at a place.
+
+    >>> from relift.rewrites.tactics.combinators import apply, curried, derive
+    >>> from relift.rewrites.loading import load_program
+    >>> @curried
+    ... def chunks(at, place, size):
+    ...     return apply("split_join", m=size)(at, place)
+    >>> [step.rule for step in derive(load_program("examples/saxpy.py"), chunks(4), {"n": 64}).steps]
+    ['split_join']
+    """
+
+    @wraps(tactic)
+    def given(*arguments: Parameters.args, **named: Parameters.kwargs) -> Tactic:
+        return lambda at, place: tactic(at, place, *arguments, **named)
+
+    return given
 
 
 ANY = -1
@@ -122,6 +148,17 @@ def _acts(tactics: Sequence[Tactic]) -> int:
     """The kinds of terms of which one of several tactics may change something."""
     done = (t for t in tactics if t is not skip)
     return reduce(or_, (t.acts if isinstance(t, Beginning) else ANY for t in done), 0)
+
+
+Kind = TypeVar("Kind", bound=Term)
+
+
+def the(kind: type[Kind], at: Rewriting, place: Position) -> Kind:
+    """The term of a kind that stands at a place; raises `NoMatch` where another does."""
+    t = term_at(at.term, place)
+    if not isinstance(t, kind):
+        raise NoMatch(f"no {kind.__name__} stands here")
+    return t
 
 
 def _here(at: Rewriting, place: Position) -> Term | None:
@@ -270,6 +307,8 @@ def then(*tactics: Tactic) -> Tactic:
 
 def first(*tactics: Tactic) -> Tactic:
     """The first that applies; raises what the last one says."""
+    if len(tactics) == 1:
+        return tactics[0]
 
     @cache
     def of_kind(mask: int) -> list[Tactic]:  # but for the last
@@ -372,6 +411,25 @@ def somewhere(tactic: Tactic) -> Tactic:
     return then(topdown(tactic), repeat(topdown(tactic)))
 
 
+def any_rule(*steps: str | Tactic) -> Tactic:
+    """The first of several that applies, of which rules are named."""
+    return first(*(apply(step) if isinstance(step, str) else step for step in steps))
+
+
+def normalize(*steps: str | Tactic) -> Tactic:
+    """The first of several that applies somewhere below the place, as often as one does; rules are named.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive, normalize
+    >>> @rl.program
+    ... def doubled(x: rl.f32[8]):
+    ...     return rl.map(lambda v: v + v, rl.map(lambda v: v * v, rl.join(rl.split(2, x))))
+    >>> [step.rule for step in derive(doubled, normalize("map_fusion", "join_split")).steps]
+    ['map_fusion', 'join_split']
+    """
+    return repeat(topdown(any_rule(*steps)))
+
+
 def everywhere(tactic: Tactic) -> Tactic:
     """Once at every place, outermost first; inside what it makes, too."""
 
@@ -395,60 +453,21 @@ def everywhere(tactic: Tactic) -> Tactic:
     return all_below
 
 
-# ---- the macro rules of LIFT (GPGPU'16)
+def nest(outermost: Tactic, *inner: Tactic) -> Tactic:
+    """A tactic for each of nested maps, outermost first."""
+    return then(outermost, inside("f")(nest(*inner))) if inner else outermost
 
 
-def tile_2d(rows: int, columns: int) -> Tactic:
-    """Two nested maps tile by tile, `rows` by `columns`; LIFT's tileMapMap."""
-    return then(
-        apply("split_join", m=rows),
-        inside("xss", "f")(apply("map_interchange")),
-        inside("xss", "f", "xss")(apply("split_join", m=columns)),
-        inside("xss", "f", "xss", "xss", "f")(apply("map_interchange")),
-    )
+def copy(*levels: Tactic, rest: Tactic = skip) -> Tactic:
+    """An array copied by nested maps, each given to whom its tactic says; `rest` is for the elements."""
+    return nest(*(then(apply("insert_copy"), level) for level in levels), rest)
 
 
-def tile_stencil(windows: int) -> Tactic:
-    """A stencil in overlapping tiles of this many windows each; LIFT's tileStencils."""
-    return apply("stencil_tiling", k=windows - 1)
+UNROLLED: Tactic = apply("map_to_seq_unroll")
+"""A map whose turns are written out."""
 
 
-def tile_stencil_2d(windows: int) -> Tactic:
-    """A stencil of an image in overlapping tiles of this many windows in each direction."""
-    return apply("stencil_tiling_2d", k=windows - 1)
-
-
-def tile_stencil_3d(windows: int) -> Tactic:
-    """A stencil of three dimensions in overlapping tiles of this many windows in each direction."""
-    return apply("stencil_tiling_3d", k=windows - 1)
-
-
-def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
-    """A stencil of a padded array in parts: borders, and an inside that needs no border.
-
-    A border has as many windows as reach over the edge, and `extra` more, so that vectors or tiles fit
-    inside.  With `columns`, which is the same for the second dimension, the rows inside are split as well.
-    Source: Halide's interior and boundary loops; here they follow from rules.
-
-    >>> from relift.rewrites.tactics.combinators import derive, split_boundary
-    >>> from relift.rewrites.loading import load_program
-    >>> jacobi = load_program("examples/j2d5pt.py")
-    >>> found = derive(jacobi, split_boundary(0, 7), {"n": 64, "m": 64})
-    >>> [step.choices["e"] for step in found.steps if step.rule == "slide_clamp_regions"]
-    [0, 7]
-    """
-    together = ("map_fusion", "zip_map_left", "zip_map_right")
-    apart = ("map_concat", "transpose_map_concat", "zip_concat_left", "zip_concat_right")
-    split = then(
-        repeat(topdown(first(apply("map_slide", "backward"), *(apply(rule) for rule in together)))),
-        topdown(first(*(apply(rule, e=extra) for rule in slide_boundary_regions.rules))),
-        attempt(topdown(apply("drop_nothing"))),
-        attempt(topdown(apply("take_all"))),
-        repeat(topdown(first(*(apply(rule) for rule in apart)))),
-    )
-    if columns is None:
-        return split
-    return then(split, inside("ys", "xs")(split_boundary(columns)))
+# ---- macro rules
 
 
 def vectorize_reduction(width: int) -> Tactic:
@@ -456,38 +475,6 @@ def vectorize_reduction(width: int) -> Tactic:
     return apply("vectorize_reduce", w=width)
 
 
-def register_block_1d(size: int) -> Tactic:
-    """`size` sequential reductions share what they read; LIFT's apply1DRegisterBlocking."""
-    return then(apply("split_join", m=size), inside("xss", "f")(apply("lift_reduce_seq")))
-
-
-def register_block_2d(rows: int, columns: int) -> Tactic:
-    """A tile of accumulators, `rows` by `columns`, in one reduction; LIFT's apply2DRegisterBlocking.
-
-    Applies to two nested maps over a sequential reduction.
-    """
-    tile = inside("xss", "f", "xs", "xss", "f")
-    return then(
-        apply("split_join", m=rows),
-        inside("xss", "f", "f")(apply("split_join", m=columns)),
-        inside("xss", "f")(apply("map_join_fission")),
-        inside("xss", "f", "xs")(apply("map_interchange")),
-        tile(inside("f")(apply("lift_reduce_seq"))),
-        tile(apply("lift_reduce_seq")),
-    )
-
-
-def finish_tiling(size: int) -> Tactic:
-    """The outermost sequential reduction goes in chunks of `size`; LIFT's finishTiling."""
-    return topdown(apply("reduce_seq_chunks", m=size))
-
-
-def reduce_with_reorder(stride: int) -> Tactic:
-    """Every `stride`-th element is reduced on its own; LIFT's partialReduceWithReorder."""
-    return apply("partial_reduce_strided", m=stride)
-
-
 def fuse() -> Tactic:
     """Maps are fused, and reductions made sequential and fused, as scans are, with the maps before them."""
-    rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion", "scan_map_fusion")
-    return repeat(topdown(first(*(apply(rule) for rule in rules))))
+    return normalize("map_fusion", "reduce_to_seq", "reduce_map_fusion", "scan_map_fusion")

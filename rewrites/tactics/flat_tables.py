@@ -16,11 +16,9 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
-    first,
     inside,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.nests.dimensions import (
     joined_map,
@@ -68,10 +66,10 @@ def flat_tables() -> Tactic:
     map(lambda t: split(4, map(lambda x: x / reduce(add, 0.0, join(t)), join(t))), x)
     """
     return then(
-        repeat(topdown(first(apply("map_identity"), _of_components))),
-        repeat(topdown(one_fold)),
+        normalize("map_identity", _of_components),
+        normalize(one_fold),
         attempt(_flat),
-        repeat(topdown(first(joined_map, joined_zips, apply("join_join", "backward")))),
+        normalize(joined_map, joined_zips, apply("join_join", "backward")),
     )
 
 

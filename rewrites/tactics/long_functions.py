@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import LONG, Rewriting, Tactic, apply, under_a_name
+from relift.rewrites.tactics.combinators import LONG, Rewriting, apply, curried, under_a_name
 from relift.rewrites.tactics.sharing import has_loops
 from relift.semantics.language.common_subexpressions import repeated
 from relift.semantics.patterns import Let, ToGlobal
@@ -22,7 +22,8 @@ _ENDLESS = 1 << 17
 """A term of more parts is not gone through."""
 
 
-def values_named(most: int = LONG) -> Tactic:
+@curried
+def values_named(at: Rewriting, place: Position, most: int = LONG) -> Rewriting:
     """In a term of more than `most` parts, what functions or several results compute more than once has names there.
 
     Raises `NoMatch` where it has no more, or where nothing is repeated.
@@ -40,43 +41,35 @@ def values_named(most: int = LONG) -> Tactic:
     >>> derive(powers, values_named(most=16)).steps[0].rule
     'let_inline'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        parts = parts_of(term_at(at.term, place))
-        if not most < parts <= _ENDLESS:
-            raise NoMatch(f"a term of {parts} parts, and not of more than {most}")
-        start = at
-        for _ in range(_MOST_NAMES):
-            more = _with_a_name(at, place)
-            if more is None:
-                break
-            at = more
-        if at is start:
-            raise NoMatch("nothing is computed more than once")
-        return at
-
-    return tactic
+    parts = parts_of(term_at(at.term, place))
+    if not most < parts <= _ENDLESS:
+        raise NoMatch(f"a term of {parts} parts, and not of more than {most}")
+    start = at
+    for _ in range(_MOST_NAMES):
+        more = _with_a_name(at, place)
+        if more is None:
+            break
+        at = more
+    if at is start:
+        raise NoMatch("nothing is computed more than once")
+    return at
 
 
-def names_stored() -> Tactic:
+def names_stored(at: Rewriting, place: Position) -> Rewriting:
     """What has a name outside all functions is stored by a kernel of its own, or stands where it is read where no loop computes it.
 
     Raises `NoMatch` where nothing has such a name.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Let):
-            raise NoMatch("no name that is outside all functions")
-        while isinstance(t := term_at(at.term, place), Let):
-            if isinstance(t.x, ToGlobal):
-                place = (*place, "f")
-            elif has_loops(t.x):
-                at, place = apply("store_global")(at, (*place, "x")), (*place, "f")
-            else:
-                at = apply("let_inline")(at, place)
-        return at
-
-    return tactic
+    if not isinstance(term_at(at.term, place), Let):
+        raise NoMatch("no name that is outside all functions")
+    while isinstance(t := term_at(at.term, place), Let):
+        if isinstance(t.x, ToGlobal):
+            place = (*place, "f")
+        elif has_loops(t.x):
+            at, place = apply("store_global")(at, (*place, "x")), (*place, "f")
+        else:
+            at = apply("let_inline")(at, place)
+    return at
 
 
 def _with_a_name(at: Rewriting, place: Position) -> Rewriting | None:

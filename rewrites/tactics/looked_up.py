@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     first,
     inside,
     somewhere,
+    the,
     then,
 )
 from relift.rewrites.tactics.sharing import has_fold
@@ -32,28 +33,24 @@ from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Ve
 _RULES = {2: "pairs_as_vectors", 3: "triples_as_vectors", 4: "quadruples_as_vectors"}
 
 
-def tuples_side_by_side() -> Tactic:
+def tuples_side_by_side(at: Rewriting, place: Position) -> Rewriting:
     """Each tuple that is looked up comes from a copy of its array whose rows are vectors; raises `NoMatch` where there is none.
 
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.looked_up import tuples_side_by_side
-    >>> found = derive(load_program("examples/md.py"), tuples_side_by_side(), {"n": 64, "k": 8})
+    >>> found = derive(load_program("examples/md.py"), tuples_side_by_side, {"n": 64, "k": 8})
     >>> [step.rule for step in found.steps][:4]
     ['triples_as_vectors', 'insert_copy', 'map_to_seq_unroll', 'map_to_glb']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = _looked_up(term_at(at.term, place))
-        if not found:
-            raise NoMatch("no tuple is looked up at an index that is data")
-        for below, rule in found:
-            packed = then(apply(rule), inside("xs", "xs", "xss")(_PACKED))
-            read = then(apply("at_runtime_of_map"), inside("x")(apply("store_private")))
-            at = then(inside("xs")(packed), read)(at, (*place, *below))
-        return at
-
-    return tactic
+    found = _looked_up(term_at(at.term, place))
+    if not found:
+        raise NoMatch("no tuple is looked up at an index that is data")
+    for below, rule in found:
+        packed = then(apply(rule), inside("xs", "xs", "xss")(_PACKED))
+        read = then(apply("at_runtime_of_map"), inside("x")(apply("store_private")))
+        at = then(inside("xs")(packed), read)(at, (*place, *below))
+    return at
 
 
 def computed_where_looked_up() -> Tactic:
@@ -80,8 +77,7 @@ def computed_where_looked_up() -> Tactic:
 
 @at_kinds(GatherIndices)
 def _each_looked_up(at: Rewriting, place: Position) -> Rewriting:
-    t = term_at(at.term, place)
-    assert isinstance(t, GatherIndices), "cannot happen: it is only for such"
+    t = the(GatherIndices, at, place)
     if _is_computed(t.ids) and (free_variables(t.ids) or not has_fold(t.ids)):
         return apply("gather_indices_of_map")(at, place)
     if _is_of_an_element(t.xs):
@@ -92,8 +88,7 @@ def _each_looked_up(at: Rewriting, place: Position) -> Rewriting:
 
 @at_kinds(AtRuntimeUnsafe)
 def _of_what_is_looked_up(at: Rewriting, place: Position) -> Rewriting:
-    t = term_at(at.term, place)
-    assert isinstance(t, AtRuntimeUnsafe), "cannot happen: it is only for such"
+    t = the(AtRuntimeUnsafe, at, place)
     if not _is_of_an_element(t.xs):
         raise NoMatch("no elements of an element of a map are looked up")
     return then(apply("at_runtime_of_map"), apply("let_inline"))(at, place)

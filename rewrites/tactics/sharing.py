@@ -4,6 +4,7 @@
     stored        what needs no variable is stored by a kernel of its own
     apart         what is computed of each element of an array becomes an array, which a kernel may store
     inlined       a name outside all functions goes: equal terms are shared by what stores them
+    once_for_all  what functions compute of an element that is the same each time is computed once
 
 A program is a tree; equal terms, up to the names of variables, are one value.  Which of the forms is best is not
 decided here.  Source: lambda lifting (Johnsson, 1985), let-floating (Peyton Jones, Partain, Santos, ICFP'96).
@@ -25,19 +26,22 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     context_free,
+    curried,
     everywhere,
     fission,
-    repeat,
+    normalize,
     somewhere,
-    topdown,
+    the,
     under_a_name,
 )
 from relift.semantics.indices.inverses import computes_itself, invertible_data, taken_apart
-from relift.semantics.patterns import InOrder, Let, Map, Reduction, Slide, ToGlobal, Zip
+from relift.semantics.library_calls import calls_library
+from relift.semantics.patterns import InOrder, Let, Map, Reduction, ScanSeq, Slide, ToGlobal, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
     canonical,
+    is_invariant,
     places_of,
     positions,
     substitute,
@@ -56,7 +60,7 @@ from relift.semantics.syntax.terms import (
     parts_of,
     subterms,
 )
-from relift.semantics.syntax.types import Array, cells, holds_array
+from relift.semantics.syntax.types import Array, Scalar, cells, holds_array
 
 MOST_FOLDED = 1 << 14
 """Elements that are folded where their result is read once, at most."""
@@ -74,6 +78,11 @@ def has_fold(t: Term) -> bool:
         isinstance(u, Pattern) and computes_itself(u) and not isinstance(u, Map)
         for u, _ in subterms(t)
     )
+
+
+def has_scan(t: Term) -> bool:
+    """Whether running results are computed in a term."""
+    return any(isinstance(u, ScanSeq) for u, _ in subterms(t))
 
 
 def in_parts(t: Term) -> bool:
@@ -169,34 +178,28 @@ def _folds_few(t: Term) -> bool:
     return isinstance(t, Reduction) and 0 < (cells(t.xs.type).constant or 0) <= MOST_FOLDED
 
 
-def stored(values: Collection[Term]) -> Tactic:
+@curried
+def stored(at: Rewriting, place: Position, values: Collection[Term]) -> Rewriting:
     """Each of these values, as `storable` gives them, is stored by a kernel of its own."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        here = term_at(at.term, place)
-        places = [p for found in storable(here) if found.value in values for p in found.places]
-        for below in sorted(places, key=len, reverse=True):
-            at = apply("store_global")(at, (*place, *below))
-        return at
-
-    return tactic
+    here = term_at(at.term, place)
+    places = [p for found in storable(here) if found.value in values for p in found.places]
+    for below in sorted(places, key=len, reverse=True):
+        at = apply("store_global")(at, (*place, *below))
+    return at
 
 
-def named_pair(left: Term, right: Term) -> Tactic:
+@curried
+def named_pair(at: Rewriting, place: Position, left: Term, right: Term) -> Rewriting:
     """Two values, neither of which needs the other, are the components of one pair that has a name, wherever they stand.
 
     Raises `NoMatch` where one of them stands nowhere.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for below, value in ((place, left), ((*place, "f"), right)):
-            places = places_of(term_at(at.term, below), value)
-            if not places:
-                raise NoMatch("one of the values stands nowhere")
-            at = under_a_name(*places[0])(at, below)
-        return apply("let_let_pair")(at, place)
-
-    return tactic
+    for below, value in ((place, left), ((*place, "f"), right)):
+        places = places_of(term_at(at.term, below), value)
+        if not places:
+            raise NoMatch("one of the values stands nowhere")
+        at = under_a_name(*places[0])(at, below)
+    return apply("let_let_pair")(at, place)
 
 
 def parts_without_names(t: Term) -> int:
@@ -225,7 +228,7 @@ def inlined() -> Tactic:
             raise NoMatch(f"a term of more than {LONG} parts, were the name written out")
         return apply("let_inline")(at, place)
 
-    return repeat(topdown(tactic))
+    return normalize(tactic)
 
 
 def _parts_repeated(t: Let) -> int:
@@ -251,8 +254,7 @@ def without_names() -> Tactic:
 
     @at_kinds(Let)
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
+        t = the(Let, at, place)
         if not has_loops(t.x) or not free_variables(t) or taken_apart(t):
             raise NoMatch("no name in a function of what a loop computes")
         repeated = _parts_repeated(t)
@@ -294,15 +296,14 @@ def _named_here(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def under_names(part: Callable[[Term], Position | None]) -> Tactic:
+@curried
+def under_names(
+    at: Rewriting, place: Position, part: Callable[[Term], Position | None]
+) -> Rewriting:
     """As long as a part is found in what stands below them all, it has a name there: names one inside the other."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        while (found := part(term_at(at.term, place))) is not None:
-            at, place = under_a_name(*found)(at, place), (*place, "f")
-        return at
-
-    return tactic
+    while (found := part(term_at(at.term, place))) is not None:
+        at, place = under_a_name(*found)(at, place), (*place, "f")
+    return at
 
 
 def _repeated(t: Term, own: frozenset[str]) -> Position | None:
@@ -318,12 +319,9 @@ def _repeated(t: Term, own: frozenset[str]) -> Position | None:
 
 def _is_repeated(t: Term, place: Position, u: Term) -> bool:
     """Whether a function around a place repeats what is there, or it stands in two places."""
-    inner = {x.name for x in binders_at(t, place)}
-    if inner & free_variables(u):
+    if not is_invariant(t, place):
         return False
-    if inner and not only_named(t, place):
-        return True
-    return len(places_of(t, u)) > 1
+    return not only_named(t, place) or len(places_of(t, u)) > 1
 
 
 def only_named(t: Term, place: Position) -> bool:
@@ -344,7 +342,7 @@ def apart(*, within: bool = False, rows: bool = False) -> Tactic:
     """
 
     here = at_kinds(Map)(partial(_apart_here, within=within, rows=rows))
-    return repeat(topdown(context_free(here)))
+    return normalize(context_free(here))
 
 
 def _apart_here(at: Rewriting, place: Position, *, within: bool, rows: bool) -> Rewriting:
@@ -383,8 +381,7 @@ def _read_in(t: Map) -> Iterator[tuple[Position, Term]]:
             continue
         computed = computes_itself(u) or isinstance(u, Let)
         computed = computed or isinstance(u, InOrder)
-        bound = {y.name for y in binders_at(body, below)}
-        if computed and is_read(body, below) and not bound & free_variables(u):
+        if computed and is_read(body, below) and is_invariant(body, below):
             yield below, u
 
 
@@ -394,8 +391,7 @@ def _said_twice(at: Rewriting, place: Position) -> Rewriting:
 
     But for a short array, which a work-item keeps.
     """
-    t = term_at(at.term, place)
-    assert isinstance(t, Let), "cannot happen: `at_kinds` says so"
+    t = the(Let, at, place)
     read = t.x
     while isinstance(read, Get):
         read = read.of
@@ -444,3 +440,46 @@ def is_read(t: Term, place: Position) -> bool:
         if not in_parts(above) and invertible_data(above) is not dict(children(above))[field]:
             return True
     return False
+
+
+def once_for_all() -> Tactic:
+    """What maps within functions compute by functions of the library, of their elements alone, is an array of its own.
+
+    It needs no variable, so a kernel of its own may store it: what is the same each time is computed once.  Raises `NoMatch` where there is no such map.
+    Source: loop-invariant code motion (Allen and Cocke, 1972), across two loops.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.sharing import once_for_all
+    >>> @rl.program
+    ... def scaled(x: rl.f32[100], s: rl.f32[4]):
+    ...     return rl.map(lambda v: rl.map(lambda w: v * rl.exp(w), s), x)
+    >>> print(rl.show(derive(scaled, once_for_all()).result))
+    map(lambda v: map(lambda p: v * p[1], zip(s, map(lambda x: exp(x), s))), x)
+    """
+    return normalize(_once)
+
+
+def _once(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or free_variables(t.xs) or not _is_in_a_loop(at.term, place):
+        raise NoMatch("no map over an array that needs no variable, in a function of elements")
+    (x,) = t.f.parameters
+    found = [
+        (parts_of(u), below)
+        for below, u in positions(t.f.body)
+        if isinstance(u.type, Scalar)
+        and free_variables(u) == frozenset((x.name,))
+        and calls_library(u)
+        if x.name not in {y.name for y in binders_at(t.f.body, below)}
+    ]
+    if not found or () in [below for _, below in found]:
+        raise NoMatch("no part of its function calls the library for its element alone")
+    _, below = max(found)
+    return fission("f", *below, beside=True)(at, place)
+
+
+def _is_in_a_loop(t: Term, place: Position) -> bool:
+    """Whether what is at a place is computed for each element of something."""
+    above = ((term_at(t, place[:i]), field) for i, field in enumerate(place))
+    return any(isinstance(u, Pattern) and u.loop and field == "f" for u, field in above)

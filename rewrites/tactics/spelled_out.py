@@ -19,9 +19,8 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     first,
-    repeat,
+    normalize,
     then,
-    topdown,
     under_a_name,
 )
 from relift.rewrites.tactics.long_functions import values_named
@@ -85,7 +84,7 @@ def _wherever(concerns: Callable[[Term], bool], tactic: Tactic) -> Tactic:
     def all_(at: Rewriting, place: Position) -> Rewriting:
         if not any(concerns(t) for t, _ in subterms(term_at(at.term, place))):
             raise NoMatch("nothing of this kind")
-        return repeat(topdown(here))(at, place)
+        return normalize(here)(at, place)
 
     return all_
 

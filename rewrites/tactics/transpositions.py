@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     Beginning,
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     at_kinds,
     attempt,
@@ -27,7 +28,9 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
+    normalize,
     repeat,
+    the,
     then,
     topdown,
 )
@@ -35,13 +38,13 @@ from relift.rewrites.tactics.folds.recurrences import has_affine_steps
 from relift.rewrites.tactics.sharing import apart, has_fold, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
-from relift.semantics.syntax.binding import Position, beneath, binders_at, positions, term_at
+from relift.semantics.syntax.binding import Position, beneath, is_invariant, positions, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Combine, Get, Term, Var, free_variables, mask_of, parts_of
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
-def columns() -> Tactic:
+def columns(at: Rewriting, place: Position) -> Rewriting:
     """Where the columns of a computed table are read, they are computed, and so the table need not be stored.
 
     Raises `NoMatch` where no computed table is transposed.
@@ -53,7 +56,7 @@ def columns() -> Tactic:
     ... def sums(a: rl.f32[4, 8], x: rl.f32[4]):
     ...     scaled = rl.map(lambda p: rl.map(lambda v: v * p[1], p[0]), rl.zip(a, x))
     ...     return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(scaled))
-    >>> [step.rule for step in derive(sums, columns()).steps]
+    >>> [step.rule for step in derive(sums, columns).steps]
     ['transpose_map_rows', 'map_fusion', 'zip_first', 'zip_unread']
     """
 
@@ -68,13 +71,10 @@ def columns() -> Tactic:
             rule = "transpose_map_zip"
         return apply(rule)(at, place)
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = topdown(computed)(at, place)
-        at = repeat(topdown(computed))(at, place)
-        at = repeat(topdown(_together))(at, place)
-        return repeat(topdown(_OF_WHAT_IS_READ))(at, place)
-
-    return tactic
+    at = topdown(computed)(at, place)
+    at = normalize(computed)(at, place)
+    at = normalize(_together)(at, place)
+    return normalize(_OF_WHAT_IS_READ)(at, place)
 
 
 @context_free
@@ -87,7 +87,7 @@ def _together(at: Rewriting, place: Position) -> Rewriting:
             u = term_at(t, (field,))
             if isinstance(u, Map) and (free_variables(u) or is_layout(u)):
                 return apply(rule)(at, place)
-    return first(apply("map_fusion"), apply("zip_first"), apply("zip_second"))(at, place)
+    return any_rule("map_fusion", "zip_first", "zip_second")(at, place)
 
 
 def _goes_through_a_zip(t: Term) -> bool:
@@ -127,7 +127,7 @@ def interchanged() -> Tactic:
     >>> print(rl.show(derive(products, interchanged()).result))
     map(lambda y_: map(lambda x_: y_ * x_, y), x)
     """
-    return then(topdown(_interchanged), repeat(topdown(_interchanged)))
+    return then(topdown(_interchanged), normalize(_interchanged))
 
 
 @context_free
@@ -156,12 +156,12 @@ def rows_of_columns(*, of_rows: bool = False) -> Tactic:
     """
     return then(
         topdown(_by_rows),
-        repeat(topdown(_by_rows if of_rows else _columns_by_rows)),
+        normalize(_by_rows if of_rows else _columns_by_rows),
         attempt(apart()),
     )
 
 
-def tables_by_rows() -> Tactic:
+def tables_by_rows(at: Rewriting, place: Position) -> Rewriting:
     """Tables that a kernel of its own may store, whose rows are computed from columns, are computed row by row and read by columns.
 
     Raises `NoMatch` where there are none.
@@ -173,25 +173,21 @@ def tables_by_rows() -> Tactic:
     ... def sums(a: rl.f32[4, 8], x: rl.f32[8]):
     ...     less = rl.map(lambda p: rl.map(lambda v: v - p[1], p[0]), rl.zip(rl.transpose(a), x))
     ...     return rl.map(lambda c: rl.reduce(rl.add, 0.0, c), less)
-    >>> rl.show(derive(sums, tables_by_rows()).result.xs)
+    >>> rl.show(derive(sums, tables_by_rows).result.xs)
     'transpose(map(lambda row: map(lambda p: p[0] - p[1], zip(row, x)), a))'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = [
-            below
-            for each in storable(term_at(at.term, place))
-            if isinstance(each.value, Map) and _is_table(each.value.type)
-            if _has_columns(each.value.xs)
-            for below in each.places
-        ]
-        if not found:
-            raise NoMatch("no table that a kernel may store is computed from columns")
-        for below in sorted(found, key=len, reverse=True):
-            at = then(_BY_COLUMNS, inside("xss")(_by_rows))(at, (*place, *below))
-        return attempt(apart())(at, place)
-
-    return tactic
+    found = [
+        below
+        for each in storable(term_at(at.term, place))
+        if isinstance(each.value, Map) and _is_table(each.value.type)
+        if _has_columns(each.value.xs)
+        for below in each.places
+    ]
+    if not found:
+        raise NoMatch("no table that a kernel may store is computed from columns")
+    for below in sorted(found, key=len, reverse=True):
+        at = then(_BY_COLUMNS, inside("xss")(_by_rows))(at, (*place, *below))
+    return attempt(apart())(at, place)
 
 
 def _columns_by_rows(at: Rewriting, place: Position) -> Rewriting:
@@ -214,15 +210,15 @@ def _by_rows(at: Rewriting, place: Position) -> Rewriting:
     if not isinstance(t, Transpose) or not isinstance(t.xss, Map) or is_layout(t):
         raise NoMatch("no computed table is transposed here")
     columns_of = (*place, "xss")
-    at = repeat(topdown(apply("map_fusion")))(at, columns_of)
+    at = normalize("map_fusion")(at, columns_of)
     at = repeat(_fold_apart)(at, columns_of)
     at = repeat(zips_on_the_right)(at, columns_of)
     return first(
         _INTERCHANGED,
         apply("map_interchange_zip_inside", "backward"),
         apply("map_map_transpose", "backward"),
-        then(apply("transpose_map_zip"), repeat(topdown(READ_BY_ROWS))),
-        then(apply("transpose_map_rows"), repeat(topdown(READ_BY_ROWS))),
+        then(apply("transpose_map_zip"), normalize(READ_BY_ROWS)),
+        then(apply("transpose_map_rows"), normalize(READ_BY_ROWS)),
     )(at, place)
 
 
@@ -270,18 +266,10 @@ def only_read(t: Term, pair: Var, component: int) -> Position | None:
     return found
 
 
-_OF_WHAT_IS_READ = first(*(apply(rule) for rule in ("zip_unread", "zip_unread_last")))
+_OF_WHAT_IS_READ = any_rule("zip_unread", "zip_unread_last")
 """A map goes through those arrays of a zip only whose elements it uses."""
 
-READ_BY_ROWS = first(
-    *(
-        apply(rule)
-        for rule in (
-            "zip_first", "zip_second", "transpose_transpose", "zip_transpose", "zip_unread", "zip_unread_last"
-        )
-    ),
-    only(0),
-)  # fmt: skip
+READ_BY_ROWS = any_rule("zip_first", "zip_second", "transpose_transpose", "zip_transpose", "zip_unread", "zip_unread_last", only(0))  # fmt: skip
 """What a row is computed of: rows, and of the columns only what their folds gave."""
 
 
@@ -295,7 +283,7 @@ def _fold_apart(at: Rewriting, place: Position) -> Rewriting:
         for below, u in positions(t.f.body)
         if isinstance(u, Reduction) and not holds_array(u.type)
         if x.name in free_variables(u)
-        if not ({y.name for y in binders_at(t.f.body, below)} & free_variables(u))
+        if is_invariant(t.f.body, below)
     ]
     if not found:
         raise NoMatch("no fold is left")
@@ -324,14 +312,13 @@ def cells_where_read() -> Tactic:
       map(lambda row: map(lambda x: x * x, row), transpose(table))
     )
     """
-    return repeat(topdown(_cells_where_read))
+    return normalize(_cells_where_read)
 
 
 @context_free
 @at_kinds(Transpose)
 def _cells_where_read(at: Rewriting, place: Position) -> Rewriting:
-    t = term_at(at.term, place)
-    assert isinstance(t, Transpose), "cannot happen: it is only for such"
+    t = the(Transpose, at, place)
     if not free_variables(t) or not isinstance(t.xss, Map) or is_layout(t):
         raise NoMatch("no computed table of an element is transposed here")
     return apply("map_map_transpose", "backward")(at, place)
@@ -368,7 +355,7 @@ def scans_across() -> Tactic:
     return topdown(once)
 
 
-def few_columns() -> Tactic:
+def few_columns(at: Rewriting, place: Position) -> Rewriting:
     """Tables of few columns, each of which is folded, are stored column by column by a kernel of their own: vectors go along them.
 
     Raises `NoMatch` where there are none.
@@ -379,25 +366,21 @@ def few_columns() -> Tactic:
     >>> @rl.program
     ... def sums(w: rl.f32[64], x: rl.f32[64, 3]):
     ...     return rl.map(lambda c: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(w, c))), rl.transpose(x))
-    >>> rl.show(derive(sums, few_columns()).result.xs)
+    >>> rl.show(derive(sums, few_columns).result.xs)
     'to_global(map(lambda x_: map(lambda x: x, x_), transpose(x)))'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        found = [
-            below
-            for below, u in positions(t)
-            if isinstance(u, Transpose) and is_layout(u) and not free_variables(u)
-            if _has_few_long_rows(u.type) and _is_folded_by_rows(t, below)
-        ]
-        if not found:
-            raise NoMatch("no table of few columns, each of which is folded")
-        for below in sorted(found, key=len, reverse=True):
-            at = _CELLS_STORED(at, (*place, *below))
-        return at
-
-    return tactic
+    t = term_at(at.term, place)
+    found = [
+        below
+        for below, u in positions(t)
+        if isinstance(u, Transpose) and is_layout(u) and not free_variables(u)
+        if _has_few_long_rows(u.type) and _is_folded_by_rows(t, below)
+    ]
+    if not found:
+        raise NoMatch("no table of few columns, each of which is folded")
+    for below in sorted(found, key=len, reverse=True):
+        at = _CELLS_STORED(at, (*place, *below))
+    return at
 
 
 def few_outside() -> Tactic:

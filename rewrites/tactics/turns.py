@@ -40,7 +40,7 @@ Of a longer one the turns that are left follow, written out: losses of rows of 8
 162 us in single turns, and 124 in sevens."""
 
 
-def turns_together() -> Tactic:
+def turns_together(at: Rewriting, place: Position) -> Rewriting:
     """Every innermost loop that folds in order goes several turns at a time, which are written out.
 
     Raises `NoMatch` where there is no such loop.
@@ -52,28 +52,22 @@ def turns_together() -> Tactic:
     >>> @program
     ... def sums(A: f32[64, 96]):
     ...     return map_glb(0)(lambda row: reduce_seq(lambda s, x: s + x, 0.0, row), A)
-    >>> print(show(derive(sums, turns_together()).result))
+    >>> print(show(derive(sums, turns_together).result))
     map_glb(0)(
       lambda row:
         reduce_seq(lambda acc, c: reduce_seq_unroll(lambda x, y: x + y, acc, c), 0.0, split(8, row)),
       A
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = list(_loops(at, place))
-        if not found:
-            raise NoMatch(
-                f"no loop of at least {LEAST} turns folds in order and has no loop inside"
-            )
-        for below, length, turns in reversed(
-            found
-        ):  # what a loop goes through stands in it, and moves with it
-            scans = isinstance(term_at(at.term, (*place, *below)), ScanSeq)
-            at = inside(*below)(_at_a_time(length, turns, scans=scans))(at, place)
-        return at
-
-    return tactic
+    found = list(_loops(at, place))
+    if not found:
+        raise NoMatch(f"no loop of at least {LEAST} turns folds in order and has no loop inside")
+    for below, length, turns in reversed(
+        found
+    ):  # what a loop goes through stands in it, and moves with it
+        scans = isinstance(term_at(at.term, (*place, *below)), ScanSeq)
+        at = inside(*below)(_at_a_time(length, turns, scans=scans))(at, place)
+    return at
 
 
 _OF_SCANS = (32, 16, 28, 24, 20)

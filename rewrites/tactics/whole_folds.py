@@ -15,10 +15,17 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    apply,
+    attempt,
+    curried,
+    inside,
+    skip,
+    then,
+)
 from relift.rewrites.tactics.folds.beside import paired
-from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, OF_EACH_ARRAY
-from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.folds.partial_results import OF_EACH_ARRAY, folded_in_chunks
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import chunk_near
@@ -35,7 +42,8 @@ _UNIT = 512
 """Elements of which a chunk has a multiple: vectors of four for 128 work-items."""
 
 
-def whole_folds_in_parts(parts: int, longest: int) -> Tactic:
+@curried
+def whole_folds_in_parts(at: Rewriting, place: Position, parts: int, longest: int) -> Rewriting:
     """Every long fold of a whole array as one of about so many parts, which are stored, of at most `longest` elements each.
 
     Raises `NoMatch` where there is none of which something is made beside a number.
@@ -60,21 +68,17 @@ def whole_folds_in_parts(parts: int, longest: int) -> Tactic:
       )
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        folds = _long_folds(t)
-        if not folds or not (holds_array(t.type) or _several(t)):
-            raise NoMatch("no long folds of whole arrays of which more is made than a number")
-        while folds:
-            at = _in_parts(at, place, folds, parts, longest)
-            folds = _long_folds(term_at(at.term, place))
-        return attempt(_in_rows)(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    folds = _long_folds(t)
+    if not folds or not (holds_array(t.type) or _several(t)):
+        raise NoMatch("no long folds of whole arrays of which more is made than a number")
+    while folds:
+        at = _in_parts(at, place, folds, parts, longest)
+        folds = _long_folds(term_at(at.term, place))
+    return attempt(_in_rows)(at, place)
 
 
-def parts_where_read() -> Tactic:
+def parts_where_read(at: Rewriting, place: Position) -> Rewriting:
     """What chunks came to is stored, and folded where it is read: the folds of whole arrays are by chunks already.
 
     Raises `NoMatch` where there are no such chunks, or only a number is made of them.
@@ -86,7 +90,7 @@ def parts_where_read() -> Tactic:
     ... def from_sums(x: rl.f32[1048576]):
     ...     sums = rl.map(lambda c: rl.reduce(rl.add, 0.0, c), rl.split(4096, x))
     ...     return rl.map(lambda v: v - rl.reduce(rl.add, 0.0, sums), x)
-    >>> print(rl.show(derive(from_sums, parts_where_read()).result))  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(rl.show(derive(from_sums, parts_where_read).result))  # doctest: +NORMALIZE_WHITESPACE
     join(
       map(
         lambda c:
@@ -99,17 +103,13 @@ def parts_where_read() -> Tactic:
       )
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        arrays = [v.value for v in storable(t) if isinstance(v.value.type, Array)]
-        few = [u for u in arrays if (cells(u.type).constant or 0) <= _MOST_PARTS]
-        parts = [u for u in few if not any(places_of(u, v) for v in few if v is not u)]
-        if not parts or not holds_array(t.type):
-            raise NoMatch("no array is made of what is folded of chunks")
-        return then(stored(parts), _in_rows)(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    arrays = [v.value for v in storable(t) if isinstance(v.value.type, Array)]
+    few = [u for u in arrays if (cells(u.type).constant or 0) <= _MOST_PARTS]
+    parts = [u for u in few if not any(places_of(u, v) for v in few if v is not u)]
+    if not parts or not holds_array(t.type):
+        raise NoMatch("no array is made of what is folded of chunks")
+    return then(stored(parts), _in_rows)(at, place)
 
 
 def _in_rows(at: Rewriting, place: Position) -> Rewriting:
@@ -164,8 +164,7 @@ def _in_parts(
 
     def one(at: Rewriting, here: Position) -> Rewriting:
         at, here = shared_evenly(at, here, chunk)
-        chunks = inside("xs")(ELEMENTS_IN_CHUNKS)
-        at = then(reduced_in_chunks("partial_reduce_chunks", chunk), chunks)(at, here)
+        at = folded_in_chunks(chunk)(at, here)
         maps.append(term_at(at.term, (*here, "xs")))
         return at
 
@@ -173,9 +172,8 @@ def _in_parts(
         for below in places_of(term_at(at.term, place), fold):
             at = from_neutral(one)(at, (*place, *below))
     at, together = paired(at, place, maps)
-    stored = (
-        apply("store_global") if len(folds) == 1 else then(OF_EACH_ARRAY, apply("store_global"))
-    )
+    each_once = OF_EACH_ARRAY if len(folds) > 1 else skip
+    stored = then(each_once, apply("store_global"))
     for below in places_of(term_at(at.term, place), together):
         at = stored(at, (*place, *below))
     return at

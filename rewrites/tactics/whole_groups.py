@@ -19,7 +19,7 @@ LEAST = 64
 """Of fewer elements a map is one group."""
 
 
-def whole_groups() -> Tactic:
+def whole_groups(at: Rewriting, place: Position) -> Rewriting:
     """Every map over work-items has whole groups of them, where no number near that of a group divides its length.
 
     Raises `NoMatch` where there is no such map.
@@ -31,24 +31,20 @@ def whole_groups() -> Tactic:
     >>> @program
     ... def double(x: f32[1009]):
     ...     return map_glb(0)(lambda v: v + v, x)
-    >>> print(show(derive(double, whole_groups()).result))
+    >>> print(show(derive(double, whole_groups).result))
     take(1009, map_glb(0)(lambda x_: x_ + x_, pad(0, 15, clamp, x)))
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = [
-            (below, more)
-            for below, t in positions(term_at(at.term, place))
-            if isinstance(t, EachOf) and isinstance(t, MapGlb) and t.dim.constant == 0
-            if (more := _missing(t))
-        ]
-        if not found:
-            raise NoMatch(f"groups of up to {MOST} work-items divide every map over work-items")
-        for below, more in reversed(found):  # inner ones first: what is inside moves down
-            at = inside(*below)(_longer(more))(at, place)
-        return at
-
-    return tactic
+    found = [
+        (below, more)
+        for below, t in positions(term_at(at.term, place))
+        if isinstance(t, EachOf) and isinstance(t, MapGlb) and t.dim.constant == 0
+        if (more := _missing(t))
+    ]
+    if not found:
+        raise NoMatch(f"groups of up to {MOST} work-items divide every map over work-items")
+    for below, more in reversed(found):  # inner ones first: what is inside moves down
+        at = inside(*below)(_longer(more))(at, place)
+    return at
 
 
 def _longer(more: int) -> Tactic:

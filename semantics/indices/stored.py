@@ -25,6 +25,16 @@ from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
+def component_name(name: str, *index: int) -> str:
+    """What the memory of a component is called, or of a component of it, and the part of a result that a kernel computes.
+
+    >>> from relift.semantics.indices.stored import component_name
+    >>> component_name("out", 0, 1), component_name("out")
+    ('out_0_1', 'out')
+    """
+    return "_".join((name, *map(str, index)))
+
+
 def stored(
     name: str,
     t: Type,
@@ -93,7 +103,7 @@ def _stored(
         case Tuple(parts):
             return TupleView(
                 tuple(
-                    _stored(f"{name}_{i}", part, space, place, shape)
+                    _stored(component_name(name, i), part, space, place, shape)
                     for i, part in enumerate(parts)
                 )
             )

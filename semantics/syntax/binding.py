@@ -425,6 +425,12 @@ def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
     return bound
 
 
+def is_invariant(t: Term, position: Position) -> bool:
+    """Whether what stands at a position needs no variable of the functions around it: it is the same whenever they are applied."""
+    bound = {x.name for x in binders_at(t, position)}
+    return bound.isdisjoint(free_variables(term_at(t, position)))
+
+
 def replace_at(t: Term, position: Position, new: Term) -> Term:
     """`t` with the subterm at `position` replaced by a term of the same type."""
     if not position:

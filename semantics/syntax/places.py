@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from functools import cache
 
 
@@ -20,3 +21,22 @@ def row_and_number(place: str) -> tuple[str, int] | None:
     """The field of a row, and which of its children a place is; None of a place that is a field."""
     field, _, number = place.partition(".")
     return (field, int(number)) if number.isdecimal() and str(int(number)) == number else None
+
+
+def is_below(place: tuple[str, ...], others: Collection[tuple[str, ...]]) -> bool:
+    """Whether a position is one of others, or inside."""
+    return any(place[: len(other)] == other for other in others)
+
+
+def outermost(found: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Of positions, outer ones before those inside, those that are in no other.
+
+    >>> from relift.semantics.syntax.places import outermost
+    >>> outermost([("xs",), ("xs", "f"), ("ys", "f")])
+    [('xs',), ('ys', 'f')]
+    """
+    kept: list[tuple[str, ...]] = []
+    for place in found:
+        if not is_below(place, kept):
+            kept.append(place)
+    return kept

@@ -18,25 +18,27 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     derive,
     everywhere,
-    finish_tiling,
     first,
     fuse,
     inside,
-    reduce_with_reorder,
-    register_block_1d,
-    register_block_2d,
     repeat,
     skip,
-    split_boundary,
     then,
-    tile_2d,
-    tile_stencil,
-    tile_stencil_2d,
-    tile_stencil_3d,
     topdown,
     vectorize_reduction,
 )
 from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.macros import (
+    finish_tiling,
+    reduce_with_reorder,
+    register_block_1d,
+    register_block_2d,
+    split_boundary,
+    tile_2d,
+    tile_stencil,
+    tile_stencil_2d,
+    tile_stencil_3d,
+)
 
 __all__ = [
     "Tiles", "apply", "attempt", "derive", "everywhere", "finish_tiling", "first", "fuse", "inside", "reduce_with_reorder",

@@ -447,16 +447,6 @@ def _too_wide(memory: Memory, width: int) -> bool:
     return memory.scalar.bytes * width > LARGEST_ARGUMENT
 
 
-def _depends(leaf: Leaf, v: Index) -> bool:
-    match leaf:
-        case Cell(_, offset):
-            return depends_on(offset, v)
-        case CodeValue(lane=lane, index=index):
-            return any(e is not None and depends_on(e, v) for e in (lane, index))
-        case Guarded(condition, inside, outside):
-            return depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
-
-
 def _halves(leaf: Leaf, lane: Lane) -> list[tuple[Leaf, Lane]] | None:
     """The halves of a vector, each with its lanes, where each is a vector in memory that one access reaches, or is not there."""
     width, odd = divmod(lane.width, 2)

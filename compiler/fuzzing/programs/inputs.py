@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
@@ -10,17 +11,9 @@ import numpy as np
 
 from relift.rewrites.checks.random.edges import edges_of
 from relift.rewrites.checks.random.exact_inputs import index_bounds
-from relift.semantics.domains import DTYPES
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-    dimensions,
-)
+from relift.semantics.numpy_values import argument_of
+from relift.semantics.syntax.types import Scalar, Tuple, Type, dimensions
 
 Sort: TypeAlias = Literal["whole", "float", "edges"]
 """Small whole numbers, on which sums are exact; floats of a moderate size; values at which arithmetic is special."""
@@ -47,19 +40,11 @@ def arguments_of(program: Program, generator: random.Random, sort: Sort) -> tupl
 
 
 def _value(t: Type, generator: random.Random, sort: Sort, below: int | None) -> Any:
-    shape, element = dimensions(t)
-    extents = tuple(n.constant or 0 for n in shape)
-    match element:
-        case Tuple(parts):
-            return tuple(
-                _value(part[extents] if extents else part, generator, sort, below) for part in parts
-            )
-        case Scalar():
-            number = _number(element, generator, sort, below)
-            cells = [number() for _ in range(int(np.prod(extents)))]
-            return np.array(cells, DTYPES[element.name]).reshape(extents)[()]
-        case Array() | Vector() | TypeVariable():
-            raise AssertionError(f"cannot happen: an input of type {t}")
+    def cells(element: Scalar, extents: tuple[int, ...]) -> Any:
+        number = _number(element, generator, sort, below)
+        return [number() for _ in range(math.prod(extents))]
+
+    return argument_of(t, cells)
 
 
 def _number(

@@ -17,14 +17,10 @@ from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
 
-class Listed:
-    """A relation whose rows are listed; they are indexed by the values that are asked for."""
+class _Remembered:
+    """A relation that looks each of its questions up once."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._set = frozenset(rows)
-        self.rows = sorted(self._set)
-        self._indices: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
-        self._found: dict[Bound, Sequence[Row]] = {}
+    _found: dict[Bound, Sequence[Row]]
 
     def matching(self, bound: Bound) -> Sequence[Row]:
         """The rows with these values."""
@@ -32,6 +28,19 @@ class Listed:
         if found is None:
             found = self._found[bound] = self._looked_up(bound)
         return found
+
+    def _looked_up(self, bound: Bound) -> Sequence[Row]:
+        raise NotImplementedError
+
+
+class Listed(_Remembered):
+    """A relation whose rows are listed; they are indexed by the values that are asked for."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._set = frozenset(rows)
+        self.rows = sorted(self._set)
+        self._indices: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+        self._found = {}
 
     def _looked_up(self, bound: Bound) -> Sequence[Row]:
         places = tuple([i for i, v in enumerate(bound) if v is not None])
@@ -63,7 +72,7 @@ class Asked:
 
 
 @dataclass
-class Computed:
+class Computed(_Remembered):
     """A relation of many rows, of which few are asked for: those of a first or a last value are computed then."""
 
     values: Collection[str]
@@ -74,13 +83,6 @@ class Computed:
     about: int = 0
     """How many rows there are, where that is known before they are computed."""
     _found: dict[Bound, Sequence[Row]] = field(default_factory=dict[Bound, Sequence[Row]])
-
-    def matching(self, bound: Bound) -> Sequence[Row]:
-        """The rows with these values."""
-        found = self._found.get(bound)
-        if found is None:
-            found = self._found[bound] = self._looked_up(bound)
-        return found
 
     def _looked_up(self, bound: Bound) -> Sequence[Row]:
         if bound[0] is not None:

@@ -106,24 +106,29 @@ def unassigned(t: CType) -> str:
 
 def moved(left: Code, right: Code) -> Code:
     """A place in an array: pointers are moved by numbers of any type."""
-    if right.type.scalar in FLOATS or right.type.width > 1:
-        raise NotUnderstood("an index that is no whole number")
     if (left.low, left.high) == (0, 0):
-        return right
-    if not right.known or not left.known:
-        return Code(f"moved({left.text}, {right.text})", LONG)
-    (a, b), (c, d) = left.range, right.range
-    return Code(f"({left.text} + {right.text})", LONG, a + c, b + d)
+        return _whole(right)
+    return _moved(left, right, "moved", "+")
 
 
 def moved_back(left: Code, right: Code) -> Code:
     """A place as many elements before."""
-    if right.type.scalar in FLOATS or right.type.width > 1:
-        raise NotUnderstood("an index that is no whole number")
-    if not right.known or not left.known:
-        return Code(f"moved_back({left.text}, {right.text})", LONG)
+    return _moved(left, right, "moved_back", "-")
+
+
+def _moved(left: Code, right: Code, function: str, operator: str) -> Code:
+    if not _whole(right).known or not left.known:
+        return Code(f"{function}({left.text}, {right.text})", LONG)
     (a, b), (c, d) = left.range, right.range
-    return Code(f"({left.text} - {right.text})", LONG, a - d, b - c)
+    low, high = (a + c, b + d) if operator == "+" else (a - d, b - c)
+    return Code(f"({left.text} {operator} {right.text})", LONG, low, high)
+
+
+def _whole(index: Code) -> Code:
+    """An index, which is a whole number."""
+    if index.type.scalar in FLOATS or index.type.width > 1:
+        raise NotUnderstood("an index that is no whole number")
+    return index
 
 
 def prefix(w: Writer, operator: str, e: Code) -> Code:

@@ -19,7 +19,6 @@ from relift.egraph.search.guidance.fold_plans import (
     vector_folds,
 )
 from relift.egraph.search.guidance.plans import (
-    chunked_scans,
     folded_rows,
     lanes,
     looked_up,
@@ -29,6 +28,7 @@ from relift.egraph.search.guidance.plans import (
     shared_rows,
     staged_blocks,
 )
+from relift.egraph.search.guidance.scan_plans import chunked_scans
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.egraph.search.guidance.window_plans import shared_windows
 from relift.rewrites.application.matching import NoMatch
@@ -37,13 +37,11 @@ from relift.rewrites.tactics.batches import rows_of_batches, where_written
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
-    apply,
     attempt,
     derive,
     inside,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.groups.whole_windows import whole_windows
 from relift.rewrites.tactics.nests.dimensions import layout_outside
@@ -84,7 +82,7 @@ def planned(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     yield from _planned_together(program, device, rows_of_batches())
     if device.kind == "gpu":
         yield from _planned_together(program, device, _REARRANGED_AFTER)
-        yield from _planned_together(program, device, whole_windows(), _PLANS_OF_WINDOWS)
+        yield from _planned_together(program, device, whole_windows, _PLANS_OF_WINDOWS)
 
 
 def _planned_together(
@@ -122,7 +120,7 @@ def _planned_by_chunks(program: Program, device: DeviceDescription) -> Iterator[
     """What the chunks of what a map gives propose on a CPU, as rows that are computed: pixels that are made an image at the end."""
     if device.kind == "cpu" and isinstance(program.body, Split):
         with suppress(NoMatch):
-            chunks = repeat(topdown(apply("split_map")))
+            chunks = normalize("split_map")
             rows = replace(program, body=derive(program, chunks).result)
             found = itertools.chain(*(plan(rows, device) for plan in _PLANS_OF_CHUNKS))
             yield from (then(chunks, tactic) for tactic in found)

@@ -165,4 +165,4 @@ def folds_in_bins(program: Program, device: DeviceDescription) -> Iterator[Tacti
     else:
         yield in_bins(_TABLES * device.compute_units)
         yield in_bins(device.compute_units)
-        yield bins_of_each()
+        yield bins_of_each

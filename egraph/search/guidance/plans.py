@@ -25,9 +25,8 @@ from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.guidance.block_plans import LINE, ROWS
 from relift.egraph.search.guidance.fold_plans import KEPT_MEMBERS, ROW_MEMBERS, WIDTH
 from relift.egraph.sketches.language import Sketch
-from relift.rewrites.tactics.combinators import Tactic, apply, attempt, fuse, inside, then
+from relift.rewrites.tactics.combinators import Tactic, apply, fuse, inside, then
 from relift.rewrites.tactics.folds.by_rows import columns_by_rows
-from relift.rewrites.tactics.folds.chunked_scans import in_chunks, in_step
 from relift.rewrites.tactics.folds.in_vectors import rows_in_vectors
 from relift.rewrites.tactics.folds.shared import (
     blocks_across_results,
@@ -35,7 +34,6 @@ from relift.rewrites.tactics.folds.shared import (
     folds_that_share,
     tables_in_registers,
 )
-from relift.rewrites.tactics.folds.starts import scans_from_neutral
 from relift.rewrites.tactics.groups.dimensions import (
     columns_of_rows,
     items_of_columns,
@@ -48,14 +46,9 @@ from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_acros
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
 from relift.rewrites.tactics.groups.rows.side_by_side import rows_side_by_side
 from relift.rewrites.tactics.groups.scan_chunks import scans_in_chunks
-from relift.rewrites.tactics.groups.scans import (
-    columns_scanned,
-    rows_folded_and_scanned,
-    rows_scanned,
-    scans_in_groups,
-)
 from relift.rewrites.tactics.groups.stages import stages_by_groups, tiles_both_ways
 from relift.rewrites.tactics.groups.tables import in_tables
+from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
@@ -64,23 +57,15 @@ from relift.rewrites.tactics.vectors.lanes import (
     columns_in_lanes,
     depth_of,
     rows_in_lanes,
-    scans_in_lanes,
 )
 from relift.rewrites.tactics.vectors.register_blocks import rows_of_panels
 from relift.rewrites.tactics.vectors.rows_of_parts import rows_of_parts
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.rewrites.tactics.vectors.turned_tiles import narrow_in_lanes, tiles_in_lanes
+from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import (
-    Accumulating,
-    AtRuntimeUnsafe,
-    Map,
-    Reduce,
-    ScanSeq,
-    Slide,
-    Transpose,
-)
-from relift.semantics.syntax.terms import Combine, Term, subterms
+from relift.semantics.patterns import Accumulating, AtRuntimeUnsafe, Map, Reduce, Slide, Transpose
+from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import dimensions
 
 _MOST_AROUND = 3
@@ -111,9 +96,13 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         return
     width = device.vector_width
     if any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
-        yield tiles_in_lanes(width)
-        yield tiles_in_lanes(*_TURNED)
+        for tiles in (tiles_in_lanes(width), tiles_in_lanes(*_TURNED)):
+            yield tiles
+            if len(dimensions(program.body.type)[0]) > 2:
+                yield in_tables(tiles, "map_to_glb")
         yield narrow_in_lanes(width)
+        if is_layout(program.body):
+            yield then(cells_copied, rows_in_lanes(width))
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
             yield rows_of_panels(width)
@@ -370,60 +359,4 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         chunks = (rows_in_chunks(*chunk, device.local_memory_bytes) for chunk in _CHUNKS)
         teams = (rows_together(1, *team) for team in _ROWS_TOGETHER)
         for tactic in (each, rows_in_vectors(WIDTH), *rows, *chunks, *teams):
-            yield then(tactic, tuples_side_by_side())
-
-
-def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that scan long arrays in chunks: those of groups, or short ones, on a GPU, a few for each core on a CPU.
-
-    A CPU scans columns in the lanes of vectors, too, and several rows at a time.
-
-    >>> import relift as rl
-    >>> from relift.device import CPU, GPU
-    >>> from relift.egraph.search.guidance.plans import chunked_scans
-    >>> @rl.program
-    ... def sums(x: rl.f32[65536]):
-    ...     return rl.scan_seq(rl.add, 0.0, x)
-    >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
-    (17, 5)
-    """
-    longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
-    found: list[Tactic] = []
-    if device.kind == "gpu":
-        chunks = [(8, 64)]  # neighbours' chunks share few lines
-        ways = (scans_in_groups, rows_scanned) if longest else ()
-        yield from (way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways)
-        yield from (columns_scanned(rows) for rows in _ROWS_SCANNED if longest > rows)
-        for members in _MEMBERS_OF_ROWS if longest else ():
-            yield rows_folded_and_scanned(members, WIDTH, device.local_memory_bytes)
-    else:
-        found += [scans_in_lanes(device.vector_width)] if longest else []
-        yield from map(in_step, _IN_STEP[not _has_long_steps(program.body) :] if longest else ())
-        cores = max(1, device.compute_units)
-        chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
-    found += [in_chunks(elements, least) for elements, least in chunks if longest > least]
-    yield from (then(attempt(scans_from_neutral()), tactic) for tactic in found)
-
-
-_SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16), (256, 32))
-"""Work-items of a group that scans in local memory, and how many elements each of them has."""
-_IN_STEP = (8, 4, 2)
-"""Rows that a work-item of a CPU scans at a time: until the next running result of one is there, it computes those of the others.
-
-The most only where a step takes long: running maxima of 4096 rows of 2048 numbers take through PoCL 4.6 ms row by row, and 19 with eight.
-"""
-_MEMBERS_OF_ROWS = (256, 128, 64)
-"""Work-items of a group that folds a row, and then scans what it makes of it."""
-_ROWS_SCANNED = (32, 64, 128)
-"""Rows of a chunk of columns that are scanned: the fewer, the more work-items, and what the chunks come to."""
-
-
-def _has_long_steps(t: Term) -> bool:
-    """Whether something is scanned by steps of more than one operation."""
-    scans = (u for u, _ in subterms(t) if isinstance(u, ScanSeq))
-    return any(not isinstance(scan.f.body, Combine) for scan in scans)
-
-
-def _scanned(t: Term) -> int:
-    """How many elements a scan goes through."""
-    return (t.solved["n"].constant or 0) if isinstance(t, ScanSeq) else 0
+            yield then(tactic, tuples_side_by_side)

@@ -6,7 +6,7 @@ A chain of four has few of them; of twelve a gigabyte.  One map for all of them 
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, repeat, topdown
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, normalize
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Term, subterms
@@ -29,7 +29,7 @@ def shortened() -> Tactic:
     >>> [step.rule for step in derive(chain, shortened()).steps]
     ['map_fusion', 'map_fusion', 'map_fusion', 'map_fusion', 'map_fusion']
     """
-    fused = repeat(topdown(apply("map_fusion")))
+    fused = normalize("map_fusion")
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)

@@ -48,7 +48,7 @@ from relift.rewrites.tactics.nests.normal_form import maps_together, through_wha
 from relift.rewrites.tactics.nests.symmetric import mirrored
 from relift.rewrites.tactics.nests.tupling import tables_apart
 from relift.rewrites.tactics.nests.where_read import through_zips
-from relift.rewrites.tactics.sharing import apart, has_fold, made_of_once, named, storable
+from relift.rewrites.tactics.sharing import apart, has_fold, has_scan, made_of_once, named, storable
 from relift.rewrites.tactics.spelled_out import raised
 from relift.rewrites.tactics.steps.carried import copied, finished, unrolled
 from relift.rewrites.tactics.steps.iterations import of_elements, of_tables
@@ -63,7 +63,7 @@ from relift.rewrites.tactics.transpositions import (
 from relift.rewrites.tactics.whole_folds import parts_where_read, whole_folds_in_parts
 from relift.semantics.indices.copies import copied as copied_cells
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Iterate, Reduce, Reduction, ScanSeq
+from relift.semantics.patterns import Iterate, Reduce, Reduction
 from relift.semantics.syntax.binding import inputs_in
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, children, subterms
 from relift.semantics.syntax.types import Array, Tuple, Type, cells, dimensions, holds_array
@@ -79,12 +79,12 @@ _SCANS: tuple[Tactic, ...] = (of_elements(), chunks_apart(256, 1 << 16))
 _ALONG_ROWS, _DOWN_COLUMNS = rows_of_columns(), rows_of_columns()
 """The same, where vectors go along rows, and where neighbouring work-items do so anyway."""
 _ROW_BY_ROW: Tactic = somewhere(row_by_row)
-_FEW_COLUMNS: Tactic = first(few_outside(), few_columns())
+_FEW_COLUMNS: Tactic = first(few_outside(), few_columns)
 
 _BOTH_AXES: tuple[Tactic, ...] = tuple(along_both_axes(side) for side in (64, 32))
 
 _APART: Tactic = then(
-    first(then(apart(), attempt(tables_by_rows())), tables_by_rows()),
+    first(then(apart(), attempt(tables_by_rows)), tables_by_rows),
     everywhere(through_what_is_read()),
 )
 """What is computed of columns is stored by rows: to read a table by columns costs a copy, to compute it so more.
@@ -103,13 +103,13 @@ _MOMENTS: tuple[Tactic, ...] = (
     then(moments_in_one_pass(128), _APART),
 )
 """What a mean and a variance need is found in one pass: of long rows, or of columns, whose chunks are stored."""
-_MOMENTS_WHERE_READ: Tactic = then(_MOMENTS[0], parts_where_read())
+_MOMENTS_WHERE_READ: Tactic = then(_MOMENTS[0], parts_where_read)
 """The same of whole arrays, where each group that reads them folds what chunks came to."""
 _IN_PARTS: Tactic = whole_folds_in_parts(512, 8192)
 _WINDOWS_BY_PARTS: Tactic = parts_of_windows_apart()
 _WINDOWS_DOWN_COLUMNS: Tactic = parts_of_windows_apart(columns=True)
 """The same for a GPU, whose neighbours have columns beside one another."""
-_REARRANGED: Tactic = folded_before_rearranged()
+_REARRANGED: Tactic = folded_before_rearranged
 
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (
@@ -131,12 +131,12 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (batches_apart(), 0),
     (batches_apart(rows=True), 0),
     (folded_apart(), 0),
-    (parts_apart(), 0),
-    (pairs_apart(), 2),
+    (parts_apart, 0),
+    (pairs_apart, 2),
     (then(maps_together(), edges_apart()), 0),
     (factors_apart, 0),
     (factors_of_all, 0),
-    (then(_APART, factors_apart, attempt(tables_by_rows())), 0),
+    (then(_APART, factors_apart, attempt(tables_by_rows)), 0),
     (_MIRRORED, 0),
     (_MIRRORED_IN_PANELS, 0),
     (_TABLES_APART, 0),
@@ -149,7 +149,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_ROW_BY_ROW, 0),
     (in_cells(), 0),
     (in_cells(pieces=True), 0),
-    (in_one_pass(), 0),
+    (in_one_pass, 0),
     *((way, 2) for way in _MOMENTS),
     *((way, 2) for way in _BOTH_AXES),
     (folds_of_running_results(), 0),
@@ -158,13 +158,13 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (raised(), 2),
     (copied(), 0),
     (finished(), 0),
-    (then(columns(), attempt(through_zips())), 2),
+    (then(columns, attempt(through_zips())), 2),
     (_ALONG_ROWS, 2),
     (_DOWN_COLUMNS, 2),
     (rows_of_columns(of_rows=True), 2),
     (places_in_any_order(), 2),
-    (then(folds_together(), attempt(rows_of_columns())), 0),
-    (then(totals_beside(), attempt(through_zips())), 1),
+    (then(folds_together, attempt(rows_of_columns())), 0),
+    (then(totals_beside, attempt(through_zips())), 1),
     (_IN_PARTS, NOTHING_ELSE),
     (_MOMENTS_WHERE_READ, NOTHING_ELSE),
     (_WINDOWS_BY_PARTS, NOTHING_ELSE),
@@ -354,7 +354,7 @@ def is_lowered_apart(kernels: Sequence[StagedKernel], device: DeviceDescription)
 
 def _scans_or_folds(t: Term) -> bool:
     """Whether a kernel gives numbers, or scans: as it is written that is one work-item's, or one's for each row."""
-    return not holds_array(t.type) or any(isinstance(u, ScanSeq) for u, _ in subterms(t))
+    return not holds_array(t.type) or has_scan(t)
 
 
 def _folds_few(t: Term, most: int) -> bool:

@@ -8,6 +8,7 @@ from relift.egraph.search.derived import after
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import (
     Tactic,
+    any_rule,
     apply,
     attempt,
     everywhere,
@@ -25,11 +26,10 @@ from relift.rewrites.tactics.looked_up import computed_where_looked_up
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.nests.where_read import repeated, through_zips
-from relift.rewrites.tactics.sharing import inlined
+from relift.rewrites.tactics.sharing import inlined, once_for_all
 from relift.rewrites.tactics.steps.iterations import of_elements
 from relift.rewrites.tactics.steps.states import components_apart, flat_states, numbers_apart
 from relift.rewrites.tactics.transpositions import interchanged
-from relift.rewrites.tactics.unchanging import once_for_all
 from relift.semantics.language.programs import Program
 
 
@@ -54,7 +54,7 @@ _FIRST: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (attempt(inlined()), _ELEMENTS["gpu"], attempt(in_cells())),
 }
 
-IN_ORDER: Tactic = everywhere(attempt(first(apply("map_to_seq"), apply("reduce_to_seq"))))
+IN_ORDER: Tactic = everywhere(attempt(any_rule("map_to_seq", "reduce_to_seq")))
 """Every map and every fold in order, which stands for no kernel."""
 
 _READ_ALONE: Tactic = then(through_what_is_read(), repeat(apply("map_identity")))
@@ -82,7 +82,7 @@ def _prepared(kind: str, *, rows: bool) -> Tactic:
         *_FIRST[kind],
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
-        attempt(first(results_together(), results_that_share(rows=rows))),
+        attempt(first(results_together, results_that_share(rows=rows))),
         _READ[kind],
     )
 

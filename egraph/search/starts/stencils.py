@@ -15,14 +15,8 @@ from relift.device import DeviceDescription
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import (
-    Tactic,
-    derive,
-    split_boundary,
-    tile_stencil_2d,
-    tile_stencil_3d,
-    topdown,
-)
+from relift.rewrites.tactics.combinators import Tactic, derive, topdown
+from relift.rewrites.tactics.macros import split_boundary, tile_stencil_2d, tile_stencil_3d
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Bordered, Slide
 from relift.semantics.syntax.terms import Term, subterms

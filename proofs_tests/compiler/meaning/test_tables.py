@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Program, Tactic]] = {
     "counts of groups": (counts(1 << 22, 64), in_bins(64, ROOM)),
     "an odd number": (counts(70_001, 300), in_bins(16, ROOM)),
     "labels": (of_labels(1 << 16, 100), in_bins(16)),
-    "rows": (of_rows(100, 1 << 12, 64), bins_of_each()),
+    "rows": (of_rows(100, 1 << 12, 64), bins_of_each),
 }
 
 

@@ -102,7 +102,7 @@ WAYS = [
     (shares, in_bins(3), (KEYS,), (OCCURRENCES / np.float32(24)).astype(np.float32)),
     (largest, in_bins(2), (KEYS, VALUES), [VALUES[j == KEYS].max() for j in FIVE]),
     (of_tables, in_bins(2), (TABLE,), OCCURRENCES),
-    (of_each_row, bins_of_each(), (TABLE,), (TABLE[:, None, :] == FIVE[None, :, None]).sum(2)),
+    (of_each_row, bins_of_each, (TABLE,), (TABLE[:, None, :] == FIVE[None, :, None]).sum(2)),
 ]
 
 
@@ -139,7 +139,7 @@ def test_no_key_is_written_out_of_its_table() -> None:
 
 def test_what_is_chosen_by_no_equality_has_no_cell() -> None:
     """An element below several labels would go into several cells."""
-    for tactic in (in_bins(4), bins_of_each()):
+    for tactic in (in_bins(4), bins_of_each):
         with pytest.raises(NoMatch):
             derive(below_each, tactic, {"n": 64})
 

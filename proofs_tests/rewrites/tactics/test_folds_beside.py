@@ -101,7 +101,7 @@ def across(x: rl.f32[n, m]):
 @pytest.mark.parametrize("program", [spans, scaled, ends, three], ids=lambda p: p.name)
 def test_folds_of_equally_many_elements_are_of_one_map(program: Program) -> None:
     """By proved rules; no fold is left outside of the map of tuples."""
-    found = derive(program, folds_together(), {"n": 6, "m": 4})
+    found = derive(program, folds_together, {"n": 6, "m": 4})
     require_standing(found, RULES)
     assert confirm(found, RULES) is not None
 
@@ -117,7 +117,7 @@ def test_folds_of_equally_many_elements_are_of_one_map(program: Program) -> None
 @pytest.mark.parametrize("program", [ranges, deviations, across], ids=lambda p: p.name)
 def test_others_stay_where_they_are(program: Program) -> None:
     with pytest.raises(NoMatch, match="no two folds of equally many elements"):
-        derive(program, folds_together(), {"n": 6, "m": 4})
+        derive(program, folds_together, {"n": 6, "m": 4})
 
 
 @pytest.mark.parametrize("program", [spans, ranges], ids=lambda p: p.name)

@@ -28,6 +28,8 @@ from relift.rewrites.loading import load_program
 from relift.rewrites.tactics import combinators
 from relift.rewrites.tactics.combinators import Tactic, TooLarge, derive
 from relift.rewrites.tactics.folds.shared import tables_in_registers
+from relift.rewrites.tactics.groups.tables import in_tables
+from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
@@ -180,6 +182,23 @@ def turned(A: rl.f32[n, m]):
 
 
 @rl.program
+def axes_reversed(x: rl.f32[d, n, m]):
+    """What is neighbours along the last dimension is so along the first one."""
+    return rl.transpose(rl.map(rl.transpose, rl.transpose(x)))
+
+
+@rl.program
+def axes_turned(x: rl.f32[d, n, m]):
+    return rl.map(rl.transpose, rl.transpose(x))
+
+
+@rl.program
+def tables_exchanged(x: rl.f32[d, n, m]):
+    """Rows stay rows."""
+    return rl.transpose(x)
+
+
+@rl.program
 def by_components(A: rl.f32[n, m]):
     return rl.transpose(A)
 
@@ -266,6 +285,18 @@ def test_short_rows_are_read_as_they_lie() -> None:
         (beside_turned, tiles_in_lanes(WIDTH), {"n": 16, "m": 8}),
         (beside_turned, tiles_in_lanes(WIDTH), {"n": 9, "m": 7}),
         (turned, rows_in_lanes(WIDTH), {"n": 18, "m": 7}),
+        (axes_reversed, in_tables(tiles_in_lanes(WIDTH), "map_to_glb"), {"d": 5, "n": 3, "m": 9}),
+        (axes_reversed, in_tables(tiles_in_lanes(WIDTH), "map_to_glb"), {"d": 8, "n": 1, "m": 4}),
+        (
+            axes_turned,
+            in_tables(tiles_in_lanes(8, WIDTH), "map_to_glb"),
+            {"d": 11, "n": 9, "m": 13},
+        ),
+        (
+            tables_exchanged,
+            combinators.then(cells_copied, rows_in_lanes(WIDTH)),
+            {"d": 3, "n": 5, "m": 11},
+        ),
     ],
 )
 def test_maps_in_lanes_compute_the_same(

@@ -84,9 +84,9 @@ def test_turns_of_a_loop_are_written_out_together(length: int, expected: list[in
     source = sums.at({"n": 4, "m": length})
     if expected is None:
         with pytest.raises(NoMatch):
-            derive(source, turns_together())
+            derive(source, turns_together)
         return
-    found = derive(source, turns_together())
+    found = derive(source, turns_together)
 
     assert found.replay(RULES)[-1] == found.result
     assert turns(replace(source, body=found.result)) == expected
@@ -95,12 +95,12 @@ def test_turns_of_a_loop_are_written_out_together(length: int, expected: list[in
 def test_only_the_innermost_loop_is_written_out() -> None:
     source = tables.at({"n": 2, "m": 24})
 
-    assert turns(replace(source, body=derive(source, turns_together()).result)) == [24, 3, 8]
+    assert turns(replace(source, body=derive(source, turns_together).result)) == [24, 3, 8]
 
 
 def test_loads_that_are_written_out_are_waited_for_together() -> None:
     source = sums.at({"n": 4096, "m": 4096})
-    together = replace(source, body=derive(source, turns_together()).result)
+    together = replace(source, body=derive(source, turns_together).result)
 
     assert waiting(together, GPU) < 0.8 * waiting(source, GPU)
 
@@ -109,7 +109,7 @@ def test_what_may_come_first_is_finished_too() -> None:
     """Further back than as many as are asked for, where waiting less may make it the best; not what takes far longer."""
     source = sums.at({"n": 4096, "m": 4096})
     cost = estimate(source, GPU)
-    slow = Proposal(cost, source, lambda: derive(source, attempt(turns_together())))
+    slow = Proposal(cost, source, lambda: derive(source, attempt(turns_together)))
     far = replace(slow, cost=replace(cost, seconds=20 * cost.seconds))
 
     done = finished(source, [slow, slow, far, slow, slow], GPU, 1)
@@ -123,7 +123,7 @@ def test_a_loop_of_one_kernel_of_many_is_written_out() -> None:
     short, long = sums.at({"n": 4096, "m": 256}), scans.at({"n": 1 << 16, "m": 32})
     both = as_term((short.body, long.body))
     source = replace(short, parameters=(*short.parameters, *long.parameters), body=both)
-    slow = Proposal(estimate(source, GPU), source, lambda: derive(source, turns_together()))
+    slow = Proposal(estimate(source, GPU), source, lambda: derive(source, turns_together))
 
     [done] = finished(source, [slow], GPU, 1)
 
@@ -139,9 +139,9 @@ def test_a_launch_has_whole_groups(length: int, pieces: int) -> None:
     assert len(compile_program(source).plan.kernels[0].pieces) == pieces
     if pieces == 1:
         with pytest.raises(NoMatch):
-            derive(source, whole_groups())
+            derive(source, whole_groups)
         return
-    kernel = compile_program(replace(source, body=derive(source, whole_groups()).result))
+    kernel = compile_program(replace(source, body=derive(source, whole_groups).result))
 
     assert len(kernel.plan.kernels[0].pieces) == 1
     np.testing.assert_array_equal(kernel(xs), 2 * xs)
@@ -168,7 +168,7 @@ def test_loops_of_what_is_stored_before_are_written_out_with_those_that_read_it(
     """A loop that goes through what a kernel stores has that kernel's loops in it: both have more turns together."""
     source = of_sums.at({"n": 48, "m": 80})
     assert 48 in turns(source)
-    found = derive(source, turns_together())
+    found = derive(source, turns_together)
     assert found.replay(RULES)[-1] == found.result
     assert not {48, 80} & set(turns(replace(source, body=found.result)))
 

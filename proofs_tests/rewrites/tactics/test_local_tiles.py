@@ -264,7 +264,7 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (four_turned, in_tables(tiles_across(8)), {"k": 8, "c": 2, "n": 3, "m": 16}),
     (
         load_program(str(EXAMPLES / "md.py")),
-        then(rows_in_groups(32, ROOM), tuples_side_by_side()),
+        then(rows_in_groups(32, ROOM), tuples_side_by_side),
         {"n": 64, "k": 8},
     ),
     (with_another_across, zipped_across(8), {"n": 16, "m": 24}),

@@ -119,7 +119,7 @@ def stored_in(t: Term) -> int:
 @pytest.mark.parametrize("program", [cosine, extremes])
 def test_folds_that_read_the_same_are_one_pass(program: Program) -> None:
     """What each finds in a chunk is stored side by side, and nothing else is read twice."""
-    made = low(program, in_one_pass(), 1 << 15)
+    made = low(program, in_one_pass, 1 << 15)
 
     assert stored_in(made.body) == 1
 
@@ -140,7 +140,7 @@ def test_a_fold_of_two_arrays_has_those_of_each_in_its_pass(length: int) -> None
     """
     (stored,) = {
         canonical(u)
-        for u, _ in subterms(low(linked, in_one_pass(), length).body)
+        for u, _ in subterms(low(linked, in_one_pass, length).body)
         if isinstance(u, ToGlobal)
     }
 
@@ -152,7 +152,7 @@ def test_a_fold_of_two_arrays_has_those_of_each_in_its_pass(length: int) -> None
 def test_folds_that_share_nothing_stay_apart(program: Program) -> None:
     """A deviation needs the mean, and folds of two arrays have nothing to read in common."""
     with pytest.raises(NoMatch, match="no two long folds read the same array"):
-        derive(program, in_one_pass(), {"n": 1 << 15})
+        derive(program, in_one_pass, {"n": 1 << 15})
 
 
 @rl.program

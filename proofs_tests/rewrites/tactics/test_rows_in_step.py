@@ -11,7 +11,7 @@ import pytest
 import relift as rl
 from relift.compiler.program import compile_program
 from relift.device import CPU
-from relift.egraph.search.guidance.plans import chunked_scans
+from relift.egraph.search.guidance.scan_plans import chunked_scans
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.folds.chunked_scans import in_step

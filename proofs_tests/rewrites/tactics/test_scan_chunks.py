@@ -159,7 +159,7 @@ def test_scans_of_one_work_item_go_many_turns_at_a_time() -> None:
         return rl.transpose(found)
 
     sizes = {"n": 5, "m": 64}
-    derivation = derive(columns, turns_together(), sizes)
+    derivation = derive(columns, turns_together, sizes)
     require_standing(derivation, RULES)
     assert [step.choices["m"] for step in derivation.steps if step.rule == "scan_seq_chunks"] == [
         31
@@ -169,10 +169,10 @@ def test_scans_of_one_work_item_go_many_turns_at_a_time() -> None:
     np.testing.assert_allclose(rl.compile(low)(x), columns(x), rtol=1e-5)
     large = {"n": 16384, "m": 1024}
     before = columns.at(large)
-    after = replace(before, body=derive(columns, turns_together(), large).result)
+    after = replace(before, body=derive(columns, turns_together, large).result)
     assert estimate(after, GPU).seconds < 0.8 * estimate(before, GPU).seconds
     with pytest.raises(NoMatch):
-        derive(columns, turns_together(), {"n": 5, "m": 67})
+        derive(columns, turns_together, {"n": 5, "m": 67})
 
 
 @rl.program

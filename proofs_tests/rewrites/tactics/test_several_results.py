@@ -132,7 +132,7 @@ def test_the_distances_of_a_point_stay_in_registers() -> None:
 
 
 def test_what_is_looked_up_is_looked_up_at_the_lanes_of_vectors() -> None:
-    low = lowered(example("md"), then(rows_in_vectors(4), tuples_side_by_side()), {"n": 16, "k": 8})
+    low = lowered(example("md"), then(rows_in_vectors(4), tuples_side_by_side), {"n": 16, "k": 8})
     assert "int4" in compile_program(low).source
 
 
@@ -181,7 +181,7 @@ def two_passes(a: rl.f32[n, m], u: rl.f32[n], v: rl.f32[m], x: rl.f32[n]):
 def test_the_columns_of_a_computed_table_are_computed() -> None:
     """So that two passes over it need no table in memory."""
     sizes = {"n": 8, "m": 16}
-    found = derive(two_passes, columns(), sizes)
+    found = derive(two_passes, columns, sizes)
     require_proved((step.rule for step in found.steps), RULES)
     assert "transpose_map_zip" in {step.rule for step in found.steps}
     program = two_passes.at(sizes)

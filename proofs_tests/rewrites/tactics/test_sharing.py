@@ -11,7 +11,7 @@ import pytest
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
 from relift.egraph.process.saturation import Budget
-from relift.egraph.search.guidance.plans import chunked_scans
+from relift.egraph.search.guidance.scan_plans import chunked_scans
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.staged import kernels_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,24 +20,26 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     derive,
     everywhere,
-    finish_tiling,
     first,
     fuse,
     inside,
+    repeat,
+    skip,
+    then,
+    topdown,
+    vectorize_reduction,
+    watched,
+)
+from relift.rewrites.tactics.macros import (
+    finish_tiling,
     reduce_with_reorder,
     register_block_1d,
     register_block_2d,
-    repeat,
-    skip,
     split_boundary,
-    then,
     tile_2d,
     tile_stencil,
     tile_stencil_2d,
     tile_stencil_3d,
-    topdown,
-    vectorize_reduction,
-    watched,
 )
 from relift.semantics.language.multidimensional import map_nd, pad_nd, slide_nd, zip_nd
 from relift.semantics.language.programs import Program, program
@@ -263,3 +267,19 @@ def test_inside_an_image_there_is_no_border_in_either_dimension() -> None:
 def test_a_border_wider_than_the_array_is_refused() -> None:
     with pytest.raises(NoMatch):
         derive(bordered(clamp), split_boundary(8), {"n": 9})
+
+
+def test_a_tactic_whose_parameters_prepare_nothing_is_written_flat() -> None:
+    """It is a function of a place, curried where it has parameters, and none that returns a function of a place."""
+    folder = Path(combinators.__file__).parent
+    nested = [
+        f"{path.relative_to(folder)}: {f.name}"
+        for path in folder.rglob("*.py")
+        for f in ast.parse(path.read_text()).body
+        if isinstance(f, ast.FunctionDef) and path.name != "combinators.py"
+        if len(body := f.body[ast.get_docstring(f) is not None :]) == 2
+        if isinstance(body[0], ast.FunctionDef) and isinstance(body[1], ast.Return)
+        if isinstance(body[1].value, ast.Name) and body[1].value.id == body[0].name
+        if [x.arg for x in body[0].args.args] == ["at", "place"] and not body[0].decorator_list
+    ]
+    assert not nested

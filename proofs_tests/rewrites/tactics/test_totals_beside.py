@@ -97,4 +97,4 @@ def in_order(x: rl.f32[n]) -> Any:
 def test_others_are_left_as_they_are(program: Program, size: int) -> None:
     """What has nothing to read in common, and an array whose length is prime."""
     with pytest.raises(NoMatch):
-        derive(program, totals_beside(), {"n": size})
+        derive(program, totals_beside, {"n": size})

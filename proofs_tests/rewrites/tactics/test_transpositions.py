@@ -236,13 +236,13 @@ def classes(x: rl.f32[n, k], w: rl.f32[k, m], b: rl.f32[m]):
 
 def test_few_columns_that_are_folded_are_stored_as_rows() -> None:
     """One step stores them, wherever they are read; enough columns for vectors, or few rows, stay as they are."""
-    found = derive(classes, few_columns(), {"n": 2, "k": 20, "m": 3})
+    found = derive(classes, few_columns, {"n": 2, "k": 20, "m": 3})
     found.replay(RULES)
     require_proved((step.rule for step in found.steps), RULES)
     assert [step.rule for step in found.steps].count("store_global") == 1
     for sizes in ({"n": 2, "k": 20, "m": 16}, {"n": 2, "k": 4, "m": 3}, {"n": 2, "k": 20, "m": 1}):
         with pytest.raises(NoMatch):
-            derive(classes, few_columns(), sizes)
+            derive(classes, few_columns, sizes)
 
 
 def test_a_product_with_few_columns_is_found_whose_vectors_go_along_them() -> None:

@@ -116,7 +116,7 @@ def test_what_is_computed_before_it_is_split_is_computed_in_the_row() -> None:
 
 def test_moments_are_folded_where_they_are_read() -> None:
     """A mean and a variance need one kernel, and the scores another one."""
-    tactic = then(moments_in_one_pass(4096), parts_where_read())
+    tactic = then(moments_in_one_pass(4096), parts_where_read)
     found = derive(scores, tactic, {"n": 1 << 16})
     require_proved((step.rule for step in found.steps), RULES)
     assert len(kernels_of(replace(scores, body=found.result))) == 2

@@ -112,7 +112,7 @@ CASES = {
 @pytest.fixture(scope="module", params=CASES.values(), ids=list(CASES))
 def found(request: pytest.FixtureRequest) -> tuple[Derivation, list[int]]:
     source, sizes, whole = request.param
-    return derive(source, whole_windows(), sizes), whole
+    return derive(source, whole_windows, sizes), whole
 
 
 def windows_in(t: Term) -> list[int]:
@@ -155,11 +155,11 @@ def test_nothing_is_longer_where_tiles_divide_or_would_add_too_much(
     source: Program, sizes: dict[str, int]
 ) -> None:
     with pytest.raises(NoMatch, match="tiles divide them"):
-        derive(source, whole_windows(), sizes)
+        derive(source, whole_windows, sizes)
 
 
 def test_tiles_at_the_end_write_what_is_taken_of_them() -> None:
-    tiles = then(whole_windows(), inside("xs", "xs")(strips_in_groups(8, 4)))
+    tiles = then(whole_windows, inside("xs", "xs")(strips_in_groups(8, 4)))
     found = derive(stencil("convolution"), tiles, {"h": 31, "w": 31, "r": 1})
     kernel = compile_program(replace(found.program, body=found.result))
     arrays = whole_inputs(found.program, seed=1)

@@ -1,5 +1,6 @@
 """Folds of windows from those of their parts: the same values, by PROVED rules, in fewer steps, where a window is folded as a whole."""
 
+# pyright: reportGeneralTypeIssues=false
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 # (the annotations of a program are sizes and types of the object language, not Python types)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,11 @@ from relift.rewrites.checks.instances import Instances, show_value
 from relift.rewrites.checks.random.constants import constants_of
 from relift.rewrites.checks.random.models import leaf_of
 from relift.rewrites.checks.smt.tables import draw_tables, looked_up
+from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.rule import Rule
 from relift.semantics.domains import DTYPES, Value
-from relift.semantics.interpreter import World
+from relift.semantics.errors import Undefined
+from relift.semantics.interpreter import World, evaluate, refines
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.types import (
     AnyType,
@@ -97,6 +99,32 @@ def worlds(rule: Rule) -> Iterator[tuple[World, dict[str, Value]]]:
         found = _world(rule, sizes, types, partial(_number, drawn, constants), drawn)
         if found is not None:
             yield found
+
+
+def difference(
+    rule: Rule,
+    tried: Iterable[tuple[World, Mapping[str, Value]]],
+    same: Callable[[Value, Value], bool],
+    where: str,
+) -> Counterexample | None:
+    """The first of some worlds in which the sides of a rule, where both have a value, differ; None where they do in none."""
+    instances = Instances(rule)
+    for world, data in tried:
+        try:
+            with np.errstate(all="ignore"):
+                left, right = evaluate(rule.left, world), evaluate(rule.right, world)
+        except Undefined:
+            continue
+        if not refines(left, right, same):
+            return Counterexample(
+                f"the sides differ in {where}",
+                instances.equation(world.sizes),
+                dict(world.sizes),
+                {name: show_value(value) for name, value in data.items()},
+                show_value(left),
+                show_value(right),
+            )
+    return None
 
 
 def _combinations(

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from relift.rewrites.checks.instances import Instances, show_value
-from relift.rewrites.checks.random.edges import worlds
+from relift.rewrites.checks.random.edges import difference, worlds
 from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.rule import Rule
 from relift.semantics.domains import Exact, Value
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import World, evaluate, refines
+from relift.semantics.interpreter import World
 from relift.semantics.syntax.scalars import IRRATIONAL
 from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.terms import Apply, Call, subterms
@@ -44,22 +43,8 @@ def differs_in_fractions(rule: Rule) -> Counterexample | None:
     """
     if not _computes_with_floats(rule):
         return None
-    instances = Instances(rule)
-    for world, data in itertools.islice(_between_whole_numbers(rule), TRIED):
-        try:
-            left, right = evaluate(rule.left, world), evaluate(rule.right, world)
-        except Undefined:
-            continue
-        if not refines(left, right, lambda x, y: bool(x == y)):
-            return Counterexample(
-                "the sides differ in exact numbers",
-                instances.equation(world.sizes),
-                dict(world.sizes),
-                {name: show_value(value) for name, value in data.items()},
-                show_value(left),
-                show_value(right),
-            )
-    return None
+    tried = itertools.islice(_between_whole_numbers(rule), TRIED)
+    return difference(rule, tried, lambda x, y: bool(x == y), "exact numbers")
 
 
 def _computes_with_floats(rule: Rule) -> bool:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from relift.rewrites.checks.instances import Instances, show_value
-from relift.rewrites.checks.random.edges import worlds
+from relift.rewrites.checks.random.edges import difference, worlds
 from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.rule import Rule
 from relift.semantics.domains import Value
-from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import evaluate, refines
 from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.terms import Apply, Call, subterms
 from relift.semantics.syntax.types import Scalar, boolean, types_within
@@ -33,24 +30,7 @@ def differs_in_integers(rule: Rule) -> Counterexample | None:
     """
     if not _computes_with_integers(rule):
         return None
-    instances = Instances(rule)
-    for world, data in worlds(rule):
-        try:
-            with np.errstate(all="ignore"):
-                left, right = evaluate(rule.left, world), evaluate(rule.right, world)
-        except Undefined:
-            continue
-        if not refines(left, right, _same):
-            shown = {name: show_value(value) for name, value in data.items()}
-            return Counterexample(
-                "the sides differ in the integers of a machine, which wrap around",
-                instances.equation(world.sizes),
-                dict(world.sizes),
-                shown,
-                show_value(left),
-                show_value(right),
-            )
-    return None
+    return difference(rule, worlds(rule), _same, "the integers of a machine, which wrap around")
 
 
 def _same(x: Value, y: Value) -> bool:

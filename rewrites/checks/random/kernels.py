@@ -21,25 +21,15 @@ import numpy as np
 
 from relift.rewrites.checks.random.draws import Body, Choices, Kind, Seeded
 from relift.rewrites.checks.random.expressions import Expressions, Scope
-from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import make_tuple
+from relift.semantics.numpy_values import argument_of
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-    dimensions,
-    f32,
-    i32,
-)
+from relift.semantics.syntax.types import Array, f32, i32
 
 
 def random_kernel(seed: int, kind: Kind) -> programs.Program | None:
@@ -60,19 +50,8 @@ def random_sizes(program: programs.Program, choices: Choices, most: int = 5) -> 
 def random_arguments(program: programs.Program, seed: int) -> tuple[Any, ...]:
     """NumPy arguments for a program at its sizes: small whole numbers, whatever their type."""
     generator = np.random.default_rng(seed)
-    return tuple(_drawn(p.type, generator) for p in program.parameters)
-
-
-def _drawn(t: Type, generator: np.random.Generator) -> Any:
-    shape, element = dimensions(t)
-    extents = tuple(n.constant or 0 for n in shape)
-    match element:
-        case Tuple(parts):
-            return tuple(_drawn(part[extents] if extents else part, generator) for part in parts)
-        case Scalar(name):
-            return generator.integers(-9, 10, extents).astype(DTYPES[name])[()]
-        case Array() | Vector() | TypeVariable():
-            raise AssertionError(f"cannot happen: an input of type {t}")
+    small = lambda _, extents: generator.integers(-9, 10, extents)
+    return tuple(argument_of(p.type, small) for p in program.parameters)
 
 
 @dataclass

@@ -19,11 +19,13 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    curried,
     first,
     fission,
     inside,
-    repeat,
+    normalize,
     somewhere,
+    the,
     then,
     topdown,
     under_a_name,
@@ -59,15 +61,14 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import Array, dimensions, holds_array
 
-IN_ONE_LOOP = repeat(topdown(first(apply("reduce_banana_split"), apply("reduce_fusion_in_zip"))))
+IN_ONE_LOOP = normalize("reduce_banana_split", "reduce_fusion_in_zip")
 """Folds in order that make a tuple are one loop, which reads what they have in common once."""
 
-_TAKEN_APART = repeat(
-    topdown(first(apply("zip_unzip"), apply("unzip_first"), apply("unzip_second")))
-)
+_TAKEN_APART = normalize("zip_unzip", "unzip_first", "unzip_second")
 
 
-def side_by_side(maps: Sequence[Term]) -> Tactic:
+@curried
+def side_by_side(at: Rewriting, place: Position, maps: Sequence[Term]) -> Rewriting:
     """Maps of one length, none of which needs another, as one map of tuples, whose components stand wherever they stood.
 
     They stand below the place of the tactic, and need no variable that is bound there.  Raises `NoMatch` where one stands nowhere.
@@ -81,11 +82,7 @@ def side_by_side(maps: Sequence[Term]) -> Tactic:
     >>> rl.show(derive(parts, side_by_side([parts.body.xs, parts.body.ys])).result)
     'map(lambda x_: (x_ * x_, x_ + x_), x)'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        return paired(at, place, maps)[0]
-
-    return tactic
+    return paired(at, place, maps)[0]
 
 
 def paired(at: Rewriting, place: Position, maps: Sequence[Term]) -> tuple[Rewriting, Term]:
@@ -103,13 +100,11 @@ def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Re
         inside("x")(first(apply("unzip_map", "backward"), apply("map_outside_pair"))),
     )
     at = named(at, place)
-    pairs = term_at(at.term, (*place, "x", "ps"))
-    if not isinstance(pairs, Map):
-        raise NoMatch("what stands side by side is no map")
+    pairs = the(Map, at, (*place, "x", "ps"))
     return then(apply("let_inline"), _TAKEN_APART)(at, place), pairs
 
 
-def folds_together() -> Tactic:
+def folds_together(at: Rewriting, place: Position) -> Rewriting:
     """What folds of an array's elements give is an array of tuples, of which one pass over what they read may make all.
 
     They are folds in one map, or in several, of equally many elements of which none needs another's result; those that do are
@@ -121,21 +116,17 @@ def folds_together() -> Tactic:
     >>> @rl.program
     ... def spans(x: rl.f32[4, 8]):
     ...     return rl.map(lambda r: rl.reduce(rl.maximum, 0.0, r) - rl.reduce(rl.minimum, 0.0, r), x)
-    >>> print(rl.show(derive(spans, folds_together()).result))  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(rl.show(derive(spans, folds_together).result))  # doctest: +NORMALIZE_WHITESPACE
     map(
       lambda p: p[1][1] - p[1][0],
       zip(x, map(lambda x_: (reduce(minimum, 0.0, x_), reduce(maximum, 0.0, x_)), x))
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
-        found = _maps_together(repeat(topdown(_in_one_map))(at, place), place)
-        if found == at:
-            raise NoMatch("no two folds of equally many elements stand beside one another")
-        return attempt(apart())(found, place)
-
-    return tactic
+    at = attempt(places_in_any_order())(at, place)
+    found = _maps_together(normalize(_in_one_map)(at, place), place)
+    if found == at:
+        raise NoMatch("no two folds of equally many elements stand beside one another")
+    return attempt(apart())(found, place)
 
 
 def _in_one_map(at: Rewriting, place: Position) -> Rewriting:
@@ -208,7 +199,7 @@ def _length(xs: Term) -> Size:
     return dimensions(xs.type)[0][0]
 
 
-def parts_apart() -> Tactic:
+def parts_apart(at: Rewriting, place: Position) -> Rewriting:
     """Each of several results that is computed by folds is stored by a kernel of its own, and copied."""
 
     def part(at: Rewriting, place: Position) -> Rewriting:
@@ -220,16 +211,13 @@ def parts_apart() -> Tactic:
             at = then(apply("insert_copy"), inside("xs")(apply("store_global")))(at, place)
         return at
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = part(at, place) if isinstance(term_at(at.term, place), MakeTuple) else at
-        if found == at:
-            raise NoMatch("no results of which several are computed by folds")
-        return found
-
-    return tactic
+    found = part(at, place) if isinstance(term_at(at.term, place), MakeTuple) else at
+    if found == at:
+        raise NoMatch("no results of which several are computed by folds")
+    return found
 
 
-def results_together() -> Tactic:
+def results_together(at: Rewriting, place: Position) -> Rewriting:
     """Several results that are maps of one array, which is computed by folds, are computed as one array of tuples, and taken apart.
 
     >>> import relift as rl
@@ -239,24 +227,21 @@ def results_together() -> Tactic:
     ... def spans(x: rl.f32[4, 8]):
     ...     both = rl.map(lambda r: rl.reduce_seq(lambda a, v: (a[0] + v, a[1] * v), (0.0, 1.0), r), x)
     ...     return rl.map(lambda p: p[0], both), rl.map(lambda p: p[1], both)
-    >>> found = derive(spans, results_together()).result
+    >>> found = derive(spans, results_together).result
     >>> rl.show(found.f.body), found.x.type
     ('(map(lambda p: p[0], x_), map(lambda p: p[1], x_))', (f32, f32)[4])
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        maps = _results_of_one_array(term_at(at.term, place))
-        if not _is_folded(maps[0].xs):
-            raise NoMatch("results of what is read, or takes no loops")
-        named = under_a_name(in_row("parts", 0), "xs")(at, place)
-        if taken_apart(term_at(named.term, place)):
-            return named
-        return _zipped_results(len(maps))(at, place)
-
-    return tactic
+    maps = _results_of_one_array(term_at(at.term, place))
+    if not _is_folded(maps[0].xs):
+        raise NoMatch("results of what is read, or takes no loops")
+    named = under_a_name(in_row("parts", 0), "xs")(at, place)
+    if taken_apart(term_at(named.term, place)):
+        return named
+    return _zipped_results(len(maps))(at, place)
 
 
-def results_that_share(*, rows: bool = False) -> Tactic:
+@curried
+def results_that_share(at: Rewriting, place: Position, *, rows: bool = False) -> Rewriting:
     """Several results that are maps of one array, whose functions have a fold in common, are one array of tuples, taken apart.
 
     With `rows` also those of which one computes rows that others fold, be they maps of that result.
@@ -274,19 +259,15 @@ def results_that_share(*, rows: bool = False) -> Tactic:
       x
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = _of_what_is_mapped(at, place) if rows else at
-        maps = _results_of_one_array(term_at(at.term, place))
-        first_of_all, *others = map(_folds_in, maps)
-        if not first_of_all.intersection(*others) and not (rows and _share_rows(maps)):
-            raise NoMatch("results that have no fold in common")
-        return _zipped_results(len(maps))(at, place)
-
-    return tactic
+    at = _of_what_is_mapped(at, place) if rows else at
+    maps = _results_of_one_array(term_at(at.term, place))
+    first_of_all, *others = map(_folds_in, maps)
+    if not first_of_all.intersection(*others) and not (rows and _share_rows(maps)):
+        raise NoMatch("results that have no fold in common")
+    return _zipped_results(len(maps))(at, place)
 
 
-def totals_beside() -> Tactic:
+def totals_beside(at: Rewriting, place: Position) -> Rewriting:
     """Several results, some maps of one array and some folds of all of its elements, are made by one kernel, chunk by chunk.
 
     That is a map to tuples, of which each result that is a map is a component, and others are the folds of the chunks; of rows each is a chunk.
@@ -297,37 +278,33 @@ def totals_beside() -> Tactic:
     >>> @rl.program
     ... def stepped(w: rl.f32[4096]):
     ...     return rl.map(lambda v: v * v, w), rl.reduce(rl.add, 0.0, w)
-    >>> squares, total = derive(stepped, totals_beside()).result.parts
+    >>> squares, total = derive(stepped, totals_beside).result.parts
     >>> rl.show(total.xs.f), rl.show(squares.xss.f), total.xs.xs == squares.xss.xs
     ('lambda p: p[1]', 'lambda p: p[0]', True)
     >>> rl.show(total.xs.xs)
     'map(lambda x: (map(lambda x: x * x, x), reduce(add, 0.0, x)), split(1024, w))'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        given = t.parts if isinstance(t, MakeTuple) else ()
-        maps = sum(isinstance(part, Map) for part in given)
-        folds = sum(isinstance(part, Reduce) for part in given)
-        if not maps or not folds or maps + folds < len(given):
-            raise NoMatch("no results of which some are maps, and others folds")
-        fused = repeat(topdown(_without_folds(apply("map_fusion"))))
-        at = then(fused, attempt(topdown(row_by_row)))(at, place)
-        parts = [term_at(at.term, (*place, in_row("parts", i))) for i in range(len(given))]
-        data = [u for part in parts if (u := _mapped_or_folded(part)) is not None]
-        if len(data) < len(parts) or len({canonical(u) for u in data}) > 1:
-            raise NoMatch("no results that are made of the elements of one array")
-        rows = holds_array(dimensions(data[0].type)[1]) or len(dimensions(data[0].type)[0]) > 1
-        beside: list[Term] = []
-        for i, part in enumerate(parts):
-            within = (*place, in_row("parts", i))
-            if not rows:
-                at = _in_chunks(part, _chunk_of(_length(data[0])))(at, within)
-            found = term_at(at.term, within)
-            beside.append(found if rows and isinstance(part, Map) else _joined_or_folded(found))
-        return side_by_side(beside)(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    given = t.parts if isinstance(t, MakeTuple) else ()
+    maps = sum(isinstance(part, Map) for part in given)
+    folds = sum(isinstance(part, Reduce) for part in given)
+    if not maps or not folds or maps + folds < len(given):
+        raise NoMatch("no results of which some are maps, and others folds")
+    fused = normalize(_without_folds(apply("map_fusion")))
+    at = then(fused, attempt(topdown(row_by_row)))(at, place)
+    parts = [term_at(at.term, (*place, in_row("parts", i))) for i in range(len(given))]
+    data = [u for part in parts if (u := _mapped_or_folded(part)) is not None]
+    if len(data) < len(parts) or len({canonical(u) for u in data}) > 1:
+        raise NoMatch("no results that are made of the elements of one array")
+    rows = holds_array(dimensions(data[0].type)[1]) or len(dimensions(data[0].type)[0]) > 1
+    beside: list[Term] = []
+    for i, part in enumerate(parts):
+        within = (*place, in_row("parts", i))
+        if not rows:
+            at = _in_chunks(part, _chunk_of(_length(data[0])))(at, within)
+        found = term_at(at.term, within)
+        beside.append(found if rows and isinstance(part, Map) else _joined_or_folded(found))
+    return side_by_side(beside)(at, place)
 
 
 def _joined_or_folded(t: Term) -> Term:
@@ -336,16 +313,13 @@ def _joined_or_folded(t: Term) -> Term:
     return xs
 
 
-def _without_folds(tactic: Tactic) -> Tactic:
+@curried
+def _without_folds(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """For a map of what another map computes of each element, without folds."""
-
-    def guarded(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or not isinstance(t.xs, Map) or has_fold(t.xs.f.body):
-            raise NoMatch("no map of a map without folds")
-        return tactic(at, place)
-
-    return guarded
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(t.xs, Map) or has_fold(t.xs.f.body):
+        raise NoMatch("no map of a map without folds")
+    return tactic(at, place)
 
 
 def _mapped_or_folded(t: Term) -> Term | None:
@@ -394,8 +368,7 @@ def zipped_of_one_array() -> Tactic:
 
     @at_kinds(Zip)
     def together(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        assert isinstance(t, Zip), "cannot happen: nothing else is asked for it"
+        t = the(Zip, at, place)
         maps = [u for u in (t.xs, t.ys) if isinstance(u, Map)]
         if len(maps) < 2 or len({canonical(u.xs) for u in maps}) > 1 or not _is_folded(maps[0].xs):
             raise NoMatch("no maps of one array that folds compute")
@@ -447,7 +420,7 @@ def _results_of_one_array(t: Term) -> list[Map]:
 
 
 def _zipped_results(count: int) -> Tactic:
-    return then(zipped_together(count), inside("x")(repeat(topdown(apply("zip_of_maps")))))
+    return then(zipped_together(count), inside("x")(normalize("zip_of_maps")))
 
 
 def _folds_in(t: Map) -> frozenset[Term]:

@@ -19,6 +19,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fission,
     fuse,
@@ -38,7 +39,7 @@ from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length
 from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
-from relift.rewrites.tactics.vectors.lanes import OUTER
+from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
 from relift.semantics.patterns import Generate, Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
@@ -169,7 +170,7 @@ def in_bins(blocks: int, room: int = 0) -> Tactic:
     return tactic
 
 
-def bins_of_each() -> Tactic:
+def bins_of_each(at: Rewriting, place: Position) -> Rewriting:
     """The same for each element of the maps around such folds, which has a work-item and its table.
 
     >>> import relift as rl
@@ -180,40 +181,29 @@ def bins_of_each() -> Tactic:
     ...     def occurrences(row, j):
     ...         return rl.reduce(rl.add, 0, rl.map(lambda v: rl.select(rl.equal(j, v), 1, 0), row))
     ...     return rl.map(lambda row: rl.generate(8, lambda j: occurrences(row, j)), rows)
-    >>> [step.rule for step in derive(histograms, bins_of_each()).steps if "bins" in step.rule]
+    >>> [step.rule for step in derive(histograms, bins_of_each).steps if "bins" in step.rule]
     ['fold_of_labelled_bins_i32']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        outer = []
-        here, t = place, term_at(at.term, place)
-        while isinstance(t, Map) and not _is_of_indices(t.xs):
-            outer.append(here)
-            here = (*here, "f")
-            t = term_at(at.term, here)
-        if not 0 < len(outer) <= len(OUTER):
-            raise NoMatch("no folds stand in maps")
-        at = then(attempt(apply("map_generate")), _TABLE)(at, here)
-        for d, each in zip(OUTER[len(outer) - 1], outer, strict=True):
-            at = apply("map_to_glb", d=d)(at, each)
-        return at
-
-    return tactic
+    here, t = place, term_at(at.term, place)
+    while isinstance(t, Map) and not _is_of_indices(t.xs):
+        here, t = (*here, "f"), t.f.body
+    depth = len(here) - len(place)
+    if not 0 < depth <= len(OUTER):
+        raise NoMatch("no folds stand in maps")
+    return for_items(then(attempt(apply("map_generate")), _TABLE)(at, here), place, depth)
 
 
-def _binned(tables: Tactic, unit: int) -> Tactic:
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        match term_at(at.term, place):
-            case Map(_, xs) as t if not _is_of_indices(xs):
-                return _of_labels(-(-length_of(t) // unit) * unit, tables)(at, place)
-            case Map():
-                return tables(at, place)
-            case Generate():
-                return then(apply("generate_as_map"), tables)(at, place)
-            case _:
-                raise NoMatch("no fold for each label")
-
-    return tactic
+@curried
+def _binned(at: Rewriting, place: Position, tables: Tactic, unit: int) -> Rewriting:
+    match term_at(at.term, place):
+        case Map(_, xs) as t if not _is_of_indices(xs):
+            return _of_labels(-(-length_of(t) // unit) * unit, tables)(at, place)
+        case Map():
+            return tables(at, place)
+        case Generate():
+            return then(apply("generate_as_map"), tables)(at, place)
+        case _:
+            raise NoMatch("no fold for each label")
 
 
 def _of_labels(cells: int, tables: Tactic) -> Tactic:
@@ -229,23 +219,22 @@ def _of_labels(cells: int, tables: Tactic) -> Tactic:
     )
 
 
-def _tables(blocks: int, of_chunks: Tactic, last: Tactic | None) -> Tactic:
+@curried
+def _tables(
+    at: Rewriting, place: Position, blocks: int, of_chunks: Tactic, last: Tactic | None
+) -> Rewriting:
     """A map of folds, over indices, by tables of so many chunks."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(inside("f")(topdown(_of_rows)))(at, place)
-        folds = folds_at(at, place)
-        if len(folds.folds) > 1:
-            raise NoMatch("a cell of a table is one fold")
-        n = folds.length
-        chunk = n // blocks if last is None else chunk_near(n, blocks, _UNIT)
-        if not chunk:
-            raise NoMatch(f"{folds.length} elements are no {blocks} chunks")
-        if last is not None and (rest := folds.length % chunk):
-            return _rest_apart(folds, rest, _tables(blocks, of_chunks, last), last)(at, place)
-        return in_two_kernels(folds, chunk, of_chunks, last)(at, place)
-
-    return tactic
+    at = attempt(inside("f")(topdown(_of_rows)))(at, place)
+    folds = folds_at(at, place)
+    if len(folds.folds) > 1:
+        raise NoMatch("a cell of a table is one fold")
+    n = folds.length
+    chunk = n // blocks if last is None else chunk_near(n, blocks, _UNIT)
+    if not chunk:
+        raise NoMatch(f"{folds.length} elements are no {blocks} chunks")
+    if last is not None and (rest := folds.length % chunk):
+        return _rest_apart(folds, rest, _tables(blocks, of_chunks, last), last)(at, place)
+    return in_two_kernels(folds, chunk, of_chunks, last)(at, place)
 
 
 def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic, last: Tactic) -> Tactic:

@@ -19,22 +19,25 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     first,
     fission,
     inside,
+    normalize,
     repeat,
+    the,
     then,
     topdown,
 )
 from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, IN_ORDER
-from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.folds.remainders import cut, fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.shared import across_lanes, blocks_across_results, in_steps
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows.by_groups import row_in_maps
-from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.transpositions import READ_BY_ROWS
-from relift.rewrites.tactics.vectors.lanes import OUTER, depth_of
+from relift.rewrites.tactics.vectors.lanes import depth_of, for_items
 from relift.semantics.patterns import Map, Reduce, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
@@ -74,7 +77,7 @@ def columns_by_rows(blocks: int, rows: int, width: int, private_bytes: int) -> T
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         zipped = repeat(then(repeat(inside("xs")(_zipped)), apply("map_fusion")))
-        at = then(repeat(topdown(apply("map_fusion"))), zipped)(at, place)
+        at = then(normalize("map_fusion"), zipped)(at, place)
         if around := depth_of(term_at(at.term, place)) - 1:
             if width == 1:
                 raise NoMatch("accumulators that are no vectors are for blocks of rows")
@@ -108,7 +111,10 @@ def _zipped(at: Rewriting, place: Position) -> Rewriting:
     return first(apply("zip_map_left"), apply("zip_map_right"), *inner)(at, place)
 
 
-def columns_of_each(depth: int, rows: int, width: int, private_bytes: int) -> Tactic:
+@curried
+def columns_of_each(
+    at: Rewriting, place: Position, depth: int, rows: int, width: int, private_bytes: int
+) -> Rewriting:
     """The same in `depth` maps, where these have a work-item for each of their elements: no fold is in blocks.
 
     >>> import relift as rl
@@ -122,18 +128,12 @@ def columns_of_each(depth: int, rows: int, width: int, private_bytes: int) -> Ta
     >>> [step.rule for step in found.steps][-1]
     'map_to_glb'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, columns = row_in_maps(at, place, depth)
-        at = repeat(topdown(apply("map_fusion")))(at, columns)
-        if _fold_of(term_at(at.term, columns)) != ("f",):
-            raise NoMatch("a column is only folded")
-        at = _all_columns(rows, width, private_bytes)(at, columns)
-        for level, d in enumerate(OUTER[depth - 1]):
-            at = apply("map_to_glb", d=d)(at, (*place, *("f",) * level))
-        return at
-
-    return tactic
+    at, columns = row_in_maps(at, place, depth)
+    at = normalize("map_fusion")(at, columns)
+    if _fold_of(term_at(at.term, columns)) != ("f",):
+        raise NoMatch("a column is only folded")
+    at = _all_columns(rows, width, private_bytes)(at, columns)
+    return for_items(at, place, depth)
 
 
 def _fold_of(t: Term) -> Position:
@@ -156,7 +156,7 @@ def _stored_by_rows(rows: int, width: int, private_bytes: int) -> Tactic:
         inside("xss")(
             then(
                 apply("transpose_map_rows"),
-                attempt(repeat(topdown(READ_BY_ROWS))),
+                attempt(normalize(READ_BY_ROWS)),
                 inside("f")(_all_columns(rows, width, private_bytes)),
                 apply("map_to_glb", d=0),
                 apply("store_global"),
@@ -165,19 +165,16 @@ def _stored_by_rows(rows: int, width: int, private_bytes: int) -> Tactic:
     )
 
 
-def _all_columns(rows: int, width: int, private_bytes: int) -> Tactic:
+@curried
+def _all_columns(
+    at: Rewriting, place: Position, rows: int, width: int, private_bytes: int
+) -> Rewriting:
     """A map of folds of columns by one work-item, `rows` at a time: vectors of columns, and those that fill none."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map):
-            raise NoMatch("columns are folded by a map")
-        columns = length_of(t)
-        if 4 * columns > private_bytes or columns < min(width, _FEWEST_IN_LANES):
-            raise NoMatch(f"a work-item has no accumulators for {columns} columns")
-        return then(in_steps(("f",)), _in_lanes(columns, rows, width))(at, place)
-
-    return tactic
+    t = the(Map, at, place)
+    columns = length_of(t)
+    if 4 * columns > private_bytes or columns < min(width, _FEWEST_IN_LANES):
+        raise NoMatch(f"a work-item has no accumulators for {columns} columns")
+    return then(in_steps(("f",)), _in_lanes(columns, rows, width))(at, place)
 
 
 _FEWEST_IN_LANES = 4
@@ -188,18 +185,8 @@ def _in_lanes(columns: int, rows: int, width: int) -> Tactic:
     """So many folds in vectors of `width`, and those that fill none in shorter ones."""
     if width == 1:
         return _in_registers(rows)
-    rest, shorter = columns % width, width // 2
-    if rest == columns:
-        return _in_lanes(columns, rows, shorter)
     vectors = across_lanes(width, _in_registers(rows))
-    if not rest:
-        return vectors
-    return then(
-        inside("xs")(apply("concat_take_drop", "backward", m=columns - rest)),
-        apply("map_concat"),
-        inside("xs")(vectors),
-        inside("ys")(_in_lanes(rest, rows, shorter)),
-    )
+    return cut(columns, width, vectors, _in_lanes(columns % width, rows, width // 2))
 
 
 def _in_registers(rows: int) -> Tactic:

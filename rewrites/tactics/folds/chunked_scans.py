@@ -29,9 +29,8 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.recurrences import STARTS
-from relift.rewrites.tactics.folds.remainders import length_of, scan_here_with_rest
+from relift.rewrites.tactics.folds.remainders import cut, length_of, scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
-from relift.rewrites.tactics.vectors.lanes import cut
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import free_variables

@@ -14,7 +14,7 @@ from relift.rewrites.tactics.combinators import (
     everywhere,
     fuse,
     inside,
-    repeat,
+    normalize,
     then,
     topdown,
 )
@@ -84,7 +84,7 @@ def rows_in_vectors(width: int) -> Tactic:
         return vectors(at, place)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("map_fusion")))(at, place)
+        at = normalize("map_fusion")(at, place)
         if not isinstance(term_at(at.term, place), Map):
             raise NoMatch("no map")
         at = inside("f")(topdown(fold))(at, place)

@@ -21,10 +21,11 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    curried,
     everywhere,
-    first,
     fission,
     inside,
+    normalize,
     repeat,
     then,
     topdown,
@@ -46,7 +47,8 @@ AS_FOLDED = then(
 """Folds in no order, each of one map: of what is made for several, as the parts of a force, each computes what it takes of it."""
 
 
-def partial_results(blocks: int) -> Tactic:
+@curried
+def partial_results(at: Rewriting, place: Position, blocks: int) -> Rewriting:
     """The outermost map of folds by two kernels, with so many blocks for each fold, or a few more.
 
     What no whole block is left for is folded with the results of the blocks.
@@ -62,19 +64,16 @@ def partial_results(blocks: int) -> Tactic:
     >>> [step.rule for step in found.steps][:3]
     ['partial_reduce_chunks', 'map_fusion', 'map_to_glb']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = AS_FOLDED(at, place)
-        folds = folds_at(at, place)
-        chunk = folds.length // blocks
-        if chunk < 2:
-            raise NoMatch(f"{folds.length} elements are too few for {blocks} blocks")
-        return in_two_kernels(folds, chunk, PARTIAL)(at, place)
-
-    return tactic
+    at = AS_FOLDED(at, place)
+    folds = folds_at(at, place)
+    chunk = folds.length // blocks
+    if chunk < 2:
+        raise NoMatch(f"{folds.length} elements are too few for {blocks} blocks")
+    return in_two_kernels(folds, chunk, PARTIAL)(at, place)
 
 
-def partial_results_of_batches(blocks: int) -> Tactic:
+@curried
+def partial_results_of_batches(at: Rewriting, place: Position, blocks: int) -> Rewriting:
     """The outermost map of maps of folds by two kernels, with so many blocks for each fold: a batch along the third dimension.
 
     So the heads of an attention for one token share out their sums of many values.  Raises `NoMatch` where there is no such map.
@@ -90,25 +89,21 @@ def partial_results_of_batches(blocks: int) -> Tactic:
     >>> [step.rule for step in found.steps][-4:]
     ['reduce_to_seq', 'map_to_glb', 'map_to_glb', 'reduce_seq_to_unroll']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = AS_FOLDED(at, place)
-        here = (*place, *_map_of_maps(term_at(at.term, place)))
-        at = inside("f")(then(repeat(apply("let_inline")), _TOGETHER))(at, here)
-        folds = folds_at(at, (*here, "f"))
-        if folds.place or folds.length // blocks < 2:
-            raise NoMatch(f"no map of maps of folds of at least {2 * blocks} elements")
-        across = apply("transpose_transpose", "backward")
-        chunk = folds.length // blocks
-        at = in_two_steps(folds, "partial_reduce_chunks", chunk, across)(at, (*here, "f"))
-        data = term_at(at.term, (*here, "f", "xs"))
-        parts = ("f", "xs", "ys", "xss") if isinstance(data, Zip) else ("f", "xs", "xss")
-        at = fission(*parts, beside=True)(at, here)
-        at = inside("xs", "ys")(_PARTIAL_OF_BATCHES)(at, here)
-        at = then(IN_ORDER, IN_ONE_LOOP, apply("map_to_glb", d=1))(at, here)
-        return inside("f")(EACH_RESULT)(at, here)
-
-    return tactic
+    at = AS_FOLDED(at, place)
+    here = (*place, *_map_of_maps(term_at(at.term, place)))
+    at = inside("f")(then(repeat(apply("let_inline")), _TOGETHER))(at, here)
+    folds = folds_at(at, (*here, "f"))
+    if folds.place or folds.length // blocks < 2:
+        raise NoMatch(f"no map of maps of folds of at least {2 * blocks} elements")
+    across = apply("transpose_transpose", "backward")
+    chunk = folds.length // blocks
+    at = in_two_steps(folds, "partial_reduce_chunks", chunk, across)(at, (*here, "f"))
+    data = term_at(at.term, (*here, "f", "xs"))
+    parts = ("f", "xs", "ys", "xss") if isinstance(data, Zip) else ("f", "xs", "xss")
+    at = fission(*parts, beside=True)(at, here)
+    at = inside("xs", "ys")(_PARTIAL_OF_BATCHES)(at, here)
+    at = then(IN_ORDER, IN_ONE_LOOP, apply("map_to_glb", d=1))(at, here)
+    return inside("f")(EACH_RESULT)(at, here)
 
 
 def _map_of_maps(t: Term) -> Position:
@@ -164,7 +159,7 @@ def in_two_steps(folds: MapOfFolds, rule: str, chunk: int, partial: Tactic) -> T
     Of several folds, what one chunk comes to is a tuple.
     """
     main = folds.length - folds.length % chunk
-    parts = then(reduced_in_chunks(rule, chunk), inside("xs")(ELEMENTS_IN_CHUNKS))
+    parts = folded_in_chunks(chunk, rule)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         here, found = (*place, *folds.place), list[Position]()
@@ -231,21 +226,23 @@ _PARTIAL_OF_BATCHES = then(
 )
 """The same for each of a batch, which is rows of blocks."""
 
-ELEMENTS_IN_CHUNKS = repeat(
-    topdown(first(apply("split_map"), apply("map_map_transpose", "backward"), apply("map_fusion")))
-)
+ELEMENTS_IN_CHUNKS = normalize("split_map", apply("map_map_transpose", "backward"), "map_fusion")
 """What is computed of each element is computed in its chunk."""
 
-OF_EACH_ARRAY = then(
-    inside("xs")(repeat(topdown(first(apply("split_zip"), apply("take_zip"))))), each_once
-)
+
+def folded_in_chunks(length: int, rule: str = "partial_reduce_chunks") -> Tactic:
+    """A fold of what chunks of so many elements come to, in each of which its elements are computed."""
+    return then(reduced_in_chunks(rule, length), inside("xs")(ELEMENTS_IN_CHUNKS))
+
+
+OF_EACH_ARRAY = then(inside("xs")(normalize("split_zip", "take_zip")), each_once)
 """A map over chunks as one over the chunks of each array, once: what a group keeps of them it reads once."""
 
 _MAPS = ("map_fusion", "zip_map_left", "zip_map_right")
-_TOGETHER = repeat(topdown(first(*(apply(rule) for rule in _MAPS))))
+_TOGETHER = normalize(*_MAPS)
 _FOLDS = ("reduce_to_seq", "reduce_map_fusion")
 
-IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in (*_MAPS, *_FOLDS)))))
+IN_ORDER = normalize(*(*_MAPS, *_FOLDS))
 """Each fold by one work-item, which computes each of its elements when it needs it, and what is done with the result."""
 
 EACH_RESULT = then(apply("map_to_glb", d=0), inside("f")(short_folds()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from relift.rewrites.rules.folds import places
 from relift.rewrites.tactics.combinators import (
     Tactic,
+    any_rule,
     apply,
     first,
     repeat,
@@ -40,9 +41,9 @@ def places_in_any_order() -> Tactic:
     >>> [step.rule for step in derive(largest_place, places_in_any_order()).steps]
     ['select_same', 'reduce_seq_counted_second', 'reduce_seq_larger_place']
     """
-    one = topdown(first(*(apply(rule) for rule in _INDEXED)))
+    one = topdown(any_rule(*_INDEXED))
     indexed = first(one, then(somewhere(apply("select_same")), one))
-    return then(repeat(indexed), somewhere(first(*(apply(rule) for rule in _IN_ANY_ORDER))))
+    return then(repeat(indexed), somewhere(any_rule(*_IN_ANY_ORDER)))
 
 
 def reduced_in_chunks(rule: str, length: int) -> Tactic:

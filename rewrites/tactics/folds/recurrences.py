@@ -21,10 +21,12 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    curried,
     first,
     fission,
     inside,
     somewhere,
+    the,
     then,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
@@ -77,24 +79,21 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
     return _computed_before("reduce_operator_map_fusion")(at, place)
 
 
-def _chosen(acc: Var) -> Tactic:
+@curried
+def _chosen(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     """What is added where a condition holds, or else nothing, is added always: elsewhere a neutral element is."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Apply) or t.function != "select":
-            raise NoMatch("no step that chooses")
-        condition, _, otherwise = t.arguments
-        if otherwise != acc or _is_in(acc, condition):
-            raise NoMatch("a step that chooses by what it carries, or keeps nothing")
-        here = (*place, in_row("arguments", 1))
-        at = _multiple_and_rest(acc)(at, here)
-        added = term_at(at.term, here)
-        if isinstance(added, Combine) and added.right == acc:
-            at = apply("operands_swapped")(at, here)
-        return _SELECTED(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if not isinstance(t, Apply) or t.function != "select":
+        raise NoMatch("no step that chooses")
+    condition, _, otherwise = t.arguments
+    if otherwise != acc or _is_in(acc, condition):
+        raise NoMatch("a step that chooses by what it carries, or keeps nothing")
+    here = (*place, in_row("arguments", 1))
+    at = _multiple_and_rest(acc)(at, here)
+    added = term_at(at.term, here)
+    if isinstance(added, Combine) and added.right == acc:
+        at = apply("operands_swapped")(at, here)
+    return _SELECTED(at, place)
 
 
 _SELECTED = first(*(apply(r.name, "backward") for r in bins.select_neutral_number.rules))
@@ -119,9 +118,7 @@ def affine_steps(at: Rewriting, place: Position) -> Rewriting:
     >>> rl.show(derive(smoothed, affine_steps).result.f.body)
     'add(mul(mul(0.5, 0.25), s), add(v, 1.0))'
     """
-    t = term_at(at.term, place)
-    if not isinstance(t, Accumulating):
-        raise NoMatch("no fold or scan stands here")
+    t = the(Accumulating, at, place)
     acc, _ = t.f.parameters
     at = _multiple_and_rest(acc)(at, (*place, "f"))
     step = term_at(at.term, (*place, "f"))
@@ -132,33 +129,30 @@ def affine_steps(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def _multiple_and_rest(acc: Var) -> Tactic:
+@curried
+def _multiple_and_rest(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     """A term as a variable, as a multiple of it, or as a sum of either and of what it is not in; raises `NoMatch`.
 
     Of a sum the variable stands on the left, of a product on the right, as in `recurrence_as_one_step`.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if t == acc:
-            return at
-        if (rule := operator_rule(t)) is not None:
-            at = apply(rule)(at, place)
-        t = term_at(at.term, place)
-        if not isinstance(t, Combine) or _is_in(acc, t.left) == _is_in(acc, t.right):
-            raise NoMatch(f"{acc.name} is not added or multiplied once")
-        side = "right" if _is_product(t) else "left"
-        if not _is_in(acc, term_at(t, (side,))):
-            at = apply("operands_swapped")(at, place)
-        at = tactic(at, (*place, side))
-        inner = term_at(at.term, (*place, side))
-        if not isinstance(inner, Combine):
-            return at
-        if not _is_product(t):
-            return at if _is_product(inner) else apply("operands_regrouped")(at, place)
-        return apply("operands_regrouped", "backward")(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if t == acc:
+        return at
+    if (rule := operator_rule(t)) is not None:
+        at = apply(rule)(at, place)
+    t = term_at(at.term, place)
+    if not isinstance(t, Combine) or _is_in(acc, t.left) == _is_in(acc, t.right):
+        raise NoMatch(f"{acc.name} is not added or multiplied once")
+    side = "right" if _is_product(t) else "left"
+    if not _is_in(acc, term_at(t, (side,))):
+        at = apply("operands_swapped")(at, place)
+    at = _multiple_and_rest(acc)(at, (*place, side))
+    inner = term_at(at.term, (*place, side))
+    if not isinstance(inner, Combine):
+        return at
+    if not _is_product(t):
+        return at if _is_product(inner) else apply("operands_regrouped")(at, place)
+    return apply("operands_regrouped", "backward")(at, place)
 
 
 def _is_in(x: Var, t: Term) -> bool:
@@ -185,19 +179,8 @@ def chunks_scanned(m: int, each: int = 0) -> Tactic:
     >>> print(rl.show(starts.f.body), starts.xs.type)
     add(mul(y[0], x_), y[1]) (f32, f32)[4]
     """
-    as_one_step = apply("recurrence_as_one_step")
-    in_pairs = (
-        apply("reduce_seq_chunks", m=each),
-        inside("f")(as_one_step),
-        apply("reduce_map_fusion", "backward", parts={"g": ("f", "x")}),
-        inside("f")(apply("let_inline")),
-    )
-    of_a_chunk = apply("scan_map_fusion", "backward", parts={"g": ("f", "x")})
-    starts = then(
-        inside("f")(then(*(in_pairs if each else ()), as_one_step)),
-        of_a_chunk,
-        inside("f")(apply("let_inline")),
-    )
+    in_pairs = (apply("reduce_seq_chunks", m=each), *_pairs("reduce_map_fusion"))
+    starts = then(inside("f")(then(*(in_pairs if each else ()))), *_pairs("scan_map_fusion"))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if not isinstance(term_at(at.term, place), ScanSeq):
@@ -235,18 +218,19 @@ def affine_folds_in_chunks(m: int) -> Tactic:
         if left := length % m:
             at = rest_in_order(left)(at, place)
             place = (*place, "init")
-        at = then(apply("reduce_seq_chunks", m=m), *_PAIRS)(at, place)
+        at = then(apply("reduce_seq_chunks", m=m), *_pairs("reduce_map_fusion"))(at, place)
         return _outside(at, (*place, "xs"))
 
     return somewhere(at_kinds(ReduceSeq)(tactic))
 
 
-_PAIRS = (
-    inside("f")(apply("recurrence_as_one_step")),
-    apply("reduce_map_fusion", "backward", parts={"g": ("f", "x")}),
-    inside("f")(apply("let_inline")),
-)
-"""What the chunks come to, and the fold of that."""
+def _pairs(fusion: str) -> tuple[Tactic, ...]:
+    """What the chunks come to is computed by a map, and the fold, or the scan, is of that."""
+    return (
+        inside("f")(apply("recurrence_as_one_step")),
+        apply(fusion, "backward", parts={"g": ("f", "x")}),
+        inside("f")(apply("let_inline")),
+    )
 
 
 def _outside(at: Rewriting, place: Position) -> Rewriting:

@@ -11,11 +11,13 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
+    at_kinds,
     attempt,
-    first,
+    curried,
     inside,
-    repeat,
+    normalize,
     somewhere,
     then,
     topdown,
@@ -23,7 +25,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Pattern, Term
+from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array
 
 
@@ -38,26 +40,28 @@ def fold_with_rest(block: int) -> Tactic:
     ('concat_take_drop', 96)
     """
     apart = then(inside("xs")(_split(block)), _PARTS_FOLDED)
-    return then(somewhere(_where(Reduce, apart)), _pushed())
+    return then(somewhere(at_kinds(Reduce)(apart)), _PUSHED)
 
 
 def map_with_rest(block: int) -> Tactic:
     """The outermost map likewise; its parts stand one after the other."""
     apart = then(inside("xs")(_split(block)), apply("map_concat"))
-    return then(topdown(_where(Map, apart)), _pushed())
+    return then(topdown(at_kinds(Map)(apart)), _PUSHED)
 
 
 def fold_here_with_rest(main: int) -> Tactic:
     """A fold as that of its first `main` elements combined with that of the others, each of the part of what is computed."""
-    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
-    return then(split, _PARTS_FOLDED, _pushed())
+    return then(_parted(main), _PARTS_FOLDED, _PUSHED)
 
 
-_PARTS_FOLDED = first(apply("reduce_concat"), apply("reduce_concat_idempotent"))
+_PUSHED = normalize("take_map", "drop_map")
+"""Parts of what is computed are computed of parts."""
+_PARTS_FOLDED = any_rule("reduce_concat", "reduce_concat_idempotent")
 """Each part from the start: it is neutral, or counts once."""
 
 
-def fold_followed_by_rest(block: int, tactic: Tactic) -> Tactic:
+@curried
+def fold_followed_by_rest(at: Rewriting, place: Position, block: int, tactic: Tactic) -> Rewriting:
     """The tactic at a fold of as many elements as `block` divides; from its result the rest is folded in order.
 
     That asks no law of the operator.
@@ -76,37 +80,47 @@ def fold_followed_by_rest(block: int, tactic: Tactic) -> Tactic:
       drop(8, x)
     )
     """
-
-    def with_rest(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")))
-        if length % block == 0:
-            return tactic(at, place)
-        return then(
-            inside("xs")(_split(block)),
-            apply("reduce_to_seq"),
-            apply("reduce_seq_concat"),
-            _pushed(),
-            inside("init")(then(apply("reduce_to_seq", "backward"), tactic)),
-            attempt(apply("reduce_map_fusion")),
-        )(at, place)
-
-    return with_rest
+    length = length_of(term_at(at.term, (*place, "xs")))
+    if length % block == 0:
+        return tactic(at, place)
+    return then(
+        inside("xs")(_split(block)),
+        apply("reduce_to_seq"),
+        apply("reduce_seq_concat"),
+        _PUSHED,
+        inside("init")(then(apply("reduce_to_seq", "backward"), tactic)),
+        attempt(apply("reduce_map_fusion")),
+    )(at, place)
 
 
-def rest_in_order(left: int) -> Tactic:
+@curried
+def rest_in_order(at: Rewriting, place: Position, left: int) -> Rewriting:
     """A fold in order as that of its last elements, so many, from what the others come to."""
+    main = length_of(term_at(at.term, (*place, "xs"))) - left
+    return in_order_with_rest(main)(at, place)
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        main = length_of(term_at(at.term, (*place, "xs"))) - left
-        parts = inside("xs")(apply("concat_take_drop", "backward", m=main))
-        return then(parts, apply("reduce_seq_concat"))(at, place)
 
-    return tactic
+def in_order_with_rest(main: int) -> Tactic:
+    """A fold in order of the first `main` elements, and from what they come to one of the others."""
+    return then(_parted(main), apply("reduce_seq_concat"))
 
 
 def map_here_with_rest(main: int) -> Tactic:
     """A map as its first `main` elements and the others."""
-    return then(inside("xs")(apply("concat_take_drop", "backward", m=main)), apply("map_concat"))
+    return then(_parted(main), apply("map_concat"))
+
+
+def cut(length: int, side: int, whole: Tactic, rest: Tactic) -> Tactic:
+    """A map of so many elements as one of those that fill sides, and one of the rest."""
+    main = length - length % side
+    if main in (0, length):
+        return whole if main else rest
+    return then(map_here_with_rest(main), inside("xs")(whole), inside("ys")(rest))
+
+
+def _parted(main: int) -> Tactic:
+    """What is gone through as its first `main` elements and the others."""
+    return inside("xs")(apply("concat_take_drop", "backward", m=main))
 
 
 def scan_here_with_rest(chunk: int, main: int) -> Tactic:
@@ -132,17 +146,7 @@ def scan_here_with_rest(chunk: int, main: int) -> Tactic:
         apply("scan_last", "backward"),
     )
     come_to = then(apply("reduce_to_seq", "backward"), from_neutral(of_chunks))
-    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
-    return then(split, apply("scan_concat"), inside("ys", "init")(come_to), _pushed())
-
-
-def _where(pattern: type[Pattern], tactic: Tactic) -> Tactic:
-    def guarded(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), pattern):
-            raise NoMatch(f"no {pattern.name} is here")
-        return tactic(at, place)
-
-    return guarded
+    return then(_parted(main), apply("scan_concat"), inside("ys", "init")(come_to), _PUSHED)
 
 
 def length_of(t: Term) -> int:
@@ -153,18 +157,10 @@ def length_of(t: Term) -> int:
     return length
 
 
-def _split(block: int) -> Tactic:
+@curried
+def _split(at: Rewriting, place: Position, block: int) -> Rewriting:
     """An array as its main part and the rest."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        n = length_of(term_at(at.term, place))
-        if n <= block or n % block == 0:
-            raise NoMatch(f"blocks of {block} leave no rest, or nothing else")
-        return apply("concat_take_drop", "backward", m=n - n % block)(at, place)
-
-    return tactic
-
-
-def _pushed() -> Tactic:
-    """Parts of what is computed are computed of parts."""
-    return repeat(topdown(first(apply("take_map"), apply("drop_map"))))
+    n = length_of(term_at(at.term, place))
+    if n <= block or n % block == 0:
+        raise NoMatch(f"blocks of {block} leave no rest, or nothing else")
+    return apply("concat_take_drop", "backward", m=n - n % block)(at, place)

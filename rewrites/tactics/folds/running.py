@@ -12,6 +12,7 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     attempt,
     first,
@@ -22,19 +23,19 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.rewrites.tactics.nests.zips import by_owner
-from relift.semantics.patterns import Reduction, ScanSeq
+from relift.rewrites.tactics.sharing import has_scan
+from relift.semantics.patterns import Accumulating, Reduction
 from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import Term, subterms
 
 _ELEMENTS = ("map_fusion", "zip_map_left", "zip_map_right", "scan_map_fusion")
 _COMPUTED_AS_IT_GOES = repeat(
-    first(apply("reduce_map_fusion"), inside("xs")(topdown(first(*(apply(r) for r in _ELEMENTS)))))
+    first(apply("reduce_map_fusion"), inside("xs")(topdown(any_rule(*_ELEMENTS))))
 )
 """What is computed of each element is computed by the fold, and by the scan below it."""
 
 _ONE_SCAN = repeat(inside("xs")(topdown(apply("scan_zip"))))
 
-_FUSED = first(apply("reduce_scan_fusion"), apply("reduce_scan_fusion_in_zip"))
+_FUSED = any_rule("reduce_scan_fusion", "reduce_scan_fusion_in_zip")
 
 _READ_ONCE = attempt(then(inside("xs")(apply("zip_same")), apply("reduce_map_fusion")))
 
@@ -58,15 +59,11 @@ def folds_of_running_results() -> Tactic:
 
     def once(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if not isinstance(t, Reduction) or not _is_of_a_scan(t.xs):
+        if not isinstance(t, Reduction) or not has_scan(t.xs):
             raise NoMatch("no fold of running results")
-        scans_first = attempt(by_owner(lambda u: isinstance(u, ScanSeq)))
+        scans_first = attempt(by_owner(lambda u: isinstance(u, Accumulating)))
         at = then(attempt(apply("reduce_to_seq")), _COMPUTED_AS_IT_GOES)(at, place)
         at = then(scans_first, _ONE_SCAN, _FUSED)(at, place)
         return inside("of")(_READ_ONCE)(at, place)
 
     return somewhere(once)
-
-
-def _is_of_a_scan(t: Term) -> bool:
-    return any(isinstance(u, ScanSeq) for u, _ in subterms(t))

@@ -22,9 +22,10 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    copy,
     fission,
     inside,
-    repeat,
+    normalize,
     then,
     topdown,
     under_a_name,
@@ -39,7 +40,6 @@ from relift.rewrites.tactics.folds.partial_results import (
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.shared import lifted_of_one_array
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups
-from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.groups.whole_windows import first_of_more
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
@@ -87,7 +87,7 @@ def several_results(own: int, chunks: int, width: int) -> Tactic:
     many = chunks > _MOST_IN_ORDER
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("map_fusion")))(at, place)
+        at = normalize("map_fusion")(at, place)
         folds = folds_of_one_array(term_at(at.term, place))
         here, fold = (*place, *folds.place), folds.fold
         left = folds.length % (chunks * width)

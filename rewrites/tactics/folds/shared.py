@@ -20,20 +20,26 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     attempt,
+    copy,
+    curried,
     first,
     fission,
     fuse,
     inside,
+    normalize,
     repeat,
+    the,
     then,
     topdown,
     vectorize_reduction,
 )
-from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
+from relift.rewrites.tactics.folds.remainders import cut, length_of
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.nests.zips import zipped
 from relift.rewrites.tactics.vectors.halved_lanes import in_halves
@@ -49,6 +55,7 @@ from relift.semantics.patterns import (
     Zip,
 )
 from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.places import outermost
 from relift.semantics.syntax.terms import Combine, Lambda, Term, children, free_variables
 from relift.semantics.syntax.types import Array, dimensions
 
@@ -67,13 +74,8 @@ def folds_that_share(t: Term) -> list[Position]:
     """
     if not isinstance(t, Map):
         return []
-    own = _own(t)
-    found: list[Position] = []
-    for below, u in _once(t.f.body, ("f",)):
-        nested = any(below[: len(outer)] == outer for outer in found)
-        if not nested and isinstance(u, Reduction) and _is_shared(u.xs, own):
-            found.append(below)
-    return found
+    own, parts = _own(t), _once(t.f.body, ("f",))
+    return outermost(p for p, u in parts if isinstance(u, Reduction) and _is_shared(u.xs, own))
 
 
 def _once(t: Term, place: Position) -> list[tuple[Position, Term]]:
@@ -147,22 +149,19 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
     return _of_innermost(results_of)
 
 
-def in_steps(fold: Position) -> Tactic:
+@curried
+def in_steps(at: Rewriting, place: Position, fold: Position) -> Rewriting:
     """A fold in a map, in order, of what lanes go through: what they share first, what is their own beside each element."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if folds_that_share(t):
-            return inside(*fold)(then(fuse(), _shared_first(at, place)))(at, place)
-        beside = repeat(_beside(_own(t)))
-        return inside(*fold)(then(fuse(), attempt(apply("reduce_to_seq")), beside))(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if folds_that_share(t):
+        return inside(*fold)(then(fuse(), _shared_first(at, place)))(at, place)
+    beside = repeat(_beside(_own(t)))
+    return inside(*fold)(then(fuse(), attempt(apply("reduce_to_seq")), beside))(at, place)
 
 
 def across_lanes(width: int, loop: Tactic) -> Tactic:
     """A map of folds whose lanes are `width` neighbouring results; what a `loop` makes of the map of folds of vectors."""
-    folds = first(apply("as_vector_map_fold"), apply("as_vector_map_reduce_seq"))
+    folds = any_rule("as_vector_map_fold", "as_vector_map_reduce_seq")
     vectors = inside("vs")(then(folds, loop))
     return then(apply("as_scalar_as_vector", "backward", w=width), vectors)
 
@@ -235,30 +234,23 @@ def _own(t: Term) -> frozenset[str]:
     return frozenset(x.name for x in t.f.parameters) if isinstance(t, Map) else frozenset()
 
 
-OUT_OF_ZIPS = repeat(
-    topdown(first(apply("zip_map_left"), apply("zip_map_right"), apply("map_fusion")))
-)
+OUT_OF_ZIPS = normalize("zip_map_left", "zip_map_right", "map_fusion")
 """What is computed of each element that a fold goes through is computed by its steps."""
 
 
-def _beside(own: frozenset[str]) -> Tactic:
+@curried
+def _beside(at: Rewriting, place: Position, own: frozenset[str]) -> Rewriting:
     """What each step of a fold takes of these variables stands beside each element: a lane has its own."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, ReduceSeq):
-            raise NoMatch("no fold in order")
-        read = (
-            below
-            for below, u in positions(t.f.body)
-            if not isinstance(u.type, Array) and is_layout(u) and own & free_variables(u)
-        )
-        found = next(read, None)
-        if found is None:
-            raise NoMatch("the steps of this fold take only its elements")
-        return apply("reduce_seq_beside", parts={"x": ("f", *found)})(at, place)
-
-    return tactic
+    t = the(ReduceSeq, at, place)
+    read = (
+        below
+        for below, u in positions(t.f.body)
+        if not isinstance(u.type, Array) and is_layout(u) and own & free_variables(u)
+    )
+    found = next(read, None)
+    if found is None:
+        raise NoMatch("the steps of this fold take only its elements")
+    return apply("reduce_seq_beside", parts={"x": ("f", *found)})(at, place)
 
 
 def tables_in_registers() -> Tactic:
@@ -274,7 +266,7 @@ def tables_in_registers() -> Tactic:
     True
     """
 
-    return then(repeat(topdown(apply("map_fusion"))), topdown(table_in_registers))
+    return then(normalize("map_fusion"), topdown(table_in_registers))
 
 
 def table_in_registers(at: Rewriting, place: Position) -> Rewriting:
@@ -309,35 +301,29 @@ def _lifted_by(rule: str) -> Tactic:
     )
 
 
-def apart(fold: Position, tactic: Tactic) -> Tactic:
+@curried
+def apart(at: Rewriting, place: Position, fold: Position, tactic: Tactic) -> Rewriting:
     """The folds of all elements of a map, and with their results what the map does with them."""
-
-    def tactic_apart(at: Rewriting, place: Position) -> Rewriting:
-        if fold == ("f",):
-            return tactic(at, place)
-        alone = inside("xs", "ys")(then(through_what_is_read(), tactic))
-        return then(fission(*fold, beside=True), alone)(at, place)
-
-    return tactic_apart
+    if fold == ("f",):
+        return tactic(at, place)
+    alone = inside("xs", "ys")(then(through_what_is_read(), tactic))
+    return then(fission(*fold, beside=True), alone)(at, place)
 
 
 # ---- work-items
 
 
-def _of_innermost(tactic: Tactic) -> Tactic:
+@curried
+def _of_innermost(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """The tactic at the innermost of nested maps, and work-items for those around it."""
-
-    def nested(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("map_fusion")))(at, place)
-        depth = depth_of(term_at(at.term, place))
-        if not 1 <= depth <= _MOST_DIMENSIONS:
-            raise NoMatch("blocks of results are of maps in up to three dimensions")
-        at = inside(*("f",) * (depth - 1))(tactic)(at, place)
-        for level in range(depth - 1):
-            at = inside(*("f",) * level)(apply("map_to_glb", d=depth - 1 - level))(at, place)
-        return at
-
-    return nested
+    at = normalize("map_fusion")(at, place)
+    depth = depth_of(term_at(at.term, place))
+    if not 1 <= depth <= _MOST_DIMENSIONS:
+        raise NoMatch("blocks of results are of maps in up to three dimensions")
+    at = inside(*("f",) * (depth - 1))(tactic)(at, place)
+    for level in range(depth - 1):
+        at = inside(*("f",) * level)(apply("map_to_glb", d=depth - 1 - level))(at, place)
+    return at
 
 
 def _in_blocks(results: int, block: Tactic) -> Tactic:
@@ -348,19 +334,9 @@ def _in_blocks(results: int, block: Tactic) -> Tactic:
     )
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        assert isinstance(t, Map), "cannot happen: it is the innermost of nested maps"
-        n = dimensions(t.xs.type)[0][0].constant or 0
-        whole = n // results * results
-        if whole == n:
-            return blocks(at, place)
-        if whole == 0 or place:
+        n = length_of(term_at(at.term, place))
+        if n < results or (place and n % results):
             raise NoMatch(f"{n} results are no blocks of {results}")
-        return then(
-            inside("xs")(apply("concat_take_drop", "backward", m=whole)),
-            apply("map_concat"),
-            inside("xs")(blocks),
-            inside("ys")(apply("map_to_glb", d=0)),
-        )(at, place)
+        return cut(n, results, blocks, apply("map_to_glb", d=0))(at, place)
 
     return tactic

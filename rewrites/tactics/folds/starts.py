@@ -8,14 +8,23 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import has_law, is_neutral, neutral_of
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, somewhere
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    curried,
+    inside,
+    somewhere,
+    the,
+)
 from relift.semantics.patterns import Reduce, ScanSeq
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator, Operator
 from relift.semantics.syntax.types import Type
 
 
-def from_neutral(tactic: Tactic) -> Tactic:
+@curried
+def from_neutral(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """The tactic at a fold from the neutral element; raises `NoMatch` where the operator declares none.
 
     >>> import relift as rl
@@ -27,19 +36,15 @@ def from_neutral(tactic: Tactic) -> Tactic:
     >>> [step.rule for step in derive(largest, from_neutral(vectorize_reduction(16))).steps]
     ['reduce_start', 'vectorize_reduce']
     """
-
-    def at_neutral(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if (
-            isinstance(t, Reduce)
-            and not is_neutral(t.op, t.init)
-            and not _starts_anew(t.op, t.init.type)
-        ):
-            at = apply("reduce_start", "backward")(at, place)
-            return inside("right")(tactic)(at, place)
-        return tactic(at, place)
-
-    return at_neutral
+    t = term_at(at.term, place)
+    if (
+        isinstance(t, Reduce)
+        and not is_neutral(t.op, t.init)
+        and not _starts_anew(t.op, t.init.type)
+    ):
+        at = apply("reduce_start", "backward")(at, place)
+        return inside("right")(tactic)(at, place)
+    return tactic(at, place)
 
 
 def scans_from_neutral() -> Tactic:
@@ -64,9 +69,7 @@ def start_apart(at: Rewriting, place: Position) -> Rewriting:
 
     Raises `NoMatch` for one that starts from that element already.
     """
-    t = term_at(at.term, place)
-    if not isinstance(t, ScanSeq):
-        raise NoMatch("no scan")
+    t = the(ScanSeq, at, place)
     found = apply("scan_start", "backward")(at, place)
     if term_at(found.term, (*place, "xs", "init")) == t.init:
         raise NoMatch("a scan that starts from the neutral element")

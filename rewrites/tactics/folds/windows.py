@@ -15,10 +15,12 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     everywhere,
     fission,
     fuse,
     inside,
+    normalize,
     repeat,
     then,
     topdown,
@@ -40,9 +42,8 @@ _WRITTEN_OUT = then(
 )
 
 
-def windows_fused() -> Tactic:
-    """Maps over windows of several dimensions with nothing computed in between, and windows joined from the inside."""
-    return then(repeat(topdown(apply("join_join"))), repeat(topdown(apply("map_fusion"))))
+WINDOWS_FUSED = then(normalize("join_join"), normalize("map_fusion"))
+"""Maps over windows of several dimensions with nothing computed in between, and windows joined from the inside."""
 
 
 def parts_of_windows_apart(*, columns: bool = False) -> Tactic:
@@ -68,24 +69,27 @@ def parts_of_windows_apart(*, columns: bool = False) -> Tactic:
     )
     """
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        maps = _maps_over_windows(term_at(at.term, place))
-        body = (*place, *("f",) * maps)
-        at, parts = _parts_in(at, body)
-        below = ("f", *parts)
-        for level in reversed(range(maps)):
-            here = (*place, *("f",) * level)
-            at = fission(*below)(at, here)
-            if level:
-                at = inside("xs")(apply("map_map_transpose"))(at, here)
-                below = ("f", "xs", "xss")
-            else:
-                at = inside("xs")(apply("map_slide"))(at, here)
-        computed = then(attempt(repeat(apply("map_fusion"))), apply("store_global"))
-        at = inside("xs", "xs")(computed)(at, place)
-        return apply("window_map_exchange")(at, place) if columns and maps == 2 else at
+    return then(WINDOWS_FUSED, topdown(_rows_apart(columns)))
 
-    return then(windows_fused(), topdown(tactic))
+
+@curried
+def _rows_apart(at: Rewriting, place: Position, columns: bool) -> Rewriting:
+    """The same of a map that stands here.  Raises `NoMatch` where none does."""
+    maps = _maps_over_windows(term_at(at.term, place))
+    body = (*place, *("f",) * maps)
+    at, parts = _parts_in(at, body)
+    below = ("f", *parts)
+    for level in reversed(range(maps)):
+        here = (*place, *("f",) * level)
+        at = fission(*below)(at, here)
+        if level:
+            at = inside("xs")(apply("map_map_transpose"))(at, here)
+            below = ("f", "xs", "xss")
+        else:
+            at = inside("xs")(apply("map_slide"))(at, here)
+    computed = then(repeat(apply("map_fusion")), apply("store_global"))
+    at = inside("xs", "xs")(computed)(at, place)
+    return apply("window_map_exchange")(at, place) if columns and maps == 2 else at
 
 
 def _maps_over_windows(t: Term) -> int:

@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     everywhere,
     inside,
     repeat,
@@ -26,6 +27,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.places import reduced_in_chunks
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.places import outermost
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array, Scalar
 
@@ -91,36 +93,29 @@ def has_lanes(xs: Term) -> bool:
 
 def reductions(at: Rewriting, place: Position) -> list[Position]:
     """The reductions below a place that no other reduction and no map encloses."""
-    found: list[Position] = []
-    for below, t in positions(term_at(at.term, place)):
-        if any(below[: len(outer)] == outer for outer in found):
-            continue
-        reduces = isinstance(t, Reduce)
-        if reduces or isinstance(t, Map):
-            found.append(below)
-    return [below for below in found if isinstance(term_at(at.term, (*place, *below)), Reduce)]
+    here = term_at(at.term, place)
+    reduces = {below: isinstance(t, Reduce) for below, t in positions(here)}
+    loops = (p for p, reduced in reduces.items() if reduced or isinstance(term_at(here, p), Map))
+    return [below for below in outermost(loops) if reduces[below]]
 
 
-def cooperative_each(members: int, width: int) -> Tactic:
+@curried
+def cooperative_each(at: Rewriting, place: Position, members: int, width: int) -> Rewriting:
     """A map whose function reduces, cooperatively for every element; raises `NoMatch` for other terms."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or isinstance(t.f.body.type, Array):
-            raise NoMatch("a cooperative reduction computes one value of every element of a map")
-        within = reductions(at, (*place, "f"))
-        if len(within) != 1:
-            raise NoMatch(
-                f"the function of the map has {len(within)} reductions; a cooperative one is alone there"
-            )
-        (reduction,) = within
-        lanes = has_lanes(term_at(at.term, (*place, "f", *reduction, "xs")))
-        by_members, parts = (share(members, width), PARTS) if lanes else (shared(members), ("xs",))
-        at = inside("f", *reduction)(by_members)(at, place)
-        first = {"h": ("f", *reduction, *parts)}
-        return apply("map_one_by_one", parts=first)(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or isinstance(t.f.body.type, Array):
+        raise NoMatch("a cooperative reduction computes one value of every element of a map")
+    within = reductions(at, (*place, "f"))
+    if len(within) != 1:
+        raise NoMatch(
+            f"the function of the map has {len(within)} reductions; a cooperative one is alone there"
+        )
+    (reduction,) = within
+    lanes = has_lanes(term_at(at.term, (*place, "f", *reduction, "xs")))
+    by_members, parts = (share(members, width), PARTS) if lanes else (shared(members), ("xs",))
+    at = inside("f", *reduction)(by_members)(at, place)
+    first = {"h": ("f", *reduction, *parts)}
+    return apply("map_one_by_one", parts=first)(at, place)
 
 
 def by_groups(members: int, width: int) -> Tactic:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     attempt,
-    first,
+    copy,
+    curried,
     fuse,
     inside,
-    repeat,
+    normalize,
     skip,
+    the,
     then,
     topdown,
 )
@@ -21,7 +24,7 @@ from relift.rewrites.tactics.folds.partial_results import AS_FOLDED, IN_ORDER, a
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.rows.by_groups import shared_out
 from relift.rewrites.tactics.groups.stencils import every
-from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied, copy
+from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.nests.dimensions import layout_outside
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.sharing import named
@@ -41,7 +44,7 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import Array, Scalar, dimensions, holds_array, types_within
 
-_OUTSIDE = attempt(repeat(topdown(layout_outside)))
+_OUTSIDE = attempt(normalize(layout_outside))
 _MAPS = then(cells_copied, fuse(), _OUTSIDE)
 """Maps in one another, as far as they go: what each rearranges of its results is rearranged after all of them."""
 
@@ -147,7 +150,7 @@ _KEPT_BYTES = 512
 """Bytes of a row that stay in a work-item's registers: 2^26 numbers in columns of 64, each made as long as 1, take an H200 152 us so, of 127 154, and
 210 and 217 where they are read twice."""
 _TABLE, _TWICE = 2, 2
-_WRITTEN_OUT = repeat(topdown(first(UNROLLED, apply("reduce_seq_to_unroll"))))
+_WRITTEN_OUT = normalize(UNROLLED, "reduce_seq_to_unroll")
 
 
 def _turns(t: Pattern) -> int:
@@ -165,7 +168,8 @@ def _steps(t: Term) -> int:
     return max(max(own, 1) * inside_it, *others, 1)
 
 
-def results_of_each(along: int = 0) -> Tactic:
+@curried
+def results_of_each(at: Rewriting, place: Position, along: int = 0) -> Rewriting:
     """The outermost maps of folds, in up to three dimensions, with a work-item for each result, by one loop for all of its folds.
 
     Neighbouring work-items are neighbours along the map that is `along` levels outside of the innermost, as those are for which folds
@@ -184,15 +188,11 @@ def results_of_each(along: int = 0) -> Tactic:
       transpose(x)
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = AS_FOLDED(at, place)
-        here, levels = _maps_of_folds(term_at(at.term, place))
-        at = then(IN_ORDER, IN_ONE_LOOP)(at, (*place, *here))
-        at = _work_items(levels, along)(at, (*place, *here))
-        return inside(*("f",) * levels)(short_folds())(at, (*place, *here))
-
-    return tactic
+    at = AS_FOLDED(at, place)
+    here, levels = _maps_of_folds(term_at(at.term, place))
+    at = then(IN_ORDER, IN_ONE_LOOP)(at, (*place, *here))
+    at = _work_items(levels, along)(at, (*place, *here))
+    return inside(*("f",) * levels)(short_folds())(at, (*place, *here))
 
 
 def _maps_of_folds(t: Term) -> tuple[Position, int]:
@@ -396,18 +396,10 @@ def lines_by_groups(lines: int, members: int) -> Tactic:
 
 def _cell_by_cell(at: Rewriting, place: Position) -> Rewriting:
     """A short array that is made of values, written one by one by the work-item that has them."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Pattern) or not t.layout:
+    t = the(Pattern, at, place)
+    if not t.layout:
         raise NoMatch("no array that is made of values")
-    return _copied(at, place)
-
-
-def _copied(at: Rewriting, place: Position) -> Rewriting:
-    """Each cell of an array that is moved, in order."""
-    if not isinstance(term_at(at.term, place).type, Array):
-        raise NoMatch("no array")
-    copied = then(apply("insert_copy"), apply("map_to_seq"))
-    return then(copied, attempt(inside("f")(_copied)))(at, place)
+    return copy(*[apply("map_to_seq")] * len(dimensions(t.type)[0]))(at, place)
 
 
 def _outermost(t: Term) -> Position:

@@ -8,7 +8,15 @@ the few elements of no whole chunk.
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    curried,
+    first,
+    inside,
+    then,
+)
 from relift.rewrites.tactics.folds.partial_results import (
     AS_FOLDED,
     PARTIAL,
@@ -62,7 +70,10 @@ def _read_once(members: int, width: int, local_bytes: int) -> Tactic:
     return first(*ways)
 
 
-def few_columns(items: int, members: int, width: int, local_bytes: int) -> Tactic:
+@curried
+def few_columns(
+    at: Rewriting, place: Position, items: int, members: int, width: int, local_bytes: int
+) -> Rewriting:
     """The outermost map of folds by about so many work-items, which read side by side; then a group has each result.
 
     Raises `NoMatch` where work-items have no two elements each.
@@ -76,15 +87,11 @@ def few_columns(items: int, members: int, width: int, local_bytes: int) -> Tacti
     >>> [step.rule for step in derive(sums, few_columns(512, 64, 4, 48 * 1024)).steps][:3]
     ['partial_reduce_chunks', 'map_fusion', 'map_to_glb']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = AS_FOLDED(at, place)
-        folds = folds_at(at, place)
-        blocks = min(items // folds.results, _MOST_BLOCKS)
-        chunk = -(-folds.length // max(blocks, 1))
-        if chunk < 2 or blocks < members:
-            raise NoMatch(f"{folds.results} folds of {folds.length} elements are not few and long")
-        each = rows_by_groups(1, members, width, local_bytes)
-        return in_two_kernels(folds, chunk, PARTIAL, each)(at, place)
-
-    return tactic
+    at = AS_FOLDED(at, place)
+    folds = folds_at(at, place)
+    blocks = min(items // folds.results, _MOST_BLOCKS)
+    chunk = -(-folds.length // max(blocks, 1))
+    if chunk < 2 or blocks < members:
+        raise NoMatch(f"{folds.results} folds of {folds.length} elements are not few and long")
+    each = rows_by_groups(1, members, width, local_bytes)
+    return in_two_kernels(folds, chunk, PARTIAL, each)(at, place)

@@ -13,10 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then, under_a_name
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    copy,
+    curried,
+    inside,
+    then,
+    under_a_name,
+)
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.rows.whole_turns import lanes_for
-from relift.rewrites.tactics.groups.tiles import copy
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Join, MapSeq, PadClamp, ReduceSeq, Split
 from relift.semantics.syntax.binding import (
@@ -76,28 +84,25 @@ def has_rows_to_keep(t: Type, members: int) -> bool:
             return False
 
 
-def kept_in_registers(members: int, width: int) -> Tactic:
+@curried
+def kept_in_registers(at: Rewriting, place: Position, members: int, width: int) -> Rewriting:
     """The function of a row, lowered for a group of so many members that read vectors of `width`, which keep what they read again.
 
     Raises `NoMatch` where nothing is read again, or the registers do not suffice.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        row = binders_at(at.term, place)[-1]
-        found = _read_again(term_at(at.term, place), row, members)
-        if not found:
-            raise NoMatch(f"{members} members read no row twice that they should keep")
-        room = _OF_A_UNIT // len(found)
-        for t in found:
-            if not places_of(term_at(at.term, place), t):
-                continue  # it has a row that is kept by now, and is kept with it
-            is_share = isinstance(t, Split)
-            shares = _copied(t, room) if is_share else _shared_out(t, members, width, room)
-            at = _named(t, shares)(at, place)
-            place = (*place, "f")
-        return at
-
-    return tactic
+    row = binders_at(at.term, place)[-1]
+    found = _read_again(term_at(at.term, place), row, members)
+    if not found:
+        raise NoMatch(f"{members} members read no row twice that they should keep")
+    room = _OF_A_UNIT // len(found)
+    for t in found:
+        if not places_of(term_at(at.term, place), t):
+            continue  # it has a row that is kept by now, and is kept with it
+        is_share = isinstance(t, Split)
+        shares = _copied(t, room) if is_share else _shared_out(t, members, width, room)
+        at = _named(t, shares)(at, place)
+        place = (*place, "f")
+    return at
 
 
 def _read_again(body: Term, row: Var, members: int) -> list[Term]:
@@ -189,20 +194,17 @@ def _copied(shares: Term, room: int) -> Tactic:
     return _COPIED
 
 
-def _named(t: Term, shares: Tactic) -> Tactic:
+@curried
+def _named(at: Rewriting, place: Position, t: Term, shares: Tactic) -> Rewriting:
     """A term under a name, as its shares, and the loops over it written out."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = places_of(term_at(at.term, place), t)[0]
-        at = under_a_name(*found)(at, place)
-        at = shares(at, (*place, "x"))
-        body = (*place, "f")
-        (name,) = (x.name for x in binders_at(at.term, body)[-1:])
-        for loop, rule in list(_loops_over(term_at(at.term, body), name)):
-            at = apply(rule)(at, (*body, *loop))
-        return at
-
-    return tactic
+    found = places_of(term_at(at.term, place), t)[0]
+    at = under_a_name(*found)(at, place)
+    at = shares(at, (*place, "x"))
+    body = (*place, "f")
+    (name,) = (x.name for x in binders_at(at.term, body)[-1:])
+    for loop, rule in list(_loops_over(term_at(at.term, body), name)):
+        at = apply(rule)(at, (*body, *loop))
+    return at
 
 
 def _loops_over(body: Term, name: str) -> Iterator[tuple[Position, str]]:

@@ -23,9 +23,10 @@ from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import by_groups, chunk_near
-from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, is_below, rows_by_groups
+from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, rows_by_groups
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.places import outermost
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import holds_array
 
@@ -81,12 +82,8 @@ _BY_ITSELF = then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))
 
 def _whole_folds(t: Term) -> list[Position]:
     """Where whole arrays are folded to numbers, outside all functions, and in no other such fold; the last first."""
-    found: list[Position] = []
-    for place, u in positions(t):
-        closed = not free_variables(u) and not binders_at(t, place)
-        if isinstance(u, Reduce) and closed and not is_below(place, found):
-            found.append(place)
-    return found[::-1]
+    folds = (place for place, u in positions(t) if isinstance(u, Reduce) and not free_variables(u))
+    return outermost(place for place in folds if not binders_at(t, place))[::-1]
 
 
 def _in_chunks(groups: int, members: int, width: int) -> Tactic:

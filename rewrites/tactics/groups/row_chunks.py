@@ -10,14 +10,18 @@ Source: RISE liftReduce; the tiles are those of Ruetsch and Micikevicius, 2009.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    curried,
     fission,
     fuse,
     inside,
+    the,
     then,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
@@ -25,7 +29,7 @@ from relift.rewrites.tactics.groups.row_tiles import bytes_of, row_tables, rows_
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.sharing import named
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, ReduceSeq, Reduction
+from relift.semantics.patterns import Accumulating, Map, ReduceSeq, Reduction
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import subterms
 from relift.semantics.syntax.types import Array, holds_array
@@ -35,7 +39,10 @@ _STEP: Position = ("f", "xs", "ys", "ys")
 """From the fold of a group to the columns that a turn of it goes through."""
 
 
-def rows_in_chunks(items: int, columns: int, local_bytes: int) -> Tactic:
+@curried
+def rows_in_chunks(
+    at: Rewriting, place: Position, items: int, columns: int, local_bytes: int
+) -> Rewriting:
     """A map of folds of rows by groups of so many work-items, which copy so many columns of their rows at a time.
 
     Raises `NoMatch` where the function of a row does not fold one row of numbers, or the sizes do not divide it.
@@ -52,54 +59,53 @@ def rows_in_chunks(items: int, columns: int, local_bytes: int) -> Tactic:
     >>> [step.rule for step in found.steps if "reduce" in step.rule]
     ['reduce_seq_chunks', 'map_reduce_interchange_rows']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not any(isinstance(u, Reduction) for u, _ in subterms(term_at(at.term, place))):
-            raise NoMatch("nothing is folded")
-        at = then(named(), fuse())(at, place)
-        fold = _fold_of_a_row(at, place, items, columns, local_bytes)
-        length = length_of(term_at(at.term, (*place, "f", *fold, "xs")))
-        if left := length % columns:
-            at = rest_in_order(left)(at, (*place, "f", *fold))
-            fold = (*fold, "init")
-        if more := -length_of(term_at(at.term, (*place, "xs"))) % items:
-            at = padded(more, 0)(at, place)
-            place = (*place, "xs")
-        group: Position = ("xss", "f")
-        at = apply("split_join", m=items)(at, place)
-        if fold:
-            at = inside(*group)(fission("f", *fold, beside=True))(at, place)
-            at = inside(*group)(_WORK_ITEMS)(at, place)
-            group = (*group, "xs", "ys")
-        at = inside(*group)(_in_chunks(items, columns, length))(at, place)
-        if not fold:
-            at = inside(*group)(then(apply("insert_copy"), _WORK_ITEMS))(at, place)
-        return inside("xss")(apply("map_to_wrg", d=0))(at, place)
-
-    return tactic
-
-
-def _fold_of_a_row(
-    at: Rewriting, place: Position, items: int, columns: int, local_bytes: int
-) -> Position:
-    """Where in the function of a map the only fold is, of a row that lies along memory."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Map) or isinstance(t.f.body.type, Array) or not is_layout(t.xs):
+    if not any(isinstance(u, Reduction) for u, _ in subterms(term_at(at.term, place))):
+        raise NoMatch("nothing is folded")
+    at = then(named(), fuse())(at, place)
+    fold, found = one_of_a_row(ReduceSeq, at, place, items, columns)
+    if holds_array(term_at(at.term, (*place, "f")).type):
         raise NoMatch("no map of values stands here")
-    folds = [(below, u) for below, u in positions(t.f.body) if isinstance(u, ReduceSeq)]
-    if len(folds) != 1:
-        raise NoMatch(f"the function of the map has {len(folds)} folds, not one")
-    ((fold, found),) = folds
-    row = found.xs
-    if not isinstance(row.type, Array) or holds_array(row.type.element):
-        raise NoMatch("what is folded is no row of numbers")
-    if not is_layout(row) or not row_tables(at, (*place, "xs")):
-        raise NoMatch("what is folded does not lie along memory")
-    if items * (columns + 1) * bytes_of(row.type.element) > local_bytes:
+    size = bytes_of(found.f.parameters[1].type)
+    if items * (columns + 1) * size > local_bytes:
         raise NoMatch("the chunks of a group do not fit into local memory")
-    if length_of(t.xs) < items or length_of(row) < columns:
+    length = length_of(found.xs)
+    if left := length % columns:
+        at = rest_in_order(left)(at, (*place, "f", *fold))
+        fold = (*fold, "init")
+    if more := -length_of(term_at(at.term, (*place, "xs"))) % items:
+        at = padded(more, 0)(at, place)
+        place = (*place, "xs")
+    group: Position = ("xss", "f")
+    at = apply("split_join", m=items)(at, place)
+    if fold:
+        at = inside(*group)(fission("f", *fold, beside=True))(at, place)
+        at = inside(*group)(_WORK_ITEMS)(at, place)
+        group = (*group, "xs", "ys")
+    at = inside(*group)(_in_chunks(items, columns, length))(at, place)
+    if not fold:
+        at = inside(*group)(then(apply("insert_copy"), _WORK_ITEMS))(at, place)
+    return inside("xss")(apply("map_to_wrg", d=0))(at, place)
+
+
+Loop = TypeVar("Loop", bound=Accumulating)
+
+
+def one_of_a_row(
+    kind: type[Loop], at: Rewriting, place: Position, items: int, columns: int
+) -> tuple[Position, Loop]:
+    """Where in the function of a map its only fold, or scan, is, of rows that lie along memory; raises `NoMatch` where there is no tile of so many."""
+    t = the(Map, at, place)
+    found = [(below, u) for below, u in positions(t.f.body) if isinstance(u, kind)]
+    if not is_layout(t.xs) or len(found) != 1:
+        raise NoMatch(f"no map over rows whose function has one {kind.name}")
+    ((below, loop),) = found
+    if not isinstance(loop.xs.type, Array) or holds_array(loop.xs.type.element):
+        raise NoMatch("what is gone through is no row of numbers")
+    if not is_layout(loop.xs) or not row_tables(at, (*place, "xs")):
+        raise NoMatch("what is gone through does not lie along memory")
+    if length_of(t.xs) < items or length_of(loop.xs) < columns:
         raise NoMatch(f"there is no tile of {items} by {columns}")
-    return fold
+    return below, loop
 
 
 def _in_chunks(items: int, columns: int, length: int) -> Tactic:

@@ -17,13 +17,15 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     first,
     fission,
     fuse,
     inside,
-    repeat,
+    nest,
+    normalize,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.tiles import (
@@ -32,8 +34,6 @@ from relift.rewrites.tactics.groups.tiles import (
     as_vectors,
     cells_copied,
     columns_behind,
-    copy,
-    nest,
     rows_behind,
 )
 from relift.rewrites.tactics.groups.whole_windows import first_of_more
@@ -62,7 +62,8 @@ LEAST_ROW = 8
 """Cells of a row that neighbours read far apart: fewer lie in what memory sends at a time."""
 
 
-def rows_in_groups(items: int, local_bytes: int) -> Tactic:
+@curried
+def rows_in_groups(at: Rewriting, place: Position, items: int, local_bytes: int) -> Rewriting:
     """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
 
     Each gives a value, or a row of its own, which is written as rows are read: through local memory.
@@ -78,41 +79,37 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
     >>> [step.rule for step in found.steps][:3], found.steps[-1].rule
     (['reduce_to_seq', 'split_join', 'map_to_wrg'], 'map_to_lcl')
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        gives_rows = isinstance(t, Map) and isinstance(t.f.body.type, Array)
-        if gives_rows and not has_fold(t):
-            raise NoMatch("no row is folded: its cells are read once, side by side")
-        at = then(*([named()] if gives_rows else []), fuse())(at, place)
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or not is_layout(t.xs):
-            raise NoMatch("no map over rows stands here")
-        tables = list(row_tables(at, (*place, "xs")))
-        if not tables:
-            raise NoMatch("neighbours read no rows that lie one after the other")
-        written = _row(t.type)
-        if gives_rows and written is None:
-            raise NoMatch("the rows that are computed are not of numbers")
-        rows = [(length, size) for _, length, size in tables]
-        rows += [written] if written is not None else []
-        room = sum(items * (length + 2) * size for length, size in rows)
-        if room > local_bytes:
-            raise NoMatch("the rows of a group do not fit into local memory")
-        if more := -length_of(t.xs) % items:
-            at, place = padded(more, 0)(at, place), (*place, "xs")
-        at = apply("split_join", m=items)(at, place)
-        at = inside("xss")(_zips_apart)(at, place)
-        at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
-        for below, length, _ in tables:
-            at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
-        at = inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
-        if written is None:
-            return at
-        at = inside("xss", "f", "f")(repeat(topdown(_in_order)))(at, place)
-        return inside("xss", "f")(_copied_back(items, written[0]))(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    gives_rows = isinstance(t, Map) and isinstance(t.f.body.type, Array)
+    if gives_rows and not has_fold(t):
+        raise NoMatch("no row is folded: its cells are read once, side by side")
+    at = then(*([named()] if gives_rows else []), fuse())(at, place)
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not is_layout(t.xs):
+        raise NoMatch("no map over rows stands here")
+    tables = list(row_tables(at, (*place, "xs")))
+    if not tables:
+        raise NoMatch("neighbours read no rows that lie one after the other")
+    written = _row(t.type)
+    if gives_rows and written is None:
+        raise NoMatch("the rows that are computed are not of numbers")
+    rows = [(length, size) for _, length, size in tables]
+    rows += [written] if written is not None else []
+    room = sum(items * (length + 2) * size for length, size in rows)
+    if room > local_bytes:
+        raise NoMatch("the rows of a group do not fit into local memory")
+    if more := -length_of(t.xs) % items:
+        at, place = padded(more, 0)(at, place), (*place, "xs")
+    at = apply("split_join", m=items)(at, place)
+    at = inside("xss")(_zips_apart)(at, place)
+    at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
+    for below, length, _ in tables:
+        at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
+    at = inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+    if written is None:
+        return at
+    at = inside("xss", "f", "f")(normalize(_in_order))(at, place)
+    return inside("xss", "f")(_copied_back(items, written[0]))(at, place)
 
 
 def _copied_back(items: int, length: int) -> Tactic:
@@ -128,7 +125,8 @@ def _in_order(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_to_seq")(at, place)
 
 
-def tiles_across(side: int) -> Tactic:
+@curried
+def tiles_across(at: Rewriting, place: Position, side: int) -> Rewriting:
     """A map over the cells of a table that lies across, by groups with a square tile each, read from local memory.
 
     Neighbours read the tile along the lines of memory, and write it along those of the result.  Of rows and columns that
@@ -141,22 +139,18 @@ def tiles_across(side: int) -> Tactic:
     >>> [step.rule for step in found.steps if step.rule.startswith(("tile", "store", "pad"))]
     ['tile_map', 'pad_empty_removed', 'pad_empty_transpose', 'store_local']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = cells_copied(at, place)
-        at = then(attempt(apply("map_map_transpose", "backward")), fuse())(at, place)
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or _row(t.xs.type) is None or not is_layout(t.xs):
-            raise NoMatch("no map over the cells of one table stands here")
-        if not lies_across(at.term, (*place, "xs")):
-            raise NoMatch("neighbours read what lies side by side")
-        at, place = _in_whole_tiles(at, place, side)
-        rows, columns = _sides(term_at(at.term, place).type, side)
-        at = apply("tile_map", m=rows, n=columns)(at, place)
-        tile = then(nest(*WORK_ITEMS), inside("xs")(_across(rows)))
-        return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
-
-    return tactic
+    at = cells_copied(at, place)
+    at = then(attempt(apply("map_map_transpose", "backward")), fuse())(at, place)
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or _row(t.xs.type) is None or not is_layout(t.xs):
+        raise NoMatch("no map over the cells of one table stands here")
+    if not lies_across(at.term, (*place, "xs")):
+        raise NoMatch("neighbours read what lies side by side")
+    at, place = _in_whole_tiles(at, place, side)
+    rows, columns = _sides(term_at(at.term, place).type, side)
+    at = apply("tile_map", m=rows, n=columns)(at, place)
+    tile = then(nest(*WORK_ITEMS), inside("xs")(_across(rows)))
+    return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
 
 
 def _sides(t: Type, most: int) -> tuple[int, int]:
@@ -213,7 +207,8 @@ def _across(rows: int) -> Tactic:
     )
 
 
-def zipped_across(side: int) -> Tactic:
+@curried
+def zipped_across(at: Rewriting, place: Position, side: int) -> Rewriting:
     """A map over the cells of two tables of which one lies across, by groups with a square tile of each.
 
     >>> import relift as rl
@@ -226,29 +221,25 @@ def zipped_across(side: int) -> Tactic:
     >>> [s.rule for s in derive(sums, zipped_across(32)).steps if s.rule.startswith(("tile", "store"))]
     ['tile_map', 'tile_zip', 'store_local']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or not isinstance(t.xs, Zip) or not isinstance(t.f.body, Map):
-            raise NoMatch("no map over the cells of two tables stands here")
-        across = [f for f in ("xs", "ys") if lies_across(at.term, (*place, "xs", f))]
-        if not across:
-            raise NoMatch("neighbours read what lies side by side")
-        for depth, more in enumerate(_missing(_lengths(t.type), side)):
-            if more:
-                at = first_of_more(at, (*place, *_first_table(at, place)), more, depth, place)
-                place = (*place, "xs")
-        at = fission("f", "xs")(at, place)
-        rows, columns = _sides(term_at(at.term, place).type, side)
-        at = apply("tile_map", m=rows, n=columns)(at, place)
-        blocks = (*place, "xs", "xss", "xs")
-        at = inside("xs")(apply("tile_zip"))(at, blocks)
-        at = fuse()(at, blocks)
-        for field in across:
-            at = inside("f", "f", "xs", field)(_across(rows))(at, blocks)
-        return nest(*GROUPS, *WORK_ITEMS)(at, blocks)
-
-    return tactic
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(t.xs, Zip) or not isinstance(t.f.body, Map):
+        raise NoMatch("no map over the cells of two tables stands here")
+    across = [f for f in ("xs", "ys") if lies_across(at.term, (*place, "xs", f))]
+    if not across:
+        raise NoMatch("neighbours read what lies side by side")
+    for depth, more in enumerate(_missing(_lengths(t.type), side)):
+        if more:
+            at = first_of_more(at, (*place, *_first_table(at, place)), more, depth, place)
+            place = (*place, "xs")
+    at = fission("f", "xs")(at, place)
+    rows, columns = _sides(term_at(at.term, place).type, side)
+    at = apply("tile_map", m=rows, n=columns)(at, place)
+    blocks = (*place, "xs", "xss", "xs")
+    at = inside("xs")(apply("tile_zip"))(at, blocks)
+    at = fuse()(at, blocks)
+    for field in across:
+        at = inside("f", "f", "xs", field)(_across(rows))(at, blocks)
+    return nest(*GROUPS, *WORK_ITEMS)(at, blocks)
 
 
 def row_tables(at: Rewriting, place: Position) -> list[tuple[Position, int, int]]:

@@ -18,6 +18,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    curried,
     fission,
     fuse,
     inside,
@@ -25,20 +26,15 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.remainders import length_of
-from relift.rewrites.tactics.groups.row_tiles import (
-    apart_by_rows,
-    bytes_of,
-    row_tables,
-    rows_staged,
-)
+from relift.rewrites.tactics.groups.row_chunks import one_of_a_row
+from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, bytes_of, rows_staged
 from relift.rewrites.tactics.nests.padding import lengthened, padded
 from relift.rewrites.tactics.sharing import named
 from relift.rewrites.tactics.transpositions import scans_in_order
-from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import Array, holds_array
+from relift.semantics.syntax.types import holds_array
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
 _WRITTEN_THROUGH = attempt(apply("gather_to_scatter_involution"))
@@ -68,7 +64,12 @@ def scans_in_chunks(items: int, columns: int, local_bytes: int) -> Tactic:
         if not scans_in_order(at, place):
             raise NoMatch("no scan in an order that no law changes")
         at = then(named(), fuse())(at, place)
-        scan, size = _scan_of_a_row(at, place, items, columns)
+        scan, found = one_of_a_row(ScanSeq, at, place, items, columns)
+        if holds_array(found.init.type):
+            raise NoMatch("what comes of a row is no row of numbers")
+        size = bytes_of(found.f.parameters[1].type) + bytes_of(found.init.type)
+        if _is_made_of_each(term_at(at.term, (*place, "f")), scan):
+            scan = scan[:-1]
         if items * (columns + 1) * size > local_bytes:
             raise NoMatch("the chunks of a group do not fit into local memory")
         length = length_of(term_at(at.term, (*place, "f", *scan)))
@@ -115,7 +116,7 @@ def scans_apart() -> Tactic:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or free_variables(t) or not scans_in_order(at, (*place, "f")):
             raise NoMatch("no map of scans in an order that no law changes")
-        scans = _scans_in(t.f.body)
+        scans = [below for below, u in positions(t.f.body) if isinstance(u, ScanSeq)]
         inner = [
             scan for scan in scans for outer in scans if scan[: len(outer) + 1] == (*outer, "xs")
         ]
@@ -126,36 +127,6 @@ def scans_apart() -> Tactic:
     return somewhere(at_kinds(Map)(tactic))
 
 
-def _scans_in(t: Term) -> list[Position]:
-    return [below for below, u in positions(t) if isinstance(u, ScanSeq)]
-
-
-def _scan_of_a_row(
-    at: Rewriting, place: Position, items: int, columns: int
-) -> tuple[Position, int]:
-    """Where in the function of a map its only scan is, of rows that lie along memory, or what is made of each of its results.
-
-    And the bytes of an element and of a result.
-    """
-    t = term_at(at.term, place)
-    if not isinstance(t, Map) or not is_layout(t.xs):
-        raise NoMatch("no map of scans stands here")
-    scans = _scans_in(t.f.body)
-    if len(scans) != 1:
-        raise NoMatch(f"the function of the map has {len(scans)} scans, not one")
-    (scan,) = scans
-    u = term_at(t.f.body, scan)
-    assert isinstance(u, ScanSeq), "cannot happen: it is one"
-    if not isinstance(u.xs.type, Array) or holds_array(u.xs.type.element):
-        raise NoMatch("what is scanned is no row of numbers")
-    if holds_array(u.init.type) or not is_layout(u.xs) or not row_tables(at, (*place, "xs")):
-        raise NoMatch("what is scanned does not lie along memory")
-    if length_of(t.xs) < items or length_of(u.xs) < columns:
-        raise NoMatch(f"there is no tile of {items} by {columns}")
-    size = bytes_of(u.xs.type.element) + bytes_of(u.init.type)
-    return (scan[:-1] if _is_made_of_each(t.f.body, scan) else scan), size
-
-
 def _is_made_of_each(t: Term, scan: Position) -> bool:
     """Whether a scan is what a map of a function that needs nothing else goes through."""
     above = term_at(t, scan[:-1])
@@ -164,16 +135,13 @@ def _is_made_of_each(t: Term, scan: Position) -> bool:
     return free_variables(above.f.body) <= {x.name for x in above.f.parameters}
 
 
-def _longer(more: int) -> Tactic:
+@curried
+def _longer(at: Rewriting, place: Position, more: int) -> Rewriting:
     """A scan, or what is made of each of its results, as the first of one of so many more elements."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if isinstance(term_at(at.term, place), Map):
-            return then(inside("xs")(tactic), apply("take_map", "backward"))(at, place)
-        longer = inside("xs")(lengthened(more))
-        return then(longer, apply("scan_take", "backward"))(at, place)
-
-    return tactic
+    if isinstance(term_at(at.term, place), Map):
+        return then(inside("xs")(_longer(more)), apply("take_map", "backward"))(at, place)
+    longer = inside("xs")(lengthened(more))
+    return then(longer, apply("scan_take", "backward"))(at, place)
 
 
 def _in_chunks(columns: int) -> Tactic:

@@ -19,9 +19,11 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fission,
     inside,
+    the,
     then,
     topdown,
     under_a_name,
@@ -44,10 +46,11 @@ from relift.rewrites.tactics.groups.rows.by_groups import (
     shared_out,
 )
 from relift.rewrites.tactics.nests.padding import lengthened
+from relift.rewrites.tactics.sharing import has_scan
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq, Transpose
 from relift.semantics.syntax.binding import Position, places_of, term_at
-from relift.semantics.syntax.terms import Combine, free_variables, subterms
+from relift.semantics.syntax.terms import Combine, free_variables
 from relift.semantics.syntax.types import cells
 
 _WORK_ITEMS = apply("map_to_lcl", d=0)
@@ -80,41 +83,38 @@ def length_at(at: Rewriting, place: Position) -> int:
     return length
 
 
-def scanned_in_group(items: int, local_bytes: int) -> Tactic:
+@curried
+def scanned_in_group(at: Rewriting, place: Position, items: int, local_bytes: int) -> Rewriting:
     """A scan of what a group copies to local memory, by so many work-items; raises `NoMatch` where these do not share it evenly.
 
     The result is in local memory, too.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        length = length_at(at, place)
-        scan = term_at(at.term, place)
-        assert isinstance(scan, ScanSeq), "cannot happen: its length is known"
-        each, rest = divmod(length, items)
-        scalars = sum(cells(t.type).constant or 0 for t in (scan, scan.xs))
-        if rest or each < 2 or 4 * scalars * (each + 1) // each > local_bytes:
-            raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
-        in_rows = apply("join_split", "backward", m=each)
-        if is_layout(scan.xs):
-            chunks = then(in_rows, inside("xss")(rows_staged(items, each)))
-        else:
-            computed = then(shared_out(items), IN_ORDER)
-            chunks = then(computed, in_rows, inside("xss")(apart_by_rows(each)))
-        reduced = then(inside("f")(_FOLDED), _WORK_ITEMS, apply("store_local"))
-        own = then(_WORK_ITEMS, apart_by_rows(each))
-        return then(
-            under_a_name("xs"),
-            inside("x")(chunks),
-            inside("f")(
-                then(
-                    blocked(each),
-                    inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)),
-                    inside("xss")(own),
-                )
-            ),
-        )(at, place)
-
-    return tactic
+    length = length_at(at, place)
+    scan = term_at(at.term, place)
+    assert isinstance(scan, ScanSeq), "cannot happen: its length is known"
+    each, rest = divmod(length, items)
+    scalars = sum(cells(t.type).constant or 0 for t in (scan, scan.xs))
+    if rest or each < 2 or 4 * scalars * (each + 1) // each > local_bytes:
+        raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
+    in_rows = apply("join_split", "backward", m=each)
+    if is_layout(scan.xs):
+        chunks = then(in_rows, inside("xss")(rows_staged(items, each)))
+    else:
+        computed = then(shared_out(items), IN_ORDER)
+        chunks = then(computed, in_rows, inside("xss")(apart_by_rows(each)))
+    reduced = then(inside("f")(_FOLDED), _WORK_ITEMS, apply("store_local"))
+    own = then(_WORK_ITEMS, apart_by_rows(each))
+    return then(
+        under_a_name("xs"),
+        inside("x")(chunks),
+        inside("f")(
+            then(
+                blocked(each),
+                inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)),
+                inside("xss")(own),
+            )
+        ),
+    )(at, place)
 
 
 _BY_ONE = then(by_one(_WORK_ITEMS, ("xs",)), inside("xss")(apply("store_local")))
@@ -200,23 +200,15 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     ['insert_copy', 'let_inline']
     """
     by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
+    come_to = then(inside("f")(_come_to(items, each)), apply("map_to_wrg", d=1))
     in_chunks = _in_chunks(items, each, local_bytes)
-    come_to = inside("f")(_come_to(items, each))
-    totals = then(come_to, apply("map_to_wrg", d=1), apply("store_global"))
+    by_chunks = _by_chunks(items * each, in_chunks, come_to, "map_to_wrg", (0, 1))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or free_variables(t):
+        if free_variables(the(Map, at, place)):
             raise NoMatch("no map of scans outside all functions")
-        if length_at(at, (*place, "f")) <= items * each:
-            return by_rows(at, place)
-        at = attempt(_computed_before)(at, place)
-        if more := -length_at(at, (*place, "f")) % (items * each):
-            outside = fission("f", "xs")
-            return then(inside("f")(_longer(more)), outside, inside("xs")(one))(at, place)
-        at = _blocked_apart(in_chunks, totals)(at, place)
-        at = inside("f", "xss")(apply("map_to_wrg", d=0))(at, place)
-        return apply("map_to_wrg", d=1)(at, place)
+        short = length_at(at, (*place, "f")) <= items * each
+        return (by_rows if short else by_chunks)(at, place)
 
     return topdown(one)
 
@@ -240,7 +232,7 @@ def rows_folded_and_scanned(members: int, width: int, local_bytes: int) -> Tacti
     scanned = then(inside("xs")(FUSED), _row_scanned(members, local_bytes))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not any(isinstance(u, ScanSeq) for u, _ in subterms(term_at(at.term, place))):
+        if not has_scan(term_at(at.term, place)):
             raise NoMatch("nothing is scanned")
         return rows_by_groups(1, members, width, 0, written=scanned)(at, place)
 
@@ -262,38 +254,43 @@ def columns_scanned(rows: int) -> Tactic:
     ['scan_blocked', 'map_fission_with_zip', 'map_fusion']
     """
     reduced = then(inside("f")(_FOLDED), apply("map_to_glb", d=1))
-    totals = then(inside("f")(reduced), apply("map_to_glb", d=0), apply("store_global"))
+    come_to = then(inside("f")(reduced), apply("map_to_glb", d=0))
+    by_chunks = _by_chunks(rows, blocked(rows), come_to, "map_to_glb", (1, 0))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or not isinstance(t.xs, Transpose) or free_variables(t):
+        t = the(Map, at, place)
+        if not isinstance(t.xs, Transpose) or free_variables(t):
             raise NoMatch("no map of scans of columns outside all functions")
-        length = length_at(at, (*place, "f"))
-        if length <= rows:
+        if (length := length_at(at, (*place, "f"))) <= rows:
             raise NoMatch(f"columns of {length} rows are no two chunks of {rows}")
-        at = attempt(_computed_before)(at, place)
-        if more := -length % rows:
-            outside = fission("f", "xs")
-            at = then(inside("f")(_longer(more)), outside)(at, place)
-            place = (*place, "xs")
-        at = _blocked_apart(blocked(rows), totals)(at, place)
-        return then(inside("f", "xss")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(
-            at, place
-        )
+        return by_chunks(at, place)
 
     return topdown(one)
 
 
-def _blocked_apart(in_chunks: Tactic, totals: Tactic) -> Tactic:
-    """The scans of a map in chunks; what the chunks come to, and the scans of that, are kernels of their own."""
+def _by_chunks(
+    chunk: int, in_chunks: Tactic, come_to: Tactic, level: str, dimensions: tuple[int, int]
+) -> Tactic:
+    """The scans of a map in chunks of so many elements, the last longer than there are: who has each, and each row, is said by a rule.
+
+    What they are computed of, what the chunks come to, and the scans of that are kernels of their own.
+    """
+    of_each, of_rows = (apply(level, d=d) for d in dimensions)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(_computed_before)(at, place)
+        if more := -length_at(at, (*place, "f")) % chunk:
+            at = then(inside("f")(_longer(more)), fission("f", "xs"))(at, place)
+            place = (*place, "xs")
         at = inside("f")(in_chunks)(at, place)
         at = fission("f", *STARTS, beside=True)(at, place)
-        starts = (*place, "xs", "ys")
-        at = fission("f", "xs")(at, starts)
-        at = inside("xs")(totals)(at, starts)
-        return then(apply("map_to_glb", d=0), apply("store_global"))(at, starts)
+        starts = then(
+            fission("f", "xs"),
+            inside("xs")(then(come_to, apply("store_global"))),
+            apply("map_to_glb", d=0),
+            apply("store_global"),
+        )
+        return then(inside("xs", "ys")(starts), inside("f", "xss")(of_each), of_rows)(at, place)
 
     return tactic
 

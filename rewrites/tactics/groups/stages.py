@@ -17,21 +17,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then, under_a_name
-from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER
-from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, copy, nest, rows_behind
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    apply,
+    copy,
+    curried,
+    inside,
+    nest,
+    then,
+    under_a_name,
+)
+from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, for_groups, in_maps
+from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, rows_behind
+from relift.rewrites.tactics.nests.zips import zipped
 from relift.rewrites.tactics.sharing import under_names
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Let, Map, Transpose, Zip
-from relift.semantics.syntax.binding import Position, binders_at, places_of, positions, term_at
-from relift.semantics.syntax.terms import (
-    Lambda,
-    MakeTuple,
-    Term,
-    children,
-    free_variables,
-    parts_of,
+from relift.semantics.patterns import Let, Map, Transpose
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    is_invariant,
+    places_of,
+    positions,
+    term_at,
 )
+from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, parts_of
 from relift.semantics.syntax.types import (
     Scalar,
     Tuple,
@@ -42,7 +52,8 @@ from relift.semantics.syntax.types import (
 )
 
 
-def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
+@curried
+def stages_by_groups(at: Rewriting, place: Position, depth: int, local_bytes: int) -> Rewriting:
     """Maps `depth` deep over blocks, a group for each block, whose stages stand in local memory.
 
     Raises `NoMatch` where a block is computed in one stage, or there is no room for what stands between them.
@@ -57,33 +68,25 @@ def stages_by_groups(depth: int, local_bytes: int) -> Tactic:
     >>> [step.rule for step in derive(turned_twice, stages_by_groups(1, 48 * 1024)).steps]
     ['map_to_lcl', 'map_to_lcl', 'store_local', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for around in range(depth):
-            if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
-                raise NoMatch(f"no {depth} maps stand in one another here")
-        block = (*place, *("f",) * depth)
-        if isinstance(term_at(at.term, block).type, Tuple):
-            raise NoMatch("of several results none is a stage before the others")
-        at = under_names(_invariant)(at, block)
-        stages = list(_stages(term_at(at.term, block)))
-        kept = [term_at(at.term, (*block, *stage)) for stage in stages[:-1]]
-        if not kept:
-            raise NoMatch("a block is computed in one stage")
-        if 4 * sum(cells(t.type).constant or local_bytes for t in kept) > local_bytes:
-            raise NoMatch("local memory has no room for what stands between the stages")
-        for stage in stages:
-            last = stage == stages[-1]
-            lowered = _shared_out if last else then(_shared_out, apply("store_local"))
-            at = inside(*stage)(lowered)(at, block)
-        for d in range(depth):
-            at = apply("map_to_wrg", d=d)(at, (*place, *("f",) * (depth - 1 - d)))
-        return at
-
-    return tactic
+    block = in_maps(at, place, depth)
+    if isinstance(term_at(at.term, block).type, Tuple):
+        raise NoMatch("of several results none is a stage before the others")
+    at = under_names(_invariant)(at, block)
+    stages = list(_stages(term_at(at.term, block)))
+    kept = [term_at(at.term, (*block, *stage)) for stage in stages[:-1]]
+    if not kept:
+        raise NoMatch("a block is computed in one stage")
+    if 4 * sum(cells(t.type).constant or local_bytes for t in kept) > local_bytes:
+        raise NoMatch("local memory has no room for what stands between the stages")
+    for stage in stages:
+        last = stage == stages[-1]
+        lowered = _shared_out if last else then(_shared_out, apply("store_local"))
+        at = inside(*stage)(lowered)(at, block)
+    return for_groups(at, block, depth)
 
 
-def tiles_both_ways(depth: int, local_bytes: int) -> Tactic:
+@curried
+def tiles_both_ways(at: Rewriting, place: Position, depth: int, local_bytes: int) -> Rewriting:
     """Maps `depth` deep over tiles, of whose rows and columns arrays are computed, by groups with a tile in local memory each.
 
     An open cell follows each row there where its length is even, so that neighbours that go along rows read from different banks.  Raises
@@ -100,31 +103,22 @@ def tiles_both_ways(depth: int, local_bytes: int) -> Tactic:
     >>> [step.rule for step in steps if step.rule.startswith(("map_to", "let", "store"))]
     ['let_inline', 'map_to_seq', 'map_to_lcl', 'store_local', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for around in range(depth):
-            if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
-                raise NoMatch(f"no {depth} maps stand in one another here")
-        tile = (*place, *("f",) * depth)
-        parts = list(_parts(term_at(at.term, tile)))
-        table = _table_of(term_at(at.term, tile), parts)
-        lengths, number = dimensions(table.type)
-        assert isinstance(number, Scalar), "cannot happen: it is a table of numbers"
-        rows, columns = (n.constant or 0 for n in lengths)
-        open_cells = 1 - columns % 2
-        if not 0 < number.bytes * rows * (columns + open_cells) <= local_bytes:
-            raise NoMatch("local memory has no room for a tile")
-        read = places_of(term_at(at.term, tile), table)[0]
-        at = under_a_name(*read)(at, tile)
-        stored = rows_behind(open_cells) if open_cells else apply("store_local")
-        at = inside("x")(then(copy(apply("map_to_seq"), WORK_ITEMS[-1]), stored))(at, tile)
-        for part in parts:
-            at = then(inside("f")(IN_ORDER), WORK_ITEMS[-1])(at, (*tile, "f", *part))
-        for d in range(depth):
-            at = apply("map_to_wrg", d=d)(at, (*place, *("f",) * (depth - 1 - d)))
-        return at
-
-    return tactic
+    tile = in_maps(at, place, depth)
+    parts = list(_parts(term_at(at.term, tile)))
+    table = _table_of(term_at(at.term, tile), parts)
+    lengths, number = dimensions(table.type)
+    assert isinstance(number, Scalar), "cannot happen: it is a table of numbers"
+    rows, columns = (n.constant or 0 for n in lengths)
+    open_cells = 1 - columns % 2
+    if not 0 < number.bytes * rows * (columns + open_cells) <= local_bytes:
+        raise NoMatch("local memory has no room for a tile")
+    read = places_of(term_at(at.term, tile), table)[0]
+    at = under_a_name(*read)(at, tile)
+    stored = rows_behind(open_cells) if open_cells else apply("store_local")
+    at = inside("x")(then(copy(apply("map_to_seq"), WORK_ITEMS[-1]), stored))(at, tile)
+    for part in parts:
+        at = then(inside("f")(IN_ORDER), WORK_ITEMS[-1])(at, (*tile, "f", *part))
+    return for_groups(at, tile, depth)
 
 
 def _parts(t: Term, place: Position = ()) -> Iterator[Position]:
@@ -142,7 +136,7 @@ def _parts(t: Term, place: Position = ()) -> Iterator[Position]:
 def _table_of(tile: Term, parts: Sequence[Position]) -> Term:
     """The table whose rows are one result's, and whose columns another's; what it is of are variables of functions around."""
     through = [t.xs for part in parts if isinstance(t := term_at(tile, part), Map)]
-    tables = [_unzipped(xs) for xs in through]
+    tables = [list(zipped(xs)) for xs in through]
     rows = {t for each in tables for t in each if is_table_of_numbers(t.type)}
     columns = {t.xss for each in tables for t in each if isinstance(t, Transpose)}
     found = sorted((t for t in rows & columns if is_layout(t)), key=parts_of)
@@ -151,18 +145,13 @@ def _table_of(tile: Term, parts: Sequence[Position]) -> Term:
     return found[0]
 
 
-def _unzipped(xs: Term) -> list[Term]:
-    return [*_unzipped(xs.xs), *_unzipped(xs.ys)] if isinstance(xs, Zip) else [xs]
-
-
 def _invariant(t: Term) -> Position | None:
     """The smallest map in functions that needs nothing of their elements: these compute it anew for each."""
     found = [
         place
         for place, u in positions(t)
-        if isinstance(u, Map)
-        if not is_layout(u.f.body)
-        if (bound := {x.name for x in binders_at(t, place)}) and not bound & free_variables(u)
+        if isinstance(u, Map) and not is_layout(u.f.body)
+        if binders_at(t, place) and is_invariant(t, place)
     ]
     return max(found, key=len, default=None)
 

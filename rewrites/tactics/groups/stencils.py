@@ -10,7 +10,7 @@ become one, with an accumulator for each window in registers; several folds of a
     strips_of_blocks    it has several behind one another, of three dimensions
     by_columns          a fold of a window, and of what is as large, goes column by column of both
     strip_folds         the folds of the windows of a strip as one
-Source: LIFT, CGO'18, overlapped tiling; the registers are those of Nguyen et al., SC'10, and of `shared_folds`.
+Source: LIFT, CGO'18, overlapped tiling; the registers are those of Nguyen et al., SC'10, and of `folds.shared`.
 """
 
 from __future__ import annotations
@@ -20,24 +20,29 @@ from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     first,
     fuse,
     inside,
+    nest,
+    normalize,
     repeat,
     skip,
     then,
-    tile_stencil_2d,
     topdown,
     under_a_name,
 )
 from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
 from relift.rewrites.tactics.folds.shared import apart, lifted
-from relift.rewrites.tactics.folds.windows import windows_fused
-from relift.rewrites.tactics.groups.tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, nest
+from relift.rewrites.tactics.folds.windows import WINDOWS_FUSED
+from relift.rewrites.tactics.groups.tiles import GROUPS, WORK_ITEMS
+from relift.rewrites.tactics.macros import tile_stencil_2d
 from relift.rewrites.tactics.nests.dimensions import one_fold
 from relift.rewrites.tactics.nests.normal_form import fuse_once
 from relift.rewrites.tactics.reuse import lies_across
@@ -52,6 +57,7 @@ from relift.semantics.syntax.binding import (
     positions,
     term_at,
 )
+from relift.semantics.syntax.places import outermost
 from relift.semantics.syntax.terms import Get, Term, Var
 
 
@@ -74,33 +80,22 @@ def stencil_in_groups(windows: int) -> Tactic:
         if not isinstance(term_at(at.term, place), Map):
             raise NoMatch("a tile is no map over its windows")
         around = binders_at(at.term, place)[-1].name
-        uses = [
-            below
-            for below, t in positions(term_at(at.term, (*place, "xs")))
-            if isinstance(t, Var) and t.name == around
-        ]
-        if len(uses) != 1:
-            raise NoMatch("the windows of a tile are not those of one array")
-        staged = then(copy(*WORK_ITEMS), apply("store_local"))
-        return then(nest(*WORK_ITEMS), inside("xs", *uses[0])(staged))(at, place)
+        return then(nest(*WORK_ITEMS), inside("xs")(staged(around)))(at, place)
 
     return tiles_in_groups(tile_stencil_2d(windows), tile)
 
 
-def tiles_in_groups(tiling: Tactic, tile: Tactic) -> Tactic:
+@curried
+def tiles_in_groups(at: Rewriting, place: Position, tiling: Tactic, tile: Tactic) -> Rewriting:
     """The outermost map that is tiled, alone or in one more map, with a group for each tile."""
-
-    def tiled(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        for below, _ in list(positions(t)):
-            here = (*place, *below)
-            with suppress(NoMatch):
-                done = tiling(at, here)
-                done = inside(*computing(done, here))(nest(*GROUPS, tile))(done, here)
-                return _around(t, below)(done, place)
-        raise NoMatch("nothing here is tiled for groups")
-
-    return tiled
+    t = term_at(at.term, place)
+    for below, _ in list(positions(t)):
+        here = (*place, *below)
+        with suppress(NoMatch):
+            done = tiling(at, here)
+            done = inside(*computing(done, here))(nest(*GROUPS, tile))(done, here)
+            return _around(t, below)(done, place)
+    raise NoMatch("nothing here is tiled for groups")
 
 
 def _around(t: Term, place: Position) -> Tactic:
@@ -186,7 +181,7 @@ def strips_of_blocks(down: int, windows: Tactic | None = None) -> Tactic:
         *(inside(*within[: 2 * i], "xss")(apply("map_to_glb", d=2 - i)) for i in range(2)),
         inside(*within, "xss")(apply("map_to_glb", d=0)),
     )
-    return then(windows_fused(), topdown(strips))
+    return then(WINDOWS_FUSED, topdown(strips))
 
 
 def strips_of_lines(down: int, *, kept: bool = False) -> Tactic:
@@ -275,26 +270,21 @@ def one_line_in_groups(windows: int, items: int = 0) -> Tactic:
     return then(_lines_fused, topdown(line))
 
 
-def _line_in_groups(windows: int, items: int) -> Tactic:
+@curried
+def _line_in_groups(at: Rewriting, place: Position, windows: int, items: int) -> Rewriting:
     """A map over the windows of a line, chunk by chunk, each a group's."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = apply("stencil_tiling", k=windows - 1)(at, place)
-        chunk = (*place, "xss")
-        line = binders_at(at.term, (*chunk, "f"))[-1].name
-        if items:
-            several = inside("xss", "xss")(then(inside("f")(windows_of_strip), WORK_ITEMS[1]))
-            computed = then(every(items), several)
-        else:
-            window = then(
-                repeat(topdown(fuse_once())), attempt(topdown(apply("reduce_seq_to_unroll")))
-            )
-            at = inside("f", "f")(window)(at, chunk)
-            computed = WORK_ITEMS[1]
-        group = then(inside("xs")(staged(line, WORK_ITEMS[1:])), computed)
-        return then(inside("f")(group), GROUPS[1])(at, chunk)
-
-    return tactic
+    at = apply("stencil_tiling", k=windows - 1)(at, place)
+    chunk = (*place, "xss")
+    line = binders_at(at.term, (*chunk, "f"))[-1].name
+    if items:
+        several = inside("xss", "xss")(then(inside("f")(windows_of_strip), WORK_ITEMS[1]))
+        computed = then(every(items), several)
+    else:
+        window = then(normalize(fuse_once()), attempt(topdown(apply("reduce_seq_to_unroll"))))
+        at = inside("f", "f")(window)(at, chunk)
+        computed = WORK_ITEMS[1]
+    group = then(inside("xs")(staged(line, WORK_ITEMS[1:])), computed)
+    return then(inside("f")(group), GROUPS[1])(at, chunk)
 
 
 def every(items: int) -> Tactic:
@@ -316,7 +306,7 @@ def _are_lines(at: Rewriting, place: Position) -> bool:
     return isinstance(t, Map) and isinstance(row := t.f.body, Map) and isinstance(row.xs, Slide)
 
 
-_lines_fused: Tactic = repeat(topdown(apply("map_fusion")))
+_lines_fused: Tactic = normalize("map_fusion")
 
 
 def _tiled_with_cells(windows: int) -> Tactic:
@@ -425,7 +415,7 @@ def by_columns() -> Tactic:
         attempt(inside("xs", "xss")(apply("map_map_transpose", "backward"))),
         apply("reduce_to_seq"),
         apply("reduce_seq_join"),
-        repeat(topdown(apply("reduce_map_fusion"))),
+        normalize("reduce_map_fusion"),
     )
 
 
@@ -441,27 +431,21 @@ _WRITTEN_OUT = then(windows_of_strip, attempt(topdown(apply("reduce_seq_to_unrol
 
 def outermost_folds(t: Term) -> list[Position]:
     """Where the folds are that no other encloses."""
-    found: list[Position] = []
-    for below, u in positions(t):
-        nested = any(below[: len(outer)] == outer for outer in found)
-        if isinstance(u, Reduction) and not nested:
-            found.append(below)
-    return found
+    return outermost(below for below, u in positions(t) if isinstance(u, Reduction))
 
 
-def staged(image: str, items: Sequence[Tactic] = WORK_ITEMS) -> Tactic:
+@curried
+def staged(
+    at: Rewriting, place: Position, image: str, items: Sequence[Tactic] = WORK_ITEMS
+) -> Rewriting:
     """The image that a tile is of is copied to local memory by all work-items, where windows slide over it."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        uses = [
-            p[:-1] if isinstance(term_at(t, p[:-1]), Get) else p
-            for p, u in positions(t)
-            if isinstance(u, Var) and u.name == image
-        ]
-        slid = [p for p in uses if any(isinstance(term_at(t, p[:i]), Slide) for i in range(len(p)))]
-        if len(slid) != 1:
-            raise NoMatch("the windows of a tile are not those of one array")
-        return inside(*slid[0])(then(copy(*items), apply("store_local")))(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    uses = [
+        p[:-1] if isinstance(term_at(t, p[:-1]), Get) else p
+        for p, u in positions(t)
+        if isinstance(u, Var) and u.name == image
+    ]
+    slid = [p for p in uses if any(isinstance(term_at(t, p[:i]), Slide) for i in range(len(p)))]
+    if len(slid) != 1:
+        raise NoMatch("the windows of a tile are not those of one array")
+    return inside(*slid[0])(then(copy(*items), apply("store_local")))(at, place)

@@ -16,6 +16,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fission,
     fuse,
@@ -33,10 +34,13 @@ from relift.semantics.syntax.types import dimensions
 _MOST_DIMENSIONS = 5
 
 
-def in_tables(table: Tactic) -> Tactic:
+@curried
+def in_tables(
+    at: Rewriting, place: Position, table: Tactic, outside: str = "map_to_wrg"
+) -> Rewriting:
     """A tactic for groups that have tiles of a table, for the last dimension of an array and the one for which it applies.
 
-    The other dimensions are for groups of the third one.
+    The other dimensions are for groups of the third one, or for work-items of it, as `outside` says.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -49,35 +53,31 @@ def in_tables(table: Tactic) -> Tactic:
     >>> [s.rule for s in found.steps if s.rule.startswith(("transpose", "tile"))][:3]
     ['transpose_transpose', 'tile_map', 'transpose_transpose']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        depth = len(dimensions(term_at(at.term, place).type)[0])
-        if not 2 <= depth <= _MOST_DIMENSIONS:
-            raise NoMatch("no array of two to five dimensions")
-        if depth == 2:
-            return table(at, place)
-        at = then(fuse(), cells_copied, _in_rows(depth))(at, place)
-        found = neighbours(at.term, (*place, "xs")) or ((0.0, 0.0),) * depth
-        nearest = sorted(range(depth - 1), key=lambda d: found[d][1])
-        return first(*(_with(d, depth, table) for d in nearest))(at, place)
-
-    return tactic
+    depth = len(dimensions(term_at(at.term, place).type)[0])
+    if not 2 <= depth <= _MOST_DIMENSIONS:
+        raise NoMatch("no array of two to five dimensions")
+    if depth == 2:
+        return table(at, place)
+    at = then(fuse(), cells_copied, _in_rows(depth))(at, place)
+    found = neighbours(at.term, (*place, "xs")) or ((0.0, 0.0),) * depth
+    nearest = sorted(range(depth - 1), key=lambda d: found[d][1])
+    items = apply(outside, d=2)
+    return first(*(_with(d, depth, table, items) for d in nearest))(at, place)
 
 
-def _with(dimension: int, depth: int, table: Tactic) -> Tactic:
+@curried
+def _with(
+    at: Rewriting, place: Position, dimension: int, depth: int, table: Tactic, outside: Tactic
+) -> Rewriting:
     """A tactic for tables, for one dimension of an array and its last one."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for d in range(dimension, depth - 2):
-            at = exchanged(d)(at, place)
-            place = (*place, "xs" if d else "xss")
-            at = _in_rows(depth)(at, place)
-        for _ in range(depth - 3):
-            at = flattened(at, place)
-            place = (*place, "xs")
-        return then(fuse(), inside("f")(table), apply("map_to_wrg", d=2))(at, place)
-
-    return tactic
+    for d in range(dimension, depth - 2):
+        at = exchanged(d)(at, place)
+        place = (*place, "xs" if d else "xss")
+        at = _in_rows(depth)(at, place)
+    for _ in range(depth - 3):
+        at = flattened(at, place)
+        place = (*place, "xs")
+    return then(fuse(), inside("f")(table), outside)(at, place)
 
 
 def _in_rows(depth: int) -> Tactic:

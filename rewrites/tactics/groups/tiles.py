@@ -18,15 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from relift.device import DeviceDescription
-from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
+    copy,
+    curried,
     fission,
     inside,
+    nest,
     repeat,
     skip,
     then,
@@ -40,7 +44,7 @@ from relift.rewrites.tactics.nests.blocks import (
     in_blocks,
     in_each_block,
 )
-from relift.rewrites.tactics.nests.dimensions import nest_at, nested
+from relift.rewrites.tactics.nests.dimensions import of_one_nest
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, Nest, Parts, normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_chunks, steps_of
 from relift.rewrites.tactics.nests.prologues import prologues_stored
@@ -53,7 +57,6 @@ from relift.semantics.syntax.types import dimensions
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
 WORK_ITEMS: tuple[Tactic, ...] = (apply("map_to_lcl", d=1), apply("map_to_lcl", d=0))
-UNROLLED: Tactic = apply("map_to_seq_unroll")
 
 
 @dataclass(frozen=True)
@@ -157,16 +160,6 @@ class Tiles:
             and down * across * (self.registers + OTHER_REGISTERS) <= REGISTER_FILE
             and self.staged * scalar_bytes <= device.local_memory_bytes
         )
-
-
-def nest(outermost: Tactic, *inner: Tactic) -> Tactic:
-    """A tactic for each of nested maps, outermost first."""
-    return then(outermost, inside("f")(nest(*inner))) if inner else outermost
-
-
-def copy(*levels: Tactic, rest: Tactic = skip) -> Tactic:
-    """An array copied by nested maps, each given to whom its tactic says; `rest` is for the elements."""
-    return nest(*(then(apply("insert_copy"), level) for level in levels), rest)
 
 
 def cells_copied(at: Rewriting, place: Position) -> Rewriting:
@@ -370,21 +363,7 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
     >>> len(found.steps), found.steps[0].rule, found.steps[-1].rule
     (114, 'reduce_to_seq', 'map_to_seq_unroll')
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = nested()(at, place)
-        found = nest_at(at, place)
-        if len(found.around) > 1:
-            raise NoMatch(
-                "groups compute nests of two maps around a fold, alone or in one more map"
-            )
-        batches = [(*place, *outside) for outside in found.around]
-        at = _in_whole_tiles(tiles, found, batches)(at, place)
-        for outside in found.around:
-            at = apply("map_to_wrg", d=2)(at, (*place, *outside))
-        return at
-
-    return tactic
+    return of_one_nest(partial(_in_whole_tiles, tiles), apply("map_to_wrg", d=2))
 
 
 def _in_whole_tiles(tiles: Tiles, found: Nest, batches: Sequence[Position]) -> Tactic:
@@ -398,24 +377,23 @@ def _in_whole_tiles(tiles: Tiles, found: Nest, batches: Sequence[Position]) -> T
     return beyond_the_end(found, tiles.rows, tiles.columns, tiles.width, in_tiles)
 
 
-def _in_tiles(tiles: Tiles, batches: Sequence[Position]) -> Tactic:
+@curried
+def _in_tiles(
+    at: Rewriting, place: Position, tiles: Tiles, batches: Sequence[Position]
+) -> Rewriting:
     """A nest whose rows and columns tiles divide, tile by tile."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = normal_form()(at, place)
-        parts = parts_at(at, place)
-        at = inside(*parts.folds)(prologues_stored(batches))(at, place)
-        at = inside(*parts.folds)(in_whole_chunks(tiles.depth))(at, place)
-        operands = [(*place, *parts.folds, *operand) for operand in OPERANDS]
-        across = [not lies_across(at.term, operand) for operand in operands]
-        widths = [_read_together(at.term, operand, tiles.width) for operand in operands]
-        stages = [
-            stage_columns(tiles, width, all(across)) if columns else stage_rows(tiles, width)
-            for columns, width in zip(across, widths, strict=True)
-        ]
-        return _tiled(tiles, parts, steps_of(at, (*place, *parts.folds)), stages)(at, place)
-
-    return tactic
+    at = normal_form(at, place)
+    parts = parts_at(at, place)
+    at = inside(*parts.folds)(prologues_stored(batches))(at, place)
+    at = inside(*parts.folds)(in_whole_chunks(tiles.depth))(at, place)
+    operands = [(*place, *parts.folds, *operand) for operand in OPERANDS]
+    across = [not lies_across(at.term, operand) for operand in operands]
+    widths = [_read_together(at.term, operand, tiles.width) for operand in operands]
+    stages = [
+        stage_columns(tiles, width, all(across)) if columns else stage_rows(tiles, width)
+        for columns, width in zip(across, widths, strict=True)
+    ]
+    return _tiled(tiles, parts, steps_of(at, (*place, *parts.folds)), stages)(at, place)
 
 
 def _read_together(t: Term, operand: Position, width: int) -> int:

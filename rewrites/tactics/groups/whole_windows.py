@@ -12,15 +12,13 @@ from __future__ import annotations
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
-    Tactic,
     apply,
     attempt,
-    first,
+    curried,
     fission,
     inside,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.nests.padding import lengthened
@@ -34,7 +32,7 @@ _FEW = 16
 """Of so many windows one may be added."""
 
 
-def whole_windows() -> Tactic:
+def whole_windows(at: Rewriting, place: Position) -> Rewriting:
     """The windows of a stencil as the first of so many that tiles divide; raises `NoMatch` where they are.
 
     >>> from relift.rewrites.tactics.groups.whole_windows import whole_windows
@@ -43,27 +41,23 @@ def whole_windows() -> Tactic:
     >>> @program
     ... def sums(a: f32[101]):
     ...     return map(lambda w: reduce(add, 0.0, w), slide(3, 1, a))
-    >>> found = derive(sums, whole_windows())
+    >>> found = derive(sums, whole_windows)
     >>> [step.rule for step in found.steps]
     ['pad_clamp_removed', 'drop_nothing', 'take_slide', 'take_map']
     >>> found.result.type, found.result.xs.type
     (f32[99], f32[104])
     """
-
-    def whole(at: Rewriting, place: Position) -> Rewriting:
-        left, root = 0, place
-        while len(found := _windows(at, root)) > left:
-            try:
-                at = _first_of_more(at, *found[left], root)
-            except NoMatch:
-                left += 1
-            else:
-                root = (*root, "xs")
-        if root == place:
-            raise NoMatch("there are no windows, or tiles divide them")
-        return at
-
-    return whole
+    left, root = 0, place
+    while len(found := _windows(at, root)) > left:
+        try:
+            at = _first_of_more(at, *found[left], root)
+        except NoMatch:
+            left += 1
+        else:
+            root = (*root, "xs")
+    if root == place:
+        raise NoMatch("there are no windows, or tiles divide them")
+    return at
 
 
 def _windows(at: Rewriting, place: Position) -> list[tuple[Position, int]]:
@@ -92,7 +86,7 @@ def _first_of_more(at: Rewriting, place: Position, more: int, root: Position) ->
 
 _PADDED: Position = ("xs", "xs")
 """From the first windows to what they slide over."""
-_PADDED_FIRST = repeat(topdown(first(apply("pad_clamp_map"), apply("pad_clamp_fusion"))))
+_PADDED_FIRST = normalize("pad_clamp_map", "pad_clamp_fusion")
 """What is padded is padded before anything is made of it."""
 _ROWS_PADDED_FIRST = then(
     fission("f", *_PADDED),
@@ -152,19 +146,16 @@ _OF_PAIRS = (apply("take_zip", "backward"), apply("zip_map_map"))
 """Pairs of the first of two arrays, or of each of two."""
 
 
-def _first_of_each(depth: int, more: int) -> Tactic:
+@curried
+def _first_of_each(at: Rewriting, place: Position, depth: int, more: int) -> Rewriting:
     """An array, or at a depth what it consists of, as the first of so many more; unless it is."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if _is_first_of_each(term_at(at.term, place), depth, more):
-            return at
-        if not depth:
-            return lengthened(more)(at, place)
-        at = apply("map_identity", "backward")(at, place)
-        at = inside("f")(_first_of_each(depth - 1, more))(at, place)
-        return fission("f", "xs")(at, place)
-
-    return tactic
+    if _is_first_of_each(term_at(at.term, place), depth, more):
+        return at
+    if not depth:
+        return lengthened(more)(at, place)
+    at = apply("map_identity", "backward")(at, place)
+    at = inside("f")(_first_of_each(depth - 1, more))(at, place)
+    return fission("f", "xs")(at, place)
 
 
 def _is_first_of_each(t: Term, depth: int, more: int) -> bool:

@@ -22,9 +22,10 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     first,
     inside,
+    normalize,
     repeat,
+    the,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.nests.where_read import through_zips
 from relift.rewrites.tactics.sharing import in_parts
@@ -141,7 +142,7 @@ def _read_in_pieces(at: Rewriting, place: Position) -> Rewriting:
     if not any(map(_is_computed, itertools.chain(*map(_pieces, read)))):
         raise NoMatch("no map that reads computed pieces")
     names = ("zip_concat_left", "zip_concat_right", "map_concat")
-    outwards = repeat(topdown(first(*map(apply, names))))
+    outwards = normalize(*names)
     parts = (attempt(inside(field)(repeat(through_zips()))) for field in ("xs", "ys"))
     return then(inside("xs")(outwards), apply("map_concat"), *parts)(at, place)
 
@@ -172,9 +173,7 @@ def _results_apart(at: Rewriting, place: Position) -> Rewriting:
 
 def _of_two_rows(at: Rewriting, place: Position) -> Rewriting:
     """A map of pairs, one of which is a long row, without names around the pair."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Map):
-        raise NoMatch("no map")
+    t = the(Map, at, place)
     made = t.f.body
     while isinstance(made, Let):
         made = made.f.body

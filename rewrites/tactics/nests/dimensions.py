@@ -3,7 +3,6 @@
     one_fold          a fold of folds goes through joined arrays
     row_by_row        a fold of a computed table's joined rows is one of each row first
     rows_joined       maps over the rows of a table, and the elements of each, go through the joined rows
-    batches_outside   what each row of a table is zipped with is gone through before the rows
     layout_outside    what is only rearranged of the results of a map is rearranged after it
     folded_before_rearranged  what is transposed of what folds give is stored before it is
 
@@ -12,6 +11,7 @@ A convolution of several channels, for one, becomes all pairs of a filter and a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from relift.rewrites.application.matching import NoMatch
@@ -22,19 +22,20 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     context_free,
+    curried,
     first,
     fission,
     inside,
-    repeat,
+    normalize,
+    the,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in, together
 from relift.rewrites.tactics.nests.tupling import tupled
-from relift.rewrites.tactics.sharing import lacks_room
+from relift.rewrites.tactics.sharing import has_scan, lacks_room
 from relift.rewrites.tactics.transpositions import only_read
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Join, Map, Reduce, Reduction, ScanSeq, Transpose, Zip
+from relift.semantics.patterns import Join, Map, Reduce, Reduction, Transpose, Zip
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -52,11 +53,11 @@ from relift.semantics.syntax.types import Array
 def nested() -> Tactic:
     """A program with its maps together, and what they go through, and its folds, in as few dimensions as it can be."""
     return then(
-        repeat(topdown(one_fold)),
+        normalize(one_fold),
         together(),
-        repeat(topdown(tupled)),
-        repeat(topdown(first(_batches_outside, rows_joined, _folds_outside))),
-        repeat(topdown(tupled)),  # of what is one dimension only now
+        normalize(tupled),
+        normalize(_batches_outside, rows_joined, _folds_outside),
+        normalize(tupled),  # of what is one dimension only now
     )
 
 
@@ -68,6 +69,26 @@ def nest_at(at: Rewriting, place: Position) -> Nest:
     return found
 
 
+@curried
+def of_one_nest(
+    at: Rewriting,
+    place: Position,
+    blocks: Callable[[Nest, Sequence[Position]], Tactic],
+    outside: Tactic,
+    prepared: Tactic | None = None,
+) -> Rewriting:
+    """A nest, alone or in one more map, which is given out as `outside` says: `blocks` are told the nest, and where that map is, if any."""
+    at = (prepared or nested())(at, place)
+    found = nest_at(at, place)
+    if len(found.around) > 1:
+        raise NoMatch("blocks are for nests of two maps around a fold, alone or in one more map")
+    batches = [(*place, *around) for around in found.around]
+    at = blocks(found, batches)(at, place)
+    for around in batches:
+        at = outside(at, around)
+    return at
+
+
 # ---- folds
 
 
@@ -75,9 +96,7 @@ def nest_at(at: Rewriting, place: Position) -> Nest:
 @at_kinds(Reduce)
 def one_fold(at: Rewriting, place: Position) -> Rewriting:
     """A reduction of reductions, or of joined maps, as one of a map over joined arrays."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Reduce):
-        raise NoMatch("no reduction")
+    t = the(Reduce, at, place)
     if isinstance(t.xs, Map) and isinstance(inner := t.xs.f.body, Reduce):
         if inner.op != t.op:
             raise NoMatch("the reductions are by different operators")
@@ -101,9 +120,7 @@ def row_by_row(at: Rewriting, place: Position) -> Rewriting:
     >>> rl.show(derive(whole, row_by_row).result)
     'reduce(add, 0.0, map(lambda x_: reduce(add, 0.0, map(lambda v: v * v, x_)), x))'
     """
-    t = term_at(at.term, place)
-    if not isinstance(t, Reduce):
-        raise NoMatch("no reduction")
+    t = the(Reduce, at, place)
     joined = t.xs.xs if isinstance(t.xs, Map) else t.xs
     if not isinstance(joined, Join) or is_layout(joined):
         raise NoMatch("no reduction of joined rows that are computed")
@@ -162,7 +179,7 @@ def rows_joined(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
     if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map):
         raise NoMatch("no two maps")
-    if not _folds(inner) and not _scans(inner):
+    if not _folds(inner) and not has_scan(inner):
         raise NoMatch("no two maps around a fold or a scan")
     return _joined_rows(at, place, t, inner)
 
@@ -224,14 +241,12 @@ def _folds_outside(at: Rewriting, place: Position) -> Rewriting:
 
 def layout_outside(at: Rewriting, place: Position) -> Rewriting:
     """The results of a map are rearranged after it."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Map):
-        raise NoMatch("no map")
+    t = the(Map, at, place)
     below = _rearranged(t.f.body)
     return fission("f", *below)(at, place)
 
 
-def folded_before_rearranged() -> Tactic:
+def folded_before_rearranged(at: Rewriting, place: Position) -> Rewriting:
     """A result that is transposed of what folds give is stored as they make it, and copied in its order.
 
     So that neighbours are written side by side, as they are folded.  Raises `NoMatch` for others.
@@ -243,22 +258,18 @@ def folded_before_rearranged() -> Tactic:
     ... def sums(x: rl.f32[3, 8, 5]):
     ...     total = lambda c: rl.reduce(rl.add, 0.0, c)
     ...     return rl.transpose(rl.map(lambda t: rl.map(total, rl.transpose(t)), x))
-    >>> print(rl.show(derive(sums, folded_before_rearranged()).result))  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(rl.show(derive(sums, folded_before_rearranged).result))  # doctest: +NORMALIZE_WHITESPACE
     map(
       lambda x_: x_,
       transpose(to_global(map(lambda t: map(lambda c: reduce(add, 0.0, c), transpose(t)), x)))
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        below = _rearranged(t)
-        turned = any(isinstance(term_at(t, below[:i]), Transpose) for i in range(len(below)))
-        if not turned or not _folds(term_at(t, below)):
-            raise NoMatch("nothing is transposed that folds give")
-        return then(apply("insert_copy"), inside("xs", *below)(apply("store_global")))(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    below = _rearranged(t)
+    turned = any(isinstance(term_at(t, below[:i]), Transpose) for i in range(len(below)))
+    if not turned or not _folds(term_at(t, below)):
+        raise NoMatch("nothing is transposed that folds give")
+    return then(apply("insert_copy"), inside("xs", *below)(apply("store_global")))(at, place)
 
 
 def _rearranged(t: Term) -> Position:
@@ -281,7 +292,3 @@ def _rearranged(t: Term) -> Position:
 
 def _folds(t: Term) -> bool:
     return any(isinstance(u, Reduction) for u, _ in subterms(t))
-
-
-def _scans(t: Term) -> bool:
-    return any(isinstance(u, ScanSeq) for u, _ in subterms(t))

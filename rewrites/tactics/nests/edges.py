@@ -14,11 +14,10 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
-    first,
+    curried,
     inside,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
 from relift.rewrites.tactics.groups.tiles import cells_copied
@@ -38,7 +37,8 @@ _TILES = 4
 """A nest has so many tiles in a direction at least: of fewer, padding is no small part, but little in all."""
 
 
-def edges_apart(tile: int = TILE) -> Tactic:
+@curried
+def edges_apart(at: Rewriting, place: Position, tile: int = TILE) -> Rewriting:
     """The rows and columns of a nest beyond those that tiles divide, each part stored by a kernel of its own.
 
     Raises `NoMatch` where they are none, or more than a few.
@@ -52,37 +52,33 @@ def edges_apart(tile: int = TILE) -> Tactic:
      'map_concat', 'transpose_transpose', 'transpose_map_concat', 'insert_copy', 'insert_copy', 'store_global',
      'store_global', 'store_global']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        down, across = _lengths(term_at(at.term, place))
-        beyond = _edge(down, tile), _edge(across, tile)
-        if not any(beyond):
-            raise NoMatch(f"tiles of {tile} leave no few rows or columns of {down} and {across}")
-        main = place
-        if beyond[0]:
-            edge = then(inside("xs")(_side_by_side), _STORED)
-            at = then(_parted(down - beyond[0]), inside("ys")(edge))(at, place)
-            main = (*main, "xs")
-        if beyond[1]:
-            apart = then(
-                inside("f")(_parted(across - beyond[1])),
-                apply("transpose_transpose", "backward"),
-                inside("xss")(apply("transpose_map_concat")),
-                inside("xss", "ys", "xss")(then(inside("f", "xs")(_side_by_side), _STORED)),
-            )
-            at = apart(at, main)
-            main = (*main, "xss", "xs", "xss")
-        return _STORED(at, main)
-
-    return tactic
+    down, across = _lengths(term_at(at.term, place))
+    beyond = _edge(down, tile), _edge(across, tile)
+    if not any(beyond):
+        raise NoMatch(f"tiles of {tile} leave no few rows or columns of {down} and {across}")
+    main = place
+    if beyond[0]:
+        edge = then(inside("xs")(_side_by_side), _STORED)
+        at = then(_parted(down - beyond[0]), inside("ys")(edge))(at, place)
+        main = (*main, "xs")
+    if beyond[1]:
+        apart = then(
+            inside("f")(_parted(across - beyond[1])),
+            apply("transpose_transpose", "backward"),
+            inside("xss")(apply("transpose_map_concat")),
+            inside("xss", "ys", "xss")(then(inside("f", "xs")(_side_by_side), _STORED)),
+        )
+        at = apart(at, main)
+        main = (*main, "xss", "xs", "xss")
+    return _STORED(at, main)
 
 
-_STORED: Tactic = apply("store_global")
+_STORED = apply("store_global")
 
 
 def _parted(main: int) -> Tactic:
     """A map as its first `main` elements and the others, of the parts of what is zipped there."""
-    zips = repeat(topdown(first(apply("take_zip"), apply("drop_zip"))))
+    zips = normalize("take_zip", "drop_zip")
     return then(map_here_with_rest(main), inside("xs", "xs")(zips), inside("ys", "xs")(zips))
 
 

@@ -9,7 +9,6 @@ Products are regrouped by the laws of their operator; what else a step makes of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.rules.traversals.identities import operator_rule
@@ -18,14 +17,16 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fission,
     inside,
     repeat,
+    the,
     then,
 )
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in
-from relift.rewrites.tactics.nests.zips import by_owner
+from relift.rewrites.tactics.nests.zips import by_owner, exchanges
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, ReduceSeq
 from relift.semantics.syntax.binding import Position, places_of, positions, term_at
@@ -103,9 +104,7 @@ def factors_of_all(at: Rewriting, place: Position) -> Rewriting:
 
 
 def _step(at: Rewriting, fold: Position) -> Fold:
-    t = term_at(at.term, fold)
-    if not isinstance(t, ReduceSeq):
-        raise NoMatch("what is folded is a tuple that a map makes")
+    t = the(ReduceSeq, at, fold)
     return t
 
 
@@ -188,35 +187,26 @@ def _sorted(ranks: list[int], rule: str) -> Tactic:
         apply("operands_regrouped", "backward"), inside("left")(swapped), regrouped
     )
 
-    def of(index: int) -> Position:
-        return ("right",) * index
-
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = _by_operator(rule)(at, place)
         at = _one_by_one(at, place)
-        left = list(ranks)
-        while (
-            out := next((i for i, (a, b) in enumerate(pairwise(left)) if a > b), None)
-        ) is not None:
-            at = (swapped if out + 1 == last else swapped_within)(at, (*place, *of(out)))
-            left[out], left[out + 1] = left[out + 1], left[out]
-        for _ in range(left.count(0) - 1):
+        for out in exchanges(ranks):
+            one = swapped if out + 1 == last else swapped_within
+            at = one(at, (*place, *("right",) * out))
+        for _ in range(ranks.count(0) - 1):
             at = apply("operands_regrouped", "backward")(at, place)
         return _as_written(rule)(at, place)
 
     return tactic
 
 
-def _by_operator(rule: str) -> Tactic:
+@curried
+def _by_operator(at: Rewriting, place: Position, rule: str) -> Rewriting:
     """A product of products as what an operator gives, which has laws."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if operator_rule(term_at(at.term, place)) != rule:
-            return at
-        at = apply(rule)(at, place)
-        return then(inside("left")(tactic), inside("right")(tactic))(at, place)
-
-    return tactic
+    if operator_rule(term_at(at.term, place)) != rule:
+        return at
+    at = apply(rule)(at, place)
+    return then(inside("left")(_by_operator(rule)), inside("right")(_by_operator(rule)))(at, place)
 
 
 def _one_by_one(at: Rewriting, place: Position) -> Rewriting:
@@ -229,13 +219,10 @@ def _one_by_one(at: Rewriting, place: Position) -> Rewriting:
     return _one_by_one(at, (*place, "right"))
 
 
-def _as_written(rule: str) -> Tactic:
+@curried
+def _as_written(at: Rewriting, place: Position, rule: str) -> Rewriting:
     """What an operator gives as the product that it is."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Combine):
-            return at
-        at = then(inside("left")(tactic), inside("right")(tactic))(at, place)
-        return apply(rule, "backward")(at, place)
-
-    return tactic
+    if not isinstance(term_at(at.term, place), Combine):
+        return at
+    at = then(inside("left")(_as_written(rule)), inside("right")(_as_written(rule)))(at, place)
+    return apply(rule, "backward")(at, place)

@@ -9,7 +9,15 @@ Source: transpose, transpose, GEMM, transpose: Springer and Bientinesi, ACM TOMS
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, skip, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    curried,
+    inside,
+    skip,
+    then,
+)
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import copied_out
@@ -22,7 +30,8 @@ _SIDE_BY_SIDE = 0.5
 """The part of neighbours that lie so in an operand which is read as it is, in one of its dimensions."""
 
 
-def scattered_operands_copied(tactic: Tactic) -> Tactic:
+@curried
+def scattered_operands_copied(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """A tactic for a nest that stands by itself, of whose operands those that lie scattered are copied by kernels of their own.
 
     Raises `NoMatch` where there is none.
@@ -39,24 +48,20 @@ def scattered_operands_copied(tactic: Tactic) -> Tactic:
     >>> [step.rule for step in found.steps if "copy" in step.rule or "store" in step.rule]
     ['insert_copy', 'insert_copy', 'store_global']
     """
-
-    def copied(at: Rewriting, place: Position) -> Rewriting:
-        at = nested()(at, place)
-        nest = nest_at(at, place)
-        if nest.around:
-            raise NoMatch("only operands of a nest that stands by itself are copied")
-        here = (*place, *nest.place)
-        at = normal_form()(at, here)
-        table = (*here, *parts_at(at, here).folds)
-        scattered = [each for each in OPERANDS if _is_scattered(at, (*table, *each))]
-        if not scattered:
-            raise NoMatch("what the folds read lies side by side")
-        for operand in scattered:
-            copy = then(copied_out, apply("store_global"))
-            at = inside(*operand)(copy)(at, table)
-        return tactic(at, place)
-
-    return copied
+    at = nested()(at, place)
+    nest = nest_at(at, place)
+    if nest.around:
+        raise NoMatch("only operands of a nest that stands by itself are copied")
+    here = (*place, *nest.place)
+    at = normal_form(at, here)
+    table = (*here, *parts_at(at, here).folds)
+    scattered = [each for each in OPERANDS if _is_scattered(at, (*table, *each))]
+    if not scattered:
+        raise NoMatch("what the folds read lies side by side")
+    for operand in scattered:
+        copy = then(copied_out, apply("store_global"))
+        at = inside(*operand)(copy)(at, table)
+    return tactic(at, place)
 
 
 def has_scattered_operands(t: Term) -> bool:

@@ -22,9 +22,11 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     at_kinds,
     context_free,
+    curried,
     first,
     fission,
     inside,
@@ -34,6 +36,7 @@ from relift.rewrites.tactics.combinators import (
     under_a_name,
 )
 from relift.rewrites.tactics.nests.zips import by_owner
+from relift.rewrites.tactics.transpositions import only
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
@@ -165,7 +168,7 @@ def _outside_folds(tactic: Tactic) -> Tactic:
 def fuse_once() -> Tactic:
     """The first of the rules of `fuse` that applies."""
     rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion")
-    return topdown(first(*(apply(rule) for rule in rules)))
+    return topdown(any_rule(*rules))
 
 
 @context_free
@@ -178,45 +181,42 @@ def _zipped_map(at: Rewriting, place: Position) -> Rewriting:
     computed = [u for u in (t.xs.xs, t.xs.ys) if isinstance(u, Map) and not is_layout(u)]
     if any(isinstance(u.f.body.type, Tuple) for u in computed):
         raise NoMatch("each component of what is computed would be computed anew")
-    moved = inside("xs")(first(apply("zip_map_left"), apply("zip_map_right")))
+    moved = inside("xs")(any_rule("zip_map_left", "zip_map_right"))
     return then(moved, apply("map_fusion"))(at, place)
 
 
 # ---- what is done with the results of the folds
 
 
-def apart(known: Nest | None = None) -> Tactic:
+@curried
+def apart(at: Rewriting, place: Position, known: Nest | None = None) -> Rewriting:
     """The folds of a nest become a table of their own, and what is done with each result a map over it.
 
     With what it needs of the cell in a second table, of which nothing is stored.  Where nothing is done with the
     results, nothing changes.  The folds of a nest that is `known` may be by vectors.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        nest = known or _nest_here(at, place)
-        if not nest.fold:
-            return at
-        cell = (*place, "f", "f")
-        own = frozenset(x.name for t in (nest.outer, nest.inner) for x in t.f.parameters)
-        needed = len(_needed(term_at(at.term, cell), own))
-        if not needed:
-            after = ("f", *nest.fold)
-            rows = inside("f")(fission(*after))
-            return then(rows, fission("f", "xs"))(at, place)
-        at = under_a_name(*nest.fold)(at, cell)
-        body = (*cell, "f")
-        for number in range(needed):
-            here = (*body, *("f",) * number)
-            lets = frozenset(x.name for x in binders_at(at.term, here)[-1 - number :])
-            found = _needed(term_at(at.term, here), own - lets)[0]
-            at = under_a_name(*found)(at, here)
-        for number in reversed(range(needed - 1)):
-            at = apply("let_let_pair")(at, (*body, *("f",) * number))
-        parts = {"h": ("f", "f", "x"), "u": ("f", "f", "f", "x")}
-        at = apply("map_map_fission_with_zip", parts=parts)(at, place)
-        return inside("f", "f")(then(apply("let_inline"), apply("let_inline")))(at, place)
-
-    return tactic
+    nest = known or _nest_here(at, place)
+    if not nest.fold:
+        return at
+    cell = (*place, "f", "f")
+    own = frozenset(x.name for t in (nest.outer, nest.inner) for x in t.f.parameters)
+    needed = len(_needed(term_at(at.term, cell), own))
+    if not needed:
+        after = ("f", *nest.fold)
+        rows = inside("f")(fission(*after))
+        return then(rows, fission("f", "xs"))(at, place)
+    at = under_a_name(*nest.fold)(at, cell)
+    body = (*cell, "f")
+    for number in range(needed):
+        here = (*body, *("f",) * number)
+        lets = frozenset(x.name for x in binders_at(at.term, here)[-1 - number :])
+        found = _needed(term_at(at.term, here), own - lets)[0]
+        at = under_a_name(*found)(at, here)
+    for number in reversed(range(needed - 1)):
+        at = apply("let_let_pair")(at, (*body, *("f",) * number))
+    parts = {"h": ("f", "f", "x"), "u": ("f", "f", "f", "x")}
+    at = apply("map_map_fission_with_zip", parts=parts)(at, place)
+    return inside("f", "f")(then(apply("let_inline"), apply("let_inline")))(at, place)
 
 
 def _needed(cell: Term, own: frozenset[str]) -> list[Position]:
@@ -253,27 +253,7 @@ def bare() -> Tactic:
 
 def through_what_is_read() -> Tactic:
     """A map over a zip, of which its function reads one component only, goes through that; the same for that."""
-    return repeat(first(_one_component, _one_part))
-
-
-def _one_component(at: Rewriting, place: Position) -> Rewriting:
-    """A map over a zip, of which the function reads one component only, maps over that."""
-    t = term_at(at.term, place)
-    if not isinstance(t, Map) or not isinstance(t.xs, Zip):
-        raise NoMatch("no map over a zip")
-    (y,) = t.f.parameters
-    reads = [p for p, u in positions(t.f.body) if u == Var(y.name, y.type)]
-    gets = [term_at(t.f.body, p[:-1]) if p else t.f.body for p in reads]
-    indices = {u.index if isinstance(u, Get) else None for u in gets}
-    if len(indices) != 1 or None in indices:
-        raise NoMatch("the function of the map reads both components of a zip")
-    (index,) = indices
-    component = ("f", *reads[0][:-1])
-    chosen = apply(("zip_first", "zip_second")[index or 0])
-    return then(
-        fission(*component),
-        inside("xs")(chosen),
-    )(at, place)
+    return repeat(first(only(0), only(1), _one_part))
 
 
 def _one_part(at: Rewriting, place: Position) -> Rewriting:
@@ -303,17 +283,13 @@ def _one_part(at: Rewriting, place: Position) -> Rewriting:
     raise NoMatch("the function of the map reads all that is zipped")
 
 
-def straight() -> Tactic:
+def straight(at: Rewriting, place: Position) -> Rewriting:
     """Each fold of a table goes through a zip of an element of the outer array and of one of the inner array."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        nest = _nest_here(at, place)
-        if nest.fold:
-            raise NoMatch("something is still done with the results of the folds")
-        at = inside("f", "f")(_in_order(nest))(at, place)
-        return then(_hoisted("xs"), _hoisted("ys"))(at, place)
-
-    return tactic
+    nest = _nest_here(at, place)
+    if nest.fold:
+        raise NoMatch("something is still done with the results of the folds")
+    at = inside("f", "f")(_in_order(nest))(at, place)
+    return then(_hoisted("xs"), _hoisted("ys"))(at, place)
 
 
 def _in_order(nest: Nest) -> Tactic:
@@ -347,23 +323,20 @@ def _straight(t: Zip, x: str, y: str) -> bool:
     return {x, y} not in used and used.count({y}) == 1
 
 
-def _prologues_apart(elements: frozenset[str]) -> Tactic:
+@curried
+def _prologues_apart(at: Rewriting, place: Position, elements: frozenset[str]) -> Rewriting:
     """What the function of a fold makes of one of two elements, and of those of maps, is made before the fold."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for index, rule in enumerate(("reduce_zip_map_left", "reduce_zip_map_right")):
-            t = term_at(at.term, place)
-            assert isinstance(t, ReduceSeq), "cannot happen: it is a fold"
-            found = _prologue(t, index, elements)
-            if found is not None:
-                at = apply(rule, parts={"u": ("f", *found)})(at, place)
+    for index, rule in enumerate(("reduce_zip_map_left", "reduce_zip_map_right")):
         t = term_at(at.term, place)
         assert isinstance(t, ReduceSeq), "cannot happen: it is a fold"
-        if elements & free_variables_of(t.f):
-            raise NoMatch("the function of the folds needs the element of a map")
-        return at
-
-    return tactic
+        found = _prologue(t, index, elements)
+        if found is not None:
+            at = apply(rule, parts={"u": ("f", *found)})(at, place)
+    t = term_at(at.term, place)
+    assert isinstance(t, ReduceSeq), "cannot happen: it is a fold"
+    if elements & free_variables_of(t.f):
+        raise NoMatch("the function of the folds needs the element of a map")
+    return at
 
 
 def _prologue(t: Fold, index: int, elements: frozenset[str]) -> Position | None:
@@ -387,23 +360,20 @@ def free_variables_of(f: Lambda) -> set[str]:
     return set(free_variables(f.body)) - {x.name for x in f.parameters}
 
 
-def _hoisted(field: str) -> Tactic:
+@curried
+def _hoisted(at: Rewriting, place: Position, field: str) -> Rewriting:
     """What the folds read of an element of a map is an element of what the map goes through."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        own = ("f", "f", "xs", field) if field == "xs" else ("f", "xs", field)
-        here = place if field == "xs" else (*place, "f")
-        through = term_at(at.term, here)
-        assert isinstance(through, Map), "cannot happen: it is a nest"
-        element = through.f.parameters[0].name
-        read = term_at(at.term, (*here, *own))
-        if isinstance(read, Var) and read.name == element:
-            return at
-        if element not in free_variables(read):
-            raise NoMatch("what the folds read is the same for all elements")
-        return fission(*own)(at, here)
-
-    return tactic
+    own = ("f", "f", "xs", field) if field == "xs" else ("f", "xs", field)
+    here = place if field == "xs" else (*place, "f")
+    through = term_at(at.term, here)
+    assert isinstance(through, Map), "cannot happen: it is a nest"
+    element = through.f.parameters[0].name
+    read = term_at(at.term, (*here, *own))
+    if isinstance(read, Var) and read.name == element:
+        return at
+    if element not in free_variables(read):
+        raise NoMatch("what the folds read is the same for all elements")
+    return fission(*own)(at, here)
 
 
 def _nest_here(at: Rewriting, place: Position) -> Nest:
@@ -448,26 +418,22 @@ def _is_nest(t: Term) -> bool:
     )
 
 
-def normal_form() -> Tactic:
+def normal_form(at: Rewriting, place: Position) -> Rewriting:
     """A nest, fused already, in normal form; raises `NoMatch` where there is none here.
 
     >>> from relift.rewrites.tactics.nests.normal_form import normal_form
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive, fuse, then
     >>> product = load_program("examples/matmul.py")
-    >>> found = derive(product, then(fuse(), normal_form()), {"n": 32, "m": 64, "k": 8})
+    >>> found = derive(product, then(fuse(), normal_form), {"n": 32, "m": 64, "k": 8})
     >>> [step.rule for step in found.steps]
     ['reduce_to_seq', 'reduce_map_fusion']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = apart()(at, place)
-        parts = parts_at(at, place)
-        if parts.epilogue and not parts.alone:
-            at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
-        return inside(*parts.folds)(then(bare(), straight()))(at, place)
-
-    return tactic
+    at = apart()(at, place)
+    parts = parts_at(at, place)
+    if parts.epilogue and not parts.alone:
+        at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
+    return inside(*parts.folds)(then(bare(), straight))(at, place)
 
 
 OPERANDS: tuple[Position, Position] = (("xs",), ("f", "xs"))

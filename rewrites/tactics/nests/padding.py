@@ -23,6 +23,8 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     first,
     fission,
     inside,
@@ -92,7 +94,8 @@ def _taken(more: tuple[int, int]) -> Position:
     return _TAKEN * sum(map(bool, more))
 
 
-def padded(rows: int, columns: int, lanes: int = 1) -> Tactic:
+@curried
+def padded(at: Rewriting, place: Position, rows: int, columns: int, lanes: int = 1) -> Rewriting:
     """A nest of so many more rows and columns, of which the first are taken; those side by side come in vectors.
 
     >>> from relift.rewrites.tactics.nests.padding import padded
@@ -102,17 +105,13 @@ def padded(rows: int, columns: int, lanes: int = 1) -> Tactic:
     >>> [step.rule for step in found.steps]
     ['pad_clamp_removed', 'drop_nothing', 'pad_clamp_map']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if rows:
-            at = lengthened_inside(rows, lanes)(at, place)
-            place = (*place, *_TAKEN)
-        if columns:
-            outside = fission("f", "xs")
-            at = then(inside("f")(lengthened_inside(columns, lanes)), outside)(at, place)
-        return at
-
-    return tactic
+    if rows:
+        at = lengthened_inside(rows, lanes)(at, place)
+        place = (*place, *_TAKEN)
+    if columns:
+        outside = fission("f", "xs")
+        at = then(inside("f")(lengthened_inside(columns, lanes)), outside)(at, place)
+    return at
 
 
 def lengthened_inside(more: int, lanes: int = 1) -> Tactic:
@@ -149,19 +148,16 @@ _PADDED_MAP = then(apply("pad_clamp_map"), inside("xs")(padded_inside))
 _PADDED_ZIP = then(apply("pad_clamp_zip"), inside("xs")(padded_inside), inside("ys")(padded_inside))
 
 
-def _each_lengthened(more: int, lanes: int) -> Tactic:
+@curried
+def _each_lengthened(at: Rewriting, place: Position, more: int, lanes: int) -> Rewriting:
     """An array, or each of those that are zipped, as the first elements of one with so many more."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if isinstance(term_at(at.term, place), Zip):
-            each = _each_lengthened(more, lanes)
-            zipped = apply("take_zip", "backward")
-            return then(inside("xs")(each), inside("ys")(each), zipped)(at, place)
-        together = lie_together(at.term, place)
-        length = dimensions(term_at(at.term, place).type)[0][0].constant or 1
-        return lengthened(more, gcd(lanes, length, more) if together else 1)(at, place)
-
-    return tactic
+    if isinstance(term_at(at.term, place), Zip):
+        each = _each_lengthened(more, lanes)
+        zipped = apply("take_zip", "backward")
+        return then(inside("xs")(each), inside("ys")(each), zipped)(at, place)
+    together = lie_together(at.term, place)
+    length = dimensions(term_at(at.term, place).type)[0][0].constant or 1
+    return lengthened(more, gcd(lanes, length, more) if together else 1)(at, place)
 
 
 by_an_operator = then(
@@ -171,18 +167,15 @@ by_an_operator = then(
 """A fold that computes something of each element, as one by an operator, of what a map makes of them."""
 
 
-def in_whole_chunks(depth: int) -> Tactic:
+@curried
+def in_whole_chunks(at: Rewriting, place: Position, depth: int) -> Rewriting:
     """The folds of a table in normal form, which go on to the end of a chunk where they can.
 
     A step or two that follow whole chunks take less than one more chunk.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        steps = steps_of(at, place)
-        few = steps % depth <= _FEW_STEPS
-        return at if few else attempt(longer_folds(-steps % depth))(at, place)
-
-    return tactic
+    steps = steps_of(at, place)
+    few = steps % depth <= _FEW_STEPS
+    return at if few else attempt(longer_folds(-steps % depth))(at, place)
 
 
 def steps_of(at: Rewriting, table: Position) -> int:
@@ -228,7 +221,7 @@ def longer_folds(more: int) -> Tactic:
             apply("reduce_map_fusion"),
         )(at, place)
 
-    return then(inside("f", "f")(folds), straight())
+    return then(inside("f", "f")(folds), straight)
 
 
 def _zeros(t: Type) -> Any:
@@ -253,10 +246,5 @@ def copied_out(at: Rewriting, place: Position) -> Rewriting:
     """What is stored and only rearranged, copied by a kernel of its own: a work-item for each of the outer dimensions."""
     depth = len(dimensions(term_at(at.term, place).type)[0])
     shared = min(depth, _MOST_DIMENSIONS)
-    for d in reversed(range(shared)):
-        at = then(apply("insert_copy"), apply("map_to_glb", d=d))(at, place)
-        place = (*place, "f")
-    for _ in range(shared, depth):
-        at = then(apply("insert_copy"), apply("map_to_seq"))(at, place)
-        place = (*place, "f")
-    return at
+    items = [apply("map_to_glb", d=d) for d in reversed(range(shared))]
+    return copy(*items, *[apply("map_to_seq")] * (depth - shared))(at, place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fission, inside
+from relift.rewrites.tactics.combinators import Rewriting, apply, curried, fission, inside
 from relift.rewrites.tactics.nests.normal_form import OPERANDS
 from relift.rewrites.tactics.reuse import lies_across, only_rearranges
 from relift.semantics.patterns import Map, Transpose
@@ -16,7 +16,8 @@ from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import free_variables
 
 
-def prologues_stored(batches: Sequence[Position] = ()) -> Tactic:
+@curried
+def prologues_stored(at: Rewriting, place: Position, batches: Sequence[Position] = ()) -> Rewriting:
     """What the folds of a table read and is computed is stored by a kernel of its own, in the order of what it reads.
 
     `batches` is where the map around the table is, if there is one.  Raises `NoMatch` where what is computed belongs to more
@@ -37,14 +38,10 @@ def prologues_stored(batches: Sequence[Position] = ()) -> Tactic:
     >>> [step.rule for step in derive(products, stored, {"n": 4}).steps]
     ['map_fission_with_zip', 'map_to_glb', 'map_to_glb', 'map_to_glb', 'store_global']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        for operand in OPERANDS:
-            if not only_rearranges(term_at(at.term, (*place, *operand))):
-                at = _stored_before(at, (*place, *operand), batches)
-        return at
-
-    return tactic
+    for operand in OPERANDS:
+        if not only_rearranges(term_at(at.term, (*place, *operand))):
+            at = _stored_before(at, (*place, *operand), batches)
+    return at
 
 
 def _stored_before(at: Rewriting, place: Position, batches: Sequence[Position]) -> Rewriting:

@@ -16,6 +16,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    curried,
     first,
     fission,
     inside,
@@ -34,9 +35,16 @@ _WIDTH = 4
 """Lanes of a vector of results, and of what is read: 16 bytes, the widest access of a GPU."""
 
 
+@curried
 def folds_in_parts(
-    parts: int, tactic: Tactic, rows: int = 1, columns: int = 1, depth: int = 1
-) -> Tactic:
+    at: Rewriting,
+    place: Position,
+    parts: int,
+    tactic: Tactic,
+    rows: int = 1,
+    columns: int = 1,
+    depth: int = 1,
+) -> Rewriting:
     """A nest whose folds are made of so many parts, all of which a tactic computes, as a nest in one more map.
 
     Its blocks are of so many rows and columns: where these do not divide it, there is more of each part than is read.
@@ -52,34 +60,30 @@ def folds_in_parts(
     >>> [step.rule for step in found.steps if step.rule.startswith(("partial", "map_inter", "store"))]
     ['partial_reduce_chunks', 'map_interchange_zip_inside', 'map_interchange_zip_inside', 'store_global']
     """
-
-    def split(at: Rewriting, place: Position) -> Rewriting:
-        at = nested()(at, place)
-        nest = nest_at(at, place)
-        if nest.around:
-            raise NoMatch("only the folds of a nest that stands by itself are made of parts")
-        steps = nest.lengths[2]
-        if steps < parts:
-            raise NoMatch(f"folds of {steps} steps are too short for {parts} parts")
-        here = (*place, *nest.place)
-        at = normal_form()(at, here)
-        table = (*here, *parts_at(at, here).folds)
-        at = prologues_stored()(at, table)
-        if depth > 1:
-            at = in_whole_chunks(parts * depth)(at, table)
-            steps = steps_of(at, table)
-        if steps % parts:
-            at = _rest_apart(steps - steps % parts)(at, table)
-            table = (*table, *_BESIDE)
-        at = _parts_outside(steps // parts)(at, table)
-        down, across, _ = nest.lengths
-        more = -down % rows, -across % columns
-        within = inside(*("xs",) if any(more) else ())
-        stored = then(_longer_parts(*more), within(then(tactic, apply("store_global"))))
-        at = inside(*_PARTS)(stored)(at, table)
-        return then(IN_ORDER, _each_result(down * across))(at, here)
-
-    return split
+    at = nested()(at, place)
+    nest = nest_at(at, place)
+    if nest.around:
+        raise NoMatch("only the folds of a nest that stands by itself are made of parts")
+    steps = nest.lengths[2]
+    if steps < parts:
+        raise NoMatch(f"folds of {steps} steps are too short for {parts} parts")
+    here = (*place, *nest.place)
+    at = normal_form(at, here)
+    table = (*here, *parts_at(at, here).folds)
+    at = prologues_stored()(at, table)
+    if depth > 1:
+        at = in_whole_chunks(parts * depth)(at, table)
+        steps = steps_of(at, table)
+    if steps % parts:
+        at = _rest_apart(steps - steps % parts)(at, table)
+        table = (*table, *_BESIDE)
+    at = _parts_outside(steps // parts)(at, table)
+    down, across, _ = nest.lengths
+    more = -down % rows, -across % columns
+    within = inside(*("xs",) if any(more) else ())
+    stored = then(_longer_parts(*more), within(then(tactic, apply("store_global"))))
+    at = inside(*_PARTS)(stored)(at, table)
+    return then(IN_ORDER, _each_result(down * across))(at, here)
 
 
 def _longer_parts(rows: int, columns: int) -> Tactic:

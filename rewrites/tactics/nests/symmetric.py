@@ -17,10 +17,12 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fission,
     inside,
-    repeat,
+    normalize,
+    the,
     then,
     topdown,
 )
@@ -69,13 +71,13 @@ def mirrored(parts: int = PARTS, least: int = LEAST, panels: Sequence[int] = ())
     """
 
     def whole(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("transpose_transpose")))(at, place)
+        at = normalize("transpose_transpose")(at, place)
         rows = _rows(term_at(at.term, place))
         part = max(least, -(-rows // parts))
         part = -(-part // WIDTH) * WIDTH if part >= WIDTH else part
         if rows < 2 * least or part >= rows:
             raise NoMatch(f"{rows} rows are no two parts of {least} at least")
-        at = then(attempt(apart()), attempt(tables_by_rows()))(at, place)
+        at = then(attempt(apart()), attempt(tables_by_rows))(at, place)
         read = [each.value for each in storable(term_at(at.term, place))]
         at = stored(read)(at, place)
         for width in [w for w in panels if rows % w == 0 and part % w == 0][:1]:
@@ -137,51 +139,41 @@ def _parted(part: int) -> Tactic:
 
 
 def _map_at(at: Rewriting, place: Position) -> Map:
-    t = term_at(at.term, place)
-    if not isinstance(t, Map):
-        raise NoMatch("no map here")
+    t = the(Map, at, place)
     return t
 
 
 # ---- one term made of another by exchanging operands
 
 
-def _aligned(target: Term) -> Tactic:
+@curried
+def _aligned(at: Rewriting, place: Position, target: Term) -> Rewriting:
     """What stands here as another term, from which it differs in the order of operands; raises `NoMatch` where it does in more."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        here = term_at(at.term, place)
-        if alpha_equal(here, target):
-            return at
-        try:
-            return _below(target)(at, place)
-        except NoMatch:
-            return then(_EXCHANGED, _below(target))(at, place)
-
-    return tactic
-
-
-def _below(target: Term) -> Tactic:
-    """Terms of one kind, all of whose parts are aligned."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        here = term_at(at.term, place)
-        wanted = list(children(target))
-        if type(here) is not type(target) or len(wanted) != len(list(children(here))):
-            raise NoMatch("more than the order of operands differs")
-        for field, child in wanted:
-            own = dict(children(here))[field]
-            if isinstance(own, Lambda) and isinstance(child, Lambda):
-                pairs = zip(child.parameters, own.parameters, strict=True)
-                child = Lambda(
-                    own.parameters, substitute(child.body, {x.name: y for x, y in pairs})
-                )
-            at = _aligned(child.body if isinstance(child, Lambda) else child)(at, (*place, field))
-        if not alpha_equal(term_at(at.term, place), target):
-            raise NoMatch("more than the order of operands differs")
+    here = term_at(at.term, place)
+    if alpha_equal(here, target):
         return at
+    try:
+        return _below(target)(at, place)
+    except NoMatch:
+        return then(_exchanged, _below(target))(at, place)
 
-    return tactic
+
+@curried
+def _below(at: Rewriting, place: Position, target: Term) -> Rewriting:
+    """Terms of one kind, all of whose parts are aligned."""
+    here = term_at(at.term, place)
+    wanted = list(children(target))
+    if type(here) is not type(target) or len(wanted) != len(list(children(here))):
+        raise NoMatch("more than the order of operands differs")
+    for field, child in wanted:
+        own = dict(children(here))[field]
+        if isinstance(own, Lambda) and isinstance(child, Lambda):
+            pairs = zip(child.parameters, own.parameters, strict=True)
+            child = Lambda(own.parameters, substitute(child.body, {x.name: y for x, y in pairs}))
+        at = _aligned(child.body if isinstance(child, Lambda) else child)(at, (*place, field))
+    if not alpha_equal(term_at(at.term, place), target):
+        raise NoMatch("more than the order of operands differs")
+    return at
 
 
 def _exchanged(at: Rewriting, place: Position) -> Rewriting:
@@ -192,6 +184,3 @@ def _exchanged(at: Rewriting, place: Position) -> Rewriting:
     if (rule := operator_rule(t)) is not None:
         return then(apply(rule), apply("operands_swapped"), apply(rule, "backward"))(at, place)
     return apply("operands_swapped")(at, place)
-
-
-_EXCHANGED: Tactic = _exchanged

@@ -26,7 +26,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.sharing import has_fold, only_named
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduction, Repeat, ScanSeq, Zip
+from relift.semantics.patterns import Accumulating, Map, Reduction, Repeat, Zip
 from relift.semantics.syntax.binding import Position, binders_at, places_of, term_at
 from relift.semantics.syntax.terms import Get, Term, Var, free_variables
 from relift.semantics.syntax.types import Array, Tuple
@@ -47,7 +47,7 @@ def through_zips(*, again: bool = False) -> Tactic:
     >>> rl.show(derive(less, through_zips()).result)
     'map(lambda x_: x_[0] - (x_[1] * x_[1]), zip(x, y))'
     """
-    return somewhere(at_kinds(Map, Reduction, ScanSeq)(partial(_through_zip, again=again)))
+    return somewhere(at_kinds(Map, Reduction, Accumulating)(partial(_through_zip, again=again)))
 
 
 def repeated() -> Tactic:

@@ -8,14 +8,16 @@ the first of the others stands; what is zipped twice is read once, and what the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
+    curried,
     first,
     inside,
     repeat,
@@ -29,7 +31,8 @@ from relift.semantics.syntax.terms import MakeTuple, Term
 from relift.semantics.syntax.types import Tuple, dimensions
 
 
-def by_owner(is_first: Callable[[Term], bool]) -> Tactic:
+@curried
+def by_owner(at: Rewriting, place: Position, is_first: Callable[[Term], bool]) -> Rewriting:
     """A fold of zipped arrays goes through a zip of those that are first, zipped, and of the others, zipped.
 
     >>> from relift import f32, program, reduce_seq, zip
@@ -43,19 +46,15 @@ def by_owner(is_first: Callable[[Term], bool]) -> Tactic:
     >>> show(found.result.xs)
     'zip(zip(a, b), w)'
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(_listed)(at, place)
-        arrays = [canonical(t) for t in _arrays(at, place)]
-        if len({is_first(t) for t in arrays}) == 1:
-            raise NoMatch("all that a fold goes through belongs together")
-        wanted = sorted(dict.fromkeys(arrays), key=lambda t: not is_first(t))
-        at = _in_order([wanted.index(t) for t in arrays])(at, place)
-        for _ in range(sum(map(is_first, wanted)) - 1):
-            at = _settled("zip_rotate_left")(at, place)
-        return at
-
-    return tactic
+    at = repeat(_listed)(at, place)
+    arrays = [canonical(t) for t in _arrays(at, place)]
+    if len({is_first(t) for t in arrays}) == 1:
+        raise NoMatch("all that a fold goes through belongs together")
+    wanted = sorted(dict.fromkeys(arrays), key=lambda t: not is_first(t))
+    at = _in_order([wanted.index(t) for t in arrays])(at, place)
+    for _ in range(sum(map(is_first, wanted)) - 1):
+        at = _settled("zip_rotate_left")(at, place)
+    return at
 
 
 def each_once(at: Rewriting, place: Position) -> Rewriting:
@@ -107,21 +106,17 @@ def zipped_together(count: int) -> Tactic:
 _NUMBERS = ("two", "three", "four", "five", "six")
 
 
-def _in_order(ranks: list[int]) -> Tactic:
+@curried
+def _in_order(at: Rewriting, place: Position, ranks: list[int]) -> Rewriting:
     """A list of zips in the order of these ranks, of those that are equal one."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        left = list(ranks)
-        while (out := _out_of_order(left)) is not None:
-            at = _swapped(out, last=out + 2 == len(left))(at, place)
-            left[out : out + 2] = left[out + 1], left[out]
-        for number, next_number in reversed(list(pairwise(range(len(left))))):
-            if left[number] == left[next_number]:
-                at = _read_once(number, last=next_number + 1 == len(left))(at, place)
-                del left[next_number]
-        return at
-
-    return tactic
+    left = sorted(ranks)
+    for out in exchanges(ranks):
+        at = _swapped(out, last=out + 2 == len(left))(at, place)
+    for number, next_number in reversed(list(pairwise(range(len(left))))):
+        if left[number] == left[next_number]:
+            at = _read_once(number, last=next_number + 1 == len(left))(at, place)
+            del left[next_number]
+    return at
 
 
 def _arrays(at: Rewriting, place: Position) -> list[Term]:
@@ -129,10 +124,17 @@ def _arrays(at: Rewriting, place: Position) -> list[Term]:
     return list(zipped(term_at(at.term, (*place, "xs"))))
 
 
-def _out_of_order(ranks: list[int]) -> int | None:
-    """Where one stands before one that belongs before it."""
-    pairs = enumerate(pairwise(ranks))
-    return next((i for i, (this, following) in pairs if this > following), None)
+def exchanges(ranks: Sequence[int]) -> Iterator[int]:
+    """The places that change what they hold with the next one, one after the other, until all ranks are in order.
+
+    >>> from relift.rewrites.tactics.nests.zips import exchanges
+    >>> list(exchanges([2, 0, 1]))
+    [0, 1]
+    """
+    left = list(ranks)
+    while (out := next((i for i, (a, b) in enumerate(pairwise(left)) if a > b), None)) is not None:
+        yield out
+        left[out : out + 2] = left[out + 1], left[out]
 
 
 def _swapped(index: int, *, last: bool) -> Tactic:
@@ -169,7 +171,7 @@ def _outwards(at: Rewriting, place: Position) -> Rewriting:
     """A map that only rearranges tuples, one zip further out, or in the function of the fold or the map."""
     through = term_at(at.term, (*place, "xs"))
     if _rearranges(through):
-        return first(apply("map_fusion"), apply("reduce_map_fusion"))(at, place)
+        return any_rule("map_fusion", "reduce_map_fusion")(at, place)
     return inside("xs")(topdown(_one_zip_outwards))(at, place)
 
 

@@ -13,10 +13,10 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     everywhere,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
 from relift.semantics.patterns import Iterate, Stepping
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -70,14 +70,12 @@ def _carrying(at: Rewriting, place: Position) -> Stepping:
     return t
 
 
-def _everywhere_in_loops(step: Tactic) -> Tactic:
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        found = everywhere(attempt(step))(at, place)
-        if found == at:
-            raise NoMatch("no loop that carries an array")
-        return found
-
-    return tactic
+@curried
+def _everywhere_in_loops(at: Rewriting, place: Position, step: Tactic) -> Rewriting:
+    found = everywhere(attempt(step))(at, place)
+    if found == at:
+        raise NoMatch("no loop that carries an array")
+    return found
 
 
 def unrolled() -> Tactic:
@@ -94,7 +92,7 @@ def unrolled() -> Tactic:
             raise NoMatch(f"an iteration of more than {MOST_WRITTEN} parts, were it written out")
         return apply("iterate_first" if turns else "iterate_none")(at, place)
 
-    return repeat(topdown(inverted))
+    return normalize(inverted)
 
 
 def _written_out(t: Iterate, turns: int) -> int:

@@ -24,6 +24,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    curried,
     everywhere,
     first,
     fission,
@@ -48,7 +49,14 @@ from relift.semantics.patterns import (
     Stepping,
     Zip,
 )
-from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    is_invariant,
+    positions,
+    term_at,
+)
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, Var, free_variables
 from relift.semantics.syntax.types import Array, Tuple, Type, cells, holds_array
@@ -169,7 +177,7 @@ _MANY = 1 << 14
 
 _STRAIGHT: Tactic = everywhere(attempt(apply("transpose_transpose")))
 _COLUMNS_WHERE_READ: Tactic = then(
-    inside("xs", "ys")(then(columns(), _STRAIGHT)),
+    inside("xs", "ys")(then(columns, _STRAIGHT)),
     inside("xs")(apply("zip_map_right")),
     apply("map_fusion"),
 )
@@ -244,7 +252,7 @@ def _of_steps_alone(at: Rewriting, place: Position) -> Rewriting:
         for below, u in positions(step.f.body)
         if has_fold(u) and element.name in free_variables(u)
         if not {state.name, *(x.name for x in step.f.parameters)} & free_variables(u)
-        if not {x.name for x in binders_at(step.f.body, below)} & free_variables(u)
+        if is_invariant(step.f.body, below)
     ]
     if not found:
         raise NoMatch("a step folds nothing of its own element alone")
@@ -301,17 +309,14 @@ def _maps_of(state: str) -> Tactic:
     return tactic
 
 
-def _innermost(tactic: Tactic) -> Tactic:
+@curried
+def _innermost(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """At the innermost place where it applies, so that what is computed of one array is one map before it meets what is computed of others."""
-
-    def innermost(at: Rewriting, place: Position) -> Rewriting:
-        for below, t in reversed(list(positions(term_at(at.term, place), kinds_of(tactic)))):
-            if may_apply(tactic, t):
-                with suppress(NoMatch):
-                    return tactic(at, (*place, *below))
-        raise NoMatch("the tactic applies nowhere")
-
-    return innermost
+    for below, t in reversed(list(positions(term_at(at.term, place), kinds_of(tactic)))):
+        if may_apply(tactic, t):
+            with suppress(NoMatch):
+                return tactic(at, (*place, *below))
+    raise NoMatch("the tactic applies nowhere")
 
 
 def _of_one_map(at: Rewriting, place: Position) -> Rewriting:

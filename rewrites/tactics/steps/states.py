@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    curried,
     everywhere,
     inside,
     repeat,
@@ -138,18 +139,17 @@ def _components_read(t: Term, state: Var) -> set[int]:
     return found
 
 
-def _regrouped(count: int, arrays: Sequence[int], numbers: Sequence[int]) -> Tactic:
+@curried
+def _regrouped(
+    at: Rewriting, place: Position, count: int, arrays: Sequence[int], numbers: Sequence[int]
+) -> Rewriting:
     """A tuple is taken apart from a pair: of its arrays, or the one that there is, and of its numbers."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, whole = _named(at, place)
-        body = (*place, "f")
-        at = of_components(count)(at, body)
-        at = _under_one_name([_component(whole, i) for i in arrays])(at, body)
-        at = _under_one_name([_component(whole, i) for i in numbers])(at, (*body, "f"))
-        return then(inside("f")(apply("let_let_pair")), apply("let_inline"))(at, place)
-
-    return tactic
+    at, whole = _named(at, place)
+    body = (*place, "f")
+    at = of_components(count)(at, body)
+    at = _under_one_name([_component(whole, i) for i in arrays])(at, body)
+    at = _under_one_name([_component(whole, i) for i in numbers])(at, (*body, "f"))
+    return then(inside("f")(apply("let_let_pair")), apply("let_inline"))(at, place)
 
 
 def components_apart(*, again: bool = True) -> Tactic:

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fuse,
     inside,
-    repeat,
     then,
-    topdown,
 )
+from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
 from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
 from relift.rewrites.tactics.folds.remainders import (
     fold_followed_by_rest,
@@ -35,16 +36,18 @@ from relift.rewrites.tactics.folds.remainders import (
 from relift.rewrites.tactics.folds.shared import across_lanes, lifted
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.rows.by_groups import FUSED, IN_ORDER, named, row_in_maps
-from relift.rewrites.tactics.groups.tiles import UNROLLED
 from relift.rewrites.tactics.vectors.halved_lanes import in_halves, lanes_in_halves
-from relift.rewrites.tactics.vectors.lanes import OUTER, lanes
+from relift.rewrites.tactics.vectors.lanes import for_items, lanes
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import BinaryOperator
 from relift.semantics.syntax.types import Array, Scalar, Tuple
 
 
-def rows_of_items(depth: int, width: int, private_bytes: int) -> Tactic:
+@curried
+def rows_of_items(
+    at: Rewriting, place: Position, depth: int, width: int, private_bytes: int
+) -> Rewriting:
     """A map over rows, in `depth` - 1 maps more: a work-item has a row, whose folds are by vectors of `width`.
 
     Raises `NoMatch` where the function of a row folds nothing, or no fold of it fills two vectors.
@@ -59,15 +62,9 @@ def rows_of_items(depth: int, width: int, private_bytes: int) -> Tactic:
     >>> [step.choices["w"] for step in steps if "vectorize" in step.rule]
     [16, 8, 4, 2, 16]
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        at = row_in_vectors(width, private_bytes)(at, row)
-        for level, d in enumerate(OUTER[depth - 1]):
-            at = apply("map_to_glb", d=d)(at, (*place, *("f",) * level))
-        return at
-
-    return tactic
+    at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+    at = row_in_vectors(width, private_bytes)(at, row)
+    return for_items(at, place, depth)
 
 
 def row_in_vectors(width: int, private_bytes: int) -> Tactic:
@@ -101,27 +98,24 @@ def row_in_vectors(width: int, private_bytes: int) -> Tactic:
 _IN_LANES = ("vectorize_reduce", "lift_reduce_seq")
 
 
-def _value(width: int) -> Tactic:
+@curried
+def _value(at: Rewriting, place: Position, width: int) -> Rewriting:
     """A fold in vectors, where it has two; or an array that the work-item keeps."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if isinstance(t, Map):
-            return then(lanes(width), IN_ORDER, apply("store_private"))(at, place)
-        if not isinstance(t, Reduce):
-            raise NoMatch("what has a name is neither a fold nor a map")
-        if isinstance(t.init.type, Tuple):
-            by_vectors = (from_neutral(_by_accumulators(n, width)) for n in _TOGETHER)
-            return first(*by_vectors, IN_ORDER)(at, place)
-        if _waits(t):
-            return first(
-                from_neutral(_beside_a_rest(_TOGETHER[0], width)),
-                from_neutral(in_halves(width)),
-                IN_ORDER,
-            )(at, place)
-        return then(attempt(from_neutral(in_halves(width))), IN_ORDER)(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if isinstance(t, Map):
+        return then(lanes(width), IN_ORDER, apply("store_private"))(at, place)
+    if not isinstance(t, Reduce):
+        raise NoMatch("what has a name is neither a fold nor a map")
+    if isinstance(t.init.type, Tuple):
+        by_vectors = (from_neutral(_by_accumulators(n, width)) for n in _TOGETHER)
+        return first(*by_vectors, IN_ORDER)(at, place)
+    if _waits(t):
+        return first(
+            from_neutral(_beside_a_rest(_TOGETHER[0], width)),
+            from_neutral(in_halves(width)),
+            IN_ORDER,
+        )(at, place)
+    return then(attempt(from_neutral(in_halves(width))), IN_ORDER)(at, place)
 
 
 def _waits(t: Reduce) -> bool:
@@ -152,7 +146,7 @@ def _by_accumulators(vectors: int, width: int) -> Tactic:
 def _beside_a_rest(vectors: int, width: int) -> Tactic:
     """The same of numbers; the lanes are folded in halves, and the rest by vectors of its own."""
     accumulators = vectors * width
-    main_part = then(_of_lanes(vectors, width), lanes_in_halves())
+    main_part = then(_of_lanes(vectors, width), lanes_in_halves)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         length = _require(at, place, accumulators)
@@ -180,16 +174,11 @@ def _of_lanes(vectors: int, width: int) -> Tactic:
 
     return then(
         reduced_in_chunks("partial_reduce_strided", vectors * width),
-        inside("xs")(then(_ELEMENTS_IN_STRIDES, folds)),
+        inside("xs")(then(ELEMENTS_IN_CHUNKS, folds)),
         reduced_in_chunks("partial_reduce_strided", width),
         inside("xs")(lanes),
     )
 
-
-_ELEMENTS_IN_STRIDES = repeat(
-    topdown(first(apply("split_map"), apply("map_map_transpose", "backward"), apply("map_fusion")))
-)
-"""What is computed of each element is computed by the accumulator that it is for."""
 
 _TOGETHER = (4, 1)
 """Vectors of accumulators, where a fold fills them twice: steps that need each other's result wait for it in one alone.

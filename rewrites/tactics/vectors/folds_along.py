@@ -12,24 +12,26 @@ result is done.  A vector of a row is read once for all results of the block tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
+    curried,
     inside,
-    repeat,
+    nest,
+    normalize,
     skip,
     then,
-    topdown,
 )
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.folds.shared import OUT_OF_ZIPS, in_vectors
-from relift.rewrites.tactics.groups.tiles import UNROLLED, nest
 from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
-from relift.rewrites.tactics.nests.dimensions import nest_at, one_fold
+from relift.rewrites.tactics.nests.dimensions import of_one_nest, one_fold
 from relift.rewrites.tactics.nests.normal_form import (
     OPERANDS,
     Nest,
@@ -74,60 +76,47 @@ def folds_along(block: Along) -> Tactic:
     2
     """
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(repeat(topdown(one_fold)), maps_together())(at, place)
-        found = nest_at(at, place)
-        if len(found.around) > 1:
-            raise NoMatch("blocks along folds are for a nest alone or in one more map")
-        cells = inside(*found.place, "f", "f", *found.fold)
-        at = cells(_in_vectors(block.lanes))(at, place)
-        blocks = _in_blocks(block, found.fold)
-        at = beyond_the_end(found, block.rows, block.columns, 1, blocks)(at, place)
-        for outside in found.around:
-            at = apply("map_to_glb", d=2)(at, (*place, *outside))
-        return at
+    def blocks(found: Nest, batches: Sequence[Position]) -> Tactic:
+        each = inside(*found.place, "f", "f", *found.fold)(_in_vectors(block.lanes))
+        whole = _in_blocks(block, found.fold)
+        return then(each, beyond_the_end(found, block.rows, block.columns, 1, whole))
 
-    return tactic
+    together = then(normalize(one_fold), maps_together())
+    return of_one_nest(blocks, apply("map_to_glb", d=2), together)
 
 
 _VECTORS: Position = ("xs", "vs", "x")
 """From a fold of lanes to the fold of vectors that fills them."""
 
 
-def _in_vectors(lanes: int) -> Tactic:
+@curried
+def _in_vectors(at: Rewriting, place: Position, lanes: int) -> Rewriting:
     """A fold by vectors of exactly so many lanes, which are folded at the end."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if length_of(term_at(at.term, (*place, "xs"))) % lanes:
-            raise NoMatch(f"vectors of {lanes} do not divide the fold")
-        at = then(OUT_OF_ZIPS, in_vectors(lanes))(at, place)
-        if not isinstance(term_at(at.term, place), ReduceSeqUnroll):
-            raise NoMatch("the fold has no lanes to be folded")
-        return at
-
-    return tactic
+    if length_of(term_at(at.term, (*place, "xs"))) % lanes:
+        raise NoMatch(f"vectors of {lanes} do not divide the fold")
+    at = then(OUT_OF_ZIPS, in_vectors(lanes))(at, place)
+    if not isinstance(term_at(at.term, place), ReduceSeqUnroll):
+        raise NoMatch("the fold has no lanes to be folded")
+    return at
 
 
-def _in_blocks(block: Along, fold: Position) -> Tactic:
+@curried
+def _in_blocks(at: Rewriting, place: Position, block: Along, fold: Position) -> Rewriting:
     """A nest whose cells fold by vectors, where their fold is, block by block."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        here = term_at(at.term, place)
-        assert isinstance(here, Map), "cannot happen: it is a nest"
-        at = apart(Nest((), (), here, (*fold, *_VECTORS)))(at, place)
-        parts = parts_at(at, place)
-        if not parts.alone:
-            at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
-        at = inside(*parts.folds)(then(bare(), prologues_stored()))(at, place)
-        if any(lies_across(at.term, (*place, *parts.folds, *each)) for each in OPERANDS):
-            raise NoMatch("the rows of an operand lie across: no vectors go along them")
-        items = nest(apply("map_to_glb", d=0), apply("map_to_glb", d=1), _computed(parts))
-        return then(
-            in_blocks(TILES, parts, block.rows, block.columns),
-            inside(*TILE)(then(in_each_block(parts), items)),
-        )(at, place)
-
-    return tactic
+    here = term_at(at.term, place)
+    assert isinstance(here, Map), "cannot happen: it is a nest"
+    at = apart(Nest((), (), here, (*fold, *_VECTORS)))(at, place)
+    parts = parts_at(at, place)
+    if not parts.alone:
+        at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
+    at = inside(*parts.folds)(then(bare(), prologues_stored()))(at, place)
+    if any(lies_across(at.term, (*place, *parts.folds, *each)) for each in OPERANDS):
+        raise NoMatch("the rows of an operand lie across: no vectors go along them")
+    items = nest(apply("map_to_glb", d=0), apply("map_to_glb", d=1), _computed(parts))
+    return then(
+        in_blocks(TILES, parts, block.rows, block.columns),
+        inside(*TILE)(then(in_each_block(parts), items)),
+    )(at, place)
 
 
 def _computed(parts: Parts) -> Tactic:

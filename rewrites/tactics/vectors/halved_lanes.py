@@ -13,9 +13,11 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fuse,
     inside,
+    the,
     then,
     vectorize_reduction,
 )
@@ -24,7 +26,8 @@ from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import Position, term_at
 
 
-def in_halves(width: int) -> Tactic:
+@curried
+def in_halves(at: Rewriting, place: Position, width: int) -> Rewriting:
     """A fold by `width` lanes, or by fewer of which it fills two vectors, whatever its length; the lanes are folded in halves.
 
     Raises `NoMatch` where it does not fill two vectors of four, or its operator does not allow it.
@@ -39,32 +42,22 @@ def in_halves(width: int) -> Tactic:
     >>> [step.choices["w"] for step in steps if step.rule == "vectorize_reduce"]
     [16, 8, 4, 2]
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Reduce):
-            raise NoMatch("no fold")
-        length = length_of(t.xs)
-        most = next((w for w in (16, 8, 4) if w <= width and 2 * w <= length), None)
-        if most is None:
-            raise NoMatch(f"{length} elements do not fill two vectors")
-        lanes, main = _by_lanes(1, most, _LOOP), length - length % most
-        if main == length:
-            return lanes(at, place)
-        parts = then(inside("left")(lanes), inside("right")(first(in_halves(most), _REST)))
-        return then(fold_here_with_rest(main), parts)(at, place)
-
-    return tactic
+    t = the(Reduce, at, place)
+    length = length_of(t.xs)
+    most = next((w for w in (16, 8, 4) if w <= width and 2 * w <= length), None)
+    if most is None:
+        raise NoMatch(f"{length} elements do not fill two vectors")
+    lanes, main = _by_lanes(1, most, _LOOP), length - length % most
+    if main == length:
+        return lanes(at, place)
+    parts = then(inside("left")(lanes), inside("right")(first(in_halves(most), _REST)))
+    return then(fold_here_with_rest(main), parts)(at, place)
 
 
-def lanes_in_halves() -> Tactic:
+def lanes_in_halves(at: Rewriting, place: Position) -> Rewriting:
     """A fold of as many numbers as a vector has, which lie in registers, by halves."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        lanes = length_of(term_at(at.term, (*place, "xs")))
-        return _by_lanes(1, lanes // 2, _IN_A_ROW)(at, place)
-
-    return tactic
+    lanes = length_of(term_at(at.term, (*place, "xs")))
+    return _by_lanes(1, lanes // 2, _IN_A_ROW)(at, place)
 
 
 def _by_lanes(lanes: int, most: int, loop: Tactic) -> Tactic:

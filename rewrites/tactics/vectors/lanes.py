@@ -3,9 +3,8 @@
 The programs are maps over arrays of one, two or three dimensions, of any function of an element; the element
 may be a window of a stencil, a row, a tuple or a number.  A work-item has a row, or a part of it:
 
-    apart           where rows are padded, their ends are computed apart, so that inside no index is clamped
-    whole_vectors   what does not fill a vector is computed apart
-    lanes           the rest, vector by vector; short folds are written out
+    ends_apart      where rows are padded, their ends are computed apart, so that inside no index is clamped
+    lanes           the rest, vector by vector, and what fills none in narrower ones; short folds are written out
 
 The vectors are in the program's text, so no driver has to make them of work-items.
 """
@@ -14,23 +13,28 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     at_kinds,
     attempt,
+    copy,
+    curried,
     first,
     fission,
     fuse,
     inside,
+    normalize,
     repeat,
-    split_boundary,
+    the,
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.remainders import length_of, map_here_with_rest
-from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
+from relift.rewrites.tactics.folds.remainders import cut, length_of
+from relift.rewrites.tactics.macros import split_boundary
 from relift.rewrites.tactics.reuse import lies_across
+from relift.rewrites.tactics.sharing import has_scan
 from relift.semantics.indices.inverses import written_place
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import (
@@ -41,7 +45,6 @@ from relift.semantics.patterns import (
     ReduceSeq,
     ReduceSeqUnroll,
     Reduction,
-    ScanSeq,
     Transpose,
 )
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -56,7 +59,15 @@ OUTER = ((0,), (1, 0), (2, 1, 0))
 """The dimensions of work-items that the maps around the lanes get, outermost first."""
 
 
-def rows_in_lanes(width: int) -> Tactic:
+def for_items(at: Rewriting, place: Position, depth: int) -> Rewriting:
+    """So many maps in one another are for work-items, of each dimension one."""
+    for level, d in enumerate(OUTER[depth - 1]):
+        at = apply("map_to_glb", d=d)(at, (*place, *("f",) * level))
+    return at
+
+
+@curried
+def rows_in_lanes(at: Rewriting, place: Position, width: int) -> Rewriting:
     """Nested maps as a low-level program: a work-item for each row, which it computes in vectors of `width`.
 
     >>> from relift.rewrites.tactics.vectors.lanes import rows_in_lanes
@@ -67,15 +78,11 @@ def rows_in_lanes(width: int) -> Tactic:
     >>> [step.choices["w"] for step in found.steps if "vector" in step.rule]
     [16, 8, 4, 2]
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(maps_together(), attempt(fuse()))(at, place)
-        depth = depth_of(term_at(at.term, place))
-        if not 2 <= depth <= 1 + len(OUTER):
-            raise NoMatch("rows are maps in maps")
-        return then(borders_apart(), in_parts(around(depth - 2, rows(width))))(at, place)
-
-    return tactic
+    at = then(maps_together, attempt(fuse()))(at, place)
+    depth = depth_of(term_at(at.term, place))
+    if not 2 <= depth <= 1 + len(OUTER):
+        raise NoMatch("rows are maps in maps")
+    return then(borders_apart, in_parts(around(depth - 2, rows(width))))(at, place)
 
 
 def around(outer: int, lines: Tactic) -> Tactic:
@@ -85,45 +92,36 @@ def around(outer: int, lines: Tactic) -> Tactic:
     return then(inside("f")(in_parts(around(outer - 1, lines))), apply("map_to_glb", d=outer))
 
 
-def borders_apart() -> Tactic:
+def borders_apart(at: Rewriting, place: Position) -> Rewriting:
     """Rows that see a border of constants apart from those inside: whether a row is there is asked at each of them.
 
     In three dimensions so are the planes, and the rows of each plane that is inside.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if isinstance(t, Map) and _constants(t):
-            of_rows = then(inside("xs")(split_boundary()), repeat(topdown(apply("map_concat"))))
-            at = attempt(then(of_rows, maps_together()))(at, place)
-        return in_parts(attempt(_borders_within()))(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and _constants(t):
+        of_rows = then(inside("xs")(split_boundary()), normalize("map_concat"))
+        at = attempt(then(of_rows, maps_together))(at, place)
+    return in_parts(attempt(_borders_within))(at, place)
 
 
-def _borders_within() -> Tactic:
+def _borders_within(at: Rewriting, place: Position) -> Rewriting:
     """The same of the rows of each plane."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map) or depth_of(t) <= 2:
-            raise NoMatch("what goes through rows has no planes")
-        return inside("f")(borders_apart())(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or depth_of(t) <= 2:
+        raise NoMatch("what goes through rows has no planes")
+    return inside("f")(borders_apart)(at, place)
 
 
-def rows(width: int) -> Tactic:
+@curried
+def rows(at: Rewriting, place: Position, width: int) -> Rewriting:
     """A work-item for each row, which it computes in vectors; element by element where its ends cannot be apart."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        of_row = (
-            apply("map_to_seq") if _bordered_rows(t) else then(apart(width), in_parts(lanes(width)))
-        )
-        return then(inside("f")(of_row), apply("map_to_glb", d=0))(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    of_row = (
+        apply("map_to_seq")
+        if _bordered_rows(t)
+        else then(ends_apart(width), in_parts(lanes(width)))
+    )
+    return then(inside("f")(of_row), apply("map_to_glb", d=0))(at, place)
 
 
 def _constants(t: Term) -> bool:
@@ -141,7 +139,8 @@ def _bordered_rows(t: Term) -> bool:
     )
 
 
-def chunks_in_lanes(width: int, vectors: int) -> Tactic:
+@curried
+def chunks_in_lanes(at: Rewriting, place: Position, width: int, vectors: int) -> Rewriting:
     """One map as a low-level program: a work-item has `vectors` vectors of `width`, side by side.
 
     Of windows of a padded array so are those inside; those at its ends, and what fills no chunk, have a work-item each.
@@ -153,18 +152,14 @@ def chunks_in_lanes(width: int, vectors: int) -> Tactic:
     >>> [step.rule for step in found.steps]
     ['vectorize_map', 'split_join', 'map_to_seq', 'map_to_glb']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(maps_together(), attempt(fuse()))(at, place)
-        if depth_of(term_at(at.term, place)) != 1:
-            raise NoMatch("chunks are of one map")
-        at = apart(width)(at, place)
-        t = term_at(at.term, place)
-        if isinstance(t, Map) and length_of(t) < width * vectors:
-            raise NoMatch(f"{length_of(t)} elements fill no {vectors} vectors of {width}")
-        return in_parts(_chunks_with_rest(width, vectors))(at, place)
-
-    return tactic
+    at = then(maps_together, attempt(fuse()))(at, place)
+    if depth_of(term_at(at.term, place)) != 1:
+        raise NoMatch("chunks are of one map")
+    at = ends_apart(width)(at, place)
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and length_of(t) < width * vectors:
+        raise NoMatch(f"{length_of(t)} elements fill no {vectors} vectors of {width}")
+    return in_parts(_chunks_with_rest(width, vectors))(at, place)
 
 
 _ITEMS: Tactic = apply("map_to_glb", d=0)
@@ -179,20 +174,11 @@ def _chunks(width: int, vectors: int) -> Tactic:
     return then(in_vectors(width), inside("vs")(_ITEMS if vectors == 1 else chunks))
 
 
-def _chunks_with_rest(width: int, vectors: int) -> Tactic:
+@curried
+def _chunks_with_rest(at: Rewriting, place: Position, width: int, vectors: int) -> Rewriting:
     """A map of any length: what fills no chunk has a work-item for each element."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        n = length_of(term_at(at.term, place))
-        whole = n // (width * vectors) * width * vectors
-        if not whole:
-            return _ITEMS(at, place)
-        if whole == n:
-            return _chunks(width, vectors)(at, place)
-        parts = (inside("xs")(_chunks(width, vectors)), inside("ys")(_ITEMS))
-        return then(map_here_with_rest(whole), *parts)(at, place)
-
-    return tactic
+    n = length_of(term_at(at.term, place))
+    return cut(n, width * vectors, _chunks(width, vectors), _ITEMS)(at, place)
 
 
 def rows_in_registers(width: int) -> Tactic:
@@ -235,7 +221,7 @@ def columns_in_lanes(width: int, *, registers: int = 0) -> Tactic:
     )
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(maps_together(), attempt(fuse()))(at, place)
+        at = then(maps_together, attempt(fuse()))(at, place)
         t = term_at(at.term, place)
         if not isinstance(t, Map) or depth_of(t) != 1 or len(dimensions(t.xs.type)[0]) != 2:
             raise NoMatch("columns are those of an array of rows")
@@ -280,7 +266,7 @@ def scans_in_lanes(width: int) -> Tactic:
 
     def columns(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if not (isinstance(t, Map) and any(isinstance(u, ScanSeq) for u, _ in subterms(t.f.body))):
+        if not (isinstance(t, Map) and has_scan(t.f.body)):
             raise NoMatch("nothing is scanned")
         if not lies_across(at.term, (*place, "xs")):
             raise NoMatch("what is scanned does not lie side by side")
@@ -295,19 +281,6 @@ def scans_in_lanes(width: int) -> Tactic:
     return then(attempt(fuse()), first(of_tables, columns))
 
 
-def cut(length: int, side: int, whole: Tactic, rest: Tactic) -> Tactic:
-    """A map of so many elements as one of those that fill sides, and one of the rest."""
-    main = length - length % side
-    if main in (0, length):
-        return whole if main else rest
-    return then(
-        inside("xs")(apply("concat_take_drop", "backward", m=main)),
-        apply("map_concat"),
-        inside("xs")(whole),
-        inside("ys")(rest),
-    )
-
-
 def depth_of(t: Term) -> int:
     """How many maps are nested outermost, each the whole of what the one around it computes."""
     if not isinstance(t, Map):
@@ -315,7 +288,7 @@ def depth_of(t: Term) -> int:
     return 1 + (depth_of(t.f.body) if isinstance(t.f.body.type, Array) else 0)
 
 
-def maps_together() -> Tactic:
+def maps_together(at: Rewriting, place: Position) -> Rewriting:
     """Maps fused with those of which they make windows, and borders inside of what is done with rows.
 
     Where windows are folded, or a border is of constants, maps are fused across transpositions too: without them few of the cells
@@ -324,16 +297,12 @@ def maps_together() -> Tactic:
     borders = ("pad_clamp_map", "pad_mirror_map", "pad_wrap_map")
     of_constants = ("pad_constant_rows", "pad_constant_planes")
     rules = (*borders, *of_constants, "map_fusion", "zip_map_left", "zip_map_right")
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        parts = [u for u, _ in subterms(term_at(at.term, place))]
-        folds = any(isinstance(u, Reduction) for u in parts)
-        constants = any(isinstance(u, PadConstant) for u in parts)
-        across = (_across_transposition,) if folds or constants else ()
-        steps = (apply("map_slide", "backward"), *(apply(rule) for rule in rules), *across)
-        return repeat(topdown(first(*steps)))(at, place)
-
-    return tactic
+    parts = [u for u, _ in subterms(term_at(at.term, place))]
+    folds = any(isinstance(u, Reduction) for u in parts)
+    constants = any(isinstance(u, PadConstant) for u in parts)
+    across = (_across_transposition,) if folds or constants else ()
+    steps = (apply("map_slide", "backward"), *(apply(rule) for rule in rules), *across)
+    return repeat(topdown(first(*steps)))(at, place)
 
 
 @at_kinds(Transpose)
@@ -350,23 +319,20 @@ def _across_transposition(at: Rewriting, place: Position) -> Rewriting:
     return apply("map_map_transpose", "backward")(at, place)
 
 
-def apart(width: int) -> Tactic:
+@curried
+def ends_apart(at: Rewriting, place: Position, width: int) -> Rewriting:
     """Windows at the ends of a padded row apart from those inside, whose vectors begin where lines do if that pays."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        assert isinstance(t, Map), "cannot happen: it is a row"
-        lefts = {
-            n
-            for _, u in positions(t.xs)
-            if isinstance(u, Bordered) and u.searched
-            if (n := u.left.constant)
-        }
-        for left in sorted(lefts):
-            at = attempt(split_boundary(-left % width if _whole_lines(t, width) else 0))(at, place)
-        return at
-
-    return tactic
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it is a row"
+    lefts = {
+        n
+        for _, u in positions(t.xs)
+        if isinstance(u, Bordered) and u.searched
+        if (n := u.left.constant)
+    }
+    for left in sorted(lefts):
+        at = attempt(split_boundary(-left % width if _whole_lines(t, width) else 0))(at, place)
+    return at
 
 
 _LINES_OF_ROW = 64
@@ -385,43 +351,28 @@ def _whole_lines(t: Map, width: int) -> bool:
     return n % width == 0 and n >= _LINES_OF_ROW * width and not folds
 
 
-def in_parts(tactic: Tactic) -> Tactic:
+@curried
+def in_parts(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     """The tactic at each of the parts that are put together here."""
-
-    def parts(at: Rewriting, place: Position) -> Rewriting:
-        if not isinstance(term_at(at.term, place), Concat):
-            return tactic(at, place)
-        return then(inside("xs")(parts), inside("ys")(parts))(at, place)
-
-    return parts
+    if not isinstance(term_at(at.term, place), Concat):
+        return tactic(at, place)
+    return then(inside("xs")(in_parts(tactic)), inside("ys")(in_parts(tactic)))(at, place)
 
 
-def lanes(width: int, steps: int = SHORT) -> Tactic:
+@curried
+def lanes(at: Rewriting, place: Position, width: int, steps: int = SHORT) -> Rewriting:
     """A map vector by vector, and what fills none in narrower ones; at a border that and fewer than two vectors element by element.
 
     Eleven folds, or twelve logarithms, one by one take longer than all vectors of a row.  Folds of up to so many `steps` are written out.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Map):
-            raise NoMatch("lanes are elements of a map")
-        n = dimensions(t.xs.type)[0][0].constant or 0
-        whole, narrower = n // width * width, not _reaches_over_a_border(t)
-        rest = lanes(width // 2, steps) if narrower and width > 2 else apply("map_to_seq")
-        if whole < (width if narrower else 2 * width):
-            return rest(at, place)
-        vectors = then(in_vectors(width, steps), inside("vs")(apply("map_to_seq")))
-        if whole == n:
-            return vectors(at, place)
-        return then(
-            inside("xs")(apply("concat_take_drop", "backward", m=whole)),
-            apply("map_concat"),
-            inside("xs")(vectors),
-            inside("ys")(rest),
-        )(at, place)
-
-    return tactic
+    t = the(Map, at, place)
+    n = dimensions(t.xs.type)[0][0].constant or 0
+    narrower = not _reaches_over_a_border(t)
+    rest = lanes(width // 2, steps) if narrower and width > 2 else apply("map_to_seq")
+    if n < (width if narrower else 2 * width):
+        return rest(at, place)
+    vectors = then(in_vectors(width, steps), inside("vs")(apply("map_to_seq")))
+    return cut(n, width, vectors, rest)(at, place)
 
 
 def _reaches_over_a_border(t: Map) -> bool:
@@ -434,20 +385,17 @@ def in_vectors(width: int, steps: int = SHORT) -> Tactic:
     return then(inside("f")(short_folds(steps)), apply("vectorize_map", w=width))
 
 
-def short_folds(steps: int = SHORT) -> Tactic:
+@curried
+def short_folds(at: Rewriting, place: Position, steps: int = SHORT) -> Rewriting:
     """Folds are written out, outermost first, as long as they have so few steps together, with those inside that are."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t, left = term_at(at.term, place), steps
-        if isinstance(t, ReduceSeq):
-            n = dimensions(t.xs.type)[0][0].constant or 0
-            if 0 < n <= steps // _written_out(t.f.body):
-                at, left = apply("reduce_seq_to_unroll")(at, place), steps // n
-        for field, _ in children(term_at(at.term, place)):
-            at = short_folds(left)(at, (*place, field))
-        return at
-
-    return tactic
+    t, left = term_at(at.term, place), steps
+    if isinstance(t, ReduceSeq):
+        n = dimensions(t.xs.type)[0][0].constant or 0
+        if 0 < n <= steps // _written_out(t.f.body):
+            at, left = apply("reduce_seq_to_unroll")(at, place), steps // n
+    for field, _ in children(term_at(at.term, place)):
+        at = short_folds(left)(at, (*place, field))
+    return at
 
 
 def _written_out(t: Term) -> int:

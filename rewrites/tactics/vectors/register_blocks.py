@@ -19,22 +19,24 @@ from dataclasses import dataclass
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     first,
     fission,
     inside,
-    repeat,
+    nest,
+    normalize,
     skip,
     then,
-    topdown,
 )
-from relift.rewrites.tactics.groups.tiles import UNROLLED, copy, nest
 from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
-from relift.rewrites.tactics.nests.dimensions import nest_at, nested
-from relift.rewrites.tactics.nests.normal_form import OPERANDS, Parts, normal_form, parts_at
+from relift.rewrites.tactics.nests.dimensions import of_one_nest
+from relift.rewrites.tactics.nests.normal_form import OPERANDS, Nest, Parts, normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_blocks
 from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
@@ -87,41 +89,31 @@ def blocks_of_pairs(block: Block) -> Tactic:
     True
     """
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = nested()(at, place)
-        found = nest_at(at, place)
-        if len(found.around) > 1:
-            raise NoMatch("blocks are for a nest alone or in one more map")
-        batches = [(*place, *outside) for outside in found.around]
-        blocks = _in_blocks(block, batches)
+    def blocks(nest: Nest, batches: Sequence[Position]) -> Tactic:
+        each = _in_blocks(block, batches)
         if block.stored:
-            at = in_whole_blocks(found, block.rows, block.columns, blocks)(at, place)
-        else:
-            at = beyond_the_end(found, block.rows, block.columns, block.lanes, blocks)(at, place)
-        for outside in batches:
-            at = apply("map_to_glb", d=2)(at, outside)
-        return at
+            return in_whole_blocks(nest, block.rows, block.columns, each)
+        return beyond_the_end(nest, block.rows, block.columns, block.lanes, each)
 
-    return tactic
+    return of_one_nest(blocks, apply("map_to_glb", d=2))
 
 
-def _in_blocks(block: Block, batches: Sequence[Position]) -> Tactic:
+@curried
+def _in_blocks(
+    at: Rewriting, place: Position, block: Block, batches: Sequence[Position]
+) -> Rewriting:
     """A nest that blocks divide, block by block; `batches` are the maps around it."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = normal_form()(at, place)
-        parts = parts_at(at, place)
-        at = prologues_stored(batches)(at, (*place, *parts.folds))
-        first_operand, second = ((*place, *parts.folds, *each) for each in OPERANDS)
-        if block.packed:
-            at = _panels(block.columns, second, batches)(at, ())
-        if block.rows_packed:
-            at = _panels(block.rows, first_operand, batches)(at, ())
-        elif block.packed and lies_across(at.term, first_operand):
-            at = attempt(_panels(block.rows, first_operand, batches))(at, ())
-        return _tiled(block, parts)(at, place)
-
-    return tactic
+    at = normal_form(at, place)
+    parts = parts_at(at, place)
+    at = prologues_stored(batches)(at, (*place, *parts.folds))
+    first_operand, second = ((*place, *parts.folds, *each) for each in OPERANDS)
+    if block.packed:
+        at = _panels(block.columns, second, batches)(at, ())
+    if block.rows_packed:
+        at = _panels(block.rows, first_operand, batches)(at, ())
+    elif block.packed and lies_across(at.term, first_operand):
+        at = attempt(_panels(block.rows, first_operand, batches))(at, ())
+    return _tiled(block, parts)(at, place)
 
 
 def _panels(width: int, rows: Position, batches: Sequence[Position]) -> Tactic:
@@ -188,7 +180,8 @@ def vector_accumulators(lanes: int) -> Tactic:
     return then(inside("f")(vectors), rows, inside("xs")(lifted))
 
 
-def rows_of_panels(width: int) -> Tactic:
+@curried
+def rows_of_panels(at: Rewriting, place: Position, width: int) -> Rewriting:
     """Nested maps in vectors of `width`, the innermost of which goes through rows: these are copied so many side by side first.
 
     What is computed of the rows is any function, such as a fold of tuples: each lane has a row of its own, and reads it where
@@ -206,47 +199,40 @@ def rows_of_panels(width: int) -> Tactic:
     >>> [step.rule for step in found.steps][-3:]
     ['vectorize_map', 'map_to_seq', 'map_to_glb']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("map_fusion")))(at, place)
-        data: Position = (*("f",) * (depth_of(term_at(at.term, place)) - 1), "xs")
-        if data == ("xs",) or len(dimensions(term_at(at.term, (*place, *data)).type)[0]) != 2:
-            raise NoMatch("the innermost of nested maps goes through no rows")
-        return then(inside(*data)(in_panels(width)), rows_in_lanes(width))(at, place)
-
-    return tactic
+    at = normalize("map_fusion")(at, place)
+    data: Position = (*("f",) * (depth_of(term_at(at.term, place)) - 1), "xs")
+    if data == ("xs",) or len(dimensions(term_at(at.term, (*place, *data)).type)[0]) != 2:
+        raise NoMatch("the innermost of nested maps goes through no rows")
+    return then(inside(*data)(in_panels(width)), rows_in_lanes(width))(at, place)
 
 
 # ---- what the folds read
 
 
-def in_panels(width: int) -> Tactic:
+@curried
+def in_panels(at: Rewriting, place: Position, width: int) -> Rewriting:
     """Rows that folds read are copied: so many of them side by side.
 
     Raises `NoMatch` where the data depend on a variable, for then no kernel comes before.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if free_variables(term_at(at.term, place)):
-            raise NoMatch("what is copied before depends on a variable")
-        across = lies_across(at.term, place)
-        if across:
-            vectors, lanes = _rows_of_cells, width
-        else:
-            vectors, lanes = _columns_of_lines, _length_of_rows(term_at(at.term, place))
-        fitting = [vectors(w) for w in (16, 8, 4, 2) if lanes % w == 0]
-        cells = first(*fitting[:1], copy(*_CELL_BY_CELL))
-        panels = 1 if fitting and not across else 0
-        copied = then(copy(apply("map_to_glb", d=panels), rest=cells), apply("store_global"))
-        panel = then(
-            apply("map_identity", "backward"),
-            inside("f")(apply("transpose_transpose", "backward")),
-            fission("f", "xss"),
-            inside("xs")(copied),
-        )
-        return then(apply("join_split", "backward", m=width), inside("xss")(panel))(at, place)
-
-    return tactic
+    if free_variables(term_at(at.term, place)):
+        raise NoMatch("what is copied before depends on a variable")
+    across = lies_across(at.term, place)
+    if across:
+        vectors, lanes = _rows_of_cells, width
+    else:
+        vectors, lanes = _columns_of_lines, _length_of_rows(term_at(at.term, place))
+    fitting = [vectors(w) for w in (16, 8, 4, 2) if lanes % w == 0]
+    cells = first(*fitting[:1], copy(*_CELL_BY_CELL))
+    panels = 1 if fitting and not across else 0
+    copied = then(copy(apply("map_to_glb", d=panels), rest=cells), apply("store_global"))
+    panel = then(
+        apply("map_identity", "backward"),
+        inside("f")(apply("transpose_transpose", "backward")),
+        fission("f", "xss"),
+        inside("xs")(copied),
+    )
+    return then(apply("join_split", "backward", m=width), inside("xss")(panel))(at, place)
 
 
 _CELL_BY_CELL = (apply("map_to_glb", d=1), apply("map_to_seq"))

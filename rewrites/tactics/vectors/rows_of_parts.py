@@ -16,22 +16,25 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fuse,
     inside,
+    the,
     then,
 )
 from relift.rewrites.tactics.groups.rows.by_groups import FUSED
 from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.vectors.folded_rows import row_in_vectors
-from relift.rewrites.tactics.vectors.lanes import OUTER, in_parts, lanes
+from relift.rewrites.tactics.vectors.lanes import OUTER, for_items, in_parts, lanes
 from relift.semantics.patterns import Concat, Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import subterms
 from relift.semantics.syntax.types import Array
 
 
-def rows_of_parts(width: int, private_bytes: int) -> Tactic:
+@curried
+def rows_of_parts(at: Rewriting, place: Position, width: int, private_bytes: int) -> Rewriting:
     """Maps whose innermost function puts a row together of parts: a work-item for each row, its parts in vectors of `width`.
 
     Raises `NoMatch` where no row is put together.
@@ -45,20 +48,14 @@ def rows_of_parts(width: int, private_bytes: int) -> Tactic:
     >>> [step.rule for step in derive(beside, rows_of_parts(16, 4096)).steps]
     ['insert_copy', 'vectorize_map', 'map_to_seq', 'vectorize_map', 'map_to_seq', 'map_to_glb']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = FUSED(at, place)
-        row, depth = place, 0
-        while isinstance(t := term_at(at.term, row), Map):
-            row, depth = (*row, "f"), depth + 1
-        if not (isinstance(t, Concat) and 0 < depth <= len(OUTER)):
-            raise NoMatch("no rows are put together of parts")
-        at = in_parts(_part(width, private_bytes))(at, row)
-        for level, d in enumerate(OUTER[depth - 1]):
-            at = apply("map_to_glb", d=d)(at, (*place, *("f",) * level))
-        return at
-
-    return tactic
+    at = FUSED(at, place)
+    row, depth = place, 0
+    while isinstance(t := term_at(at.term, row), Map):
+        row, depth = (*row, "f"), depth + 1
+    if not (isinstance(t, Concat) and 0 < depth <= len(OUTER)):
+        raise NoMatch("no rows are put together of parts")
+    at = in_parts(_part(width, private_bytes))(at, row)
+    return for_items(at, place, depth)
 
 
 def _part(width: int, private_bytes: int) -> Tactic:
@@ -67,9 +64,7 @@ def _part(width: int, private_bytes: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = then(cells_copied, FUSED)(at, place)
-        t = term_at(at.term, place)
-        if not isinstance(t, Map):
-            raise NoMatch("a part is neither a copy nor a map")
+        t = the(Map, at, place)
         if isinstance(t.f.body.type, Array):
             within = in_parts(_part(width, private_bytes))
         elif any(isinstance(u, Reduce) for u, _ in subterms(t.f.body)):

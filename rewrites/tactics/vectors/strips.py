@@ -4,7 +4,7 @@ Windows of neighbouring rows overlap, so what a work-item loads is used for all 
 
     strips_in_lanes     all of it: borders of constants apart, rows that fill no strip one by one
     a column            the windows of a strip that lie below one another; where they are folded, their folds are one,
-                        with an accumulator for each in registers (`stencil_strips.windows_of_strip`)
+                        with an accumulator for each in registers (`groups.stencils.windows_of_strip`)
     lanes               neighbouring columns, vector by vector, the ends of padded rows apart (`lanes`)
 
 A lane then computes an array, the results of its column: each of them is a vector of a row.
@@ -15,27 +15,29 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     fuse,
     inside,
-    repeat,
+    normalize,
     then,
-    topdown,
 )
-from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.folds.remainders import cut, length_of
 from relift.rewrites.tactics.folds.shared import table_in_registers
 from relift.rewrites.tactics.groups.stencils import windows_of_strip
-from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
 from relift.rewrites.tactics.vectors import lanes
 from relift.semantics.patterns import Map, Slide
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term
 
 
-def strips_in_lanes(width: int, down: int) -> Tactic:
+@curried
+def strips_in_lanes(at: Rewriting, place: Position, width: int, down: int) -> Rewriting:
     """A stencil as a low-level program: a work-item has `down` rows of windows, in vectors of `width`.
 
     >>> from relift.rewrites.tactics.vectors.strips import strips_in_lanes
@@ -46,19 +48,15 @@ def strips_in_lanes(width: int, down: int) -> Tactic:
     >>> [step.rule for step in found.steps if step.rule in ("split_join", "lift_reduce_seq")][:3]
     ['split_join', 'lift_reduce_seq', 'lift_reduce_seq']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = lanes.maps_together()(at, place)
-        t = term_at(at.term, place)
-        depth = lanes.depth_of(t)
-        if not 2 <= depth <= 1 + len(lanes.OUTER):
-            raise NoMatch("rows are maps in maps")
-        if not _overlap(term_at(t, ("f",) * (depth - 2))):
-            raise NoMatch("no windows of neighbouring rows overlap")
-        lines = lanes.around(depth - 2, _part(width, down))
-        return then(lanes.borders_apart(), lanes.in_parts(lines))(at, place)
-
-    return tactic
+    at = lanes.maps_together(at, place)
+    t = term_at(at.term, place)
+    depth = lanes.depth_of(t)
+    if not 2 <= depth <= 1 + len(lanes.OUTER):
+        raise NoMatch("rows are maps in maps")
+    if not _overlap(term_at(t, ("f",) * (depth - 2))):
+        raise NoMatch("no windows of neighbouring rows overlap")
+    lines = lanes.around(depth - 2, _part(width, down))
+    return then(lanes.borders_apart, lanes.in_parts(lines))(at, place)
 
 
 def folds_in_strips(width: int, down: int) -> Tactic:
@@ -89,13 +87,13 @@ def folds_in_strips(width: int, down: int) -> Tactic:
         )
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = repeat(topdown(apply("map_fusion")))(at, place)
+        at = normalize("map_fusion")(at, place)
         depth = lanes.depth_of(term_at(at.term, place))
         if not 2 <= depth <= 1 + len(lanes.OUTER):
             raise NoMatch("rows are maps in maps")
         line: Position = ("f",) * (depth - 2)
         n = length_of(term_at(at.term, (*place, *line)))
-        at = inside(*line)(lanes.cut(n, down, strips(down), strips(n % down)))(at, place)
+        at = inside(*line)(cut(n, down, strips(down), strips(n % down)))(at, place)
         for level in range(depth - 2):
             at = inside(*line[:level])(apply("map_to_glb", d=depth - 2 - level))(at, place)
         return at
@@ -118,7 +116,7 @@ def _part(width: int, down: int) -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         n = length_of(term_at(at.term, place))
-        return lanes.cut(n, down, strips, single)(at, place)
+        return cut(n, down, strips, single)(at, place)
 
     return tactic
 
@@ -128,5 +126,5 @@ def _strip(width: int) -> Tactic:
     columns = then(inside("f")(windows_of_strip), lanes.lanes(width))
     return then(
         apply("map_interchange_rows"),
-        inside("xss")(then(lanes.apart(width), lanes.in_parts(columns))),
+        inside("xss")(then(lanes.ends_apart(width), lanes.in_parts(columns))),
     )

@@ -12,18 +12,21 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
     attempt,
+    curried,
     fission,
     fuse,
     inside,
     then,
 )
-from relift.rewrites.tactics.groups.tiles import UNROLLED, cells_copied
+from relift.rewrites.tactics.folds.remainders import cut
+from relift.rewrites.tactics.groups.tiles import cells_copied
 from relift.rewrites.tactics.reuse import lies_across
-from relift.rewrites.tactics.vectors.lanes import cut, in_vectors, rows_in_registers
+from relift.rewrites.tactics.vectors.lanes import in_vectors, rows_in_registers
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Slide, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -31,7 +34,10 @@ from relift.semantics.syntax.terms import Get, Term, Var, subterms
 from relift.semantics.syntax.types import dimensions
 
 
-def tiles_in_lanes(side: int, block: int | None = None) -> Tactic:
+@curried
+def tiles_in_lanes(
+    at: Rewriting, place: Position, side: int, block: int | None = None
+) -> Rewriting:
     """A map of rows and columns of one table or of several, or a copy, tile by tile: what lies across is used while it is near.
 
     A work-item has a tile of `side` by `side` and writes its rows as vectors; with a `block`, tiles are in blocks, of which what lies
@@ -49,29 +55,25 @@ def tiles_in_lanes(side: int, block: int | None = None) -> Tactic:
     >>> [step.rule for step in turned.steps].count("store_private")
     1
     """
+    at = cells_copied(at, place)
+    at = then(attempt(fuse()), _of_one_table)(at, place)
+    lengths = [n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0]]
+    if len(lengths) != 2 or min(lengths) < side:
+        raise NoMatch(f"tiles of {side} are of a table of so many rows and columns")
+    rows, columns = lengths
+    if block is not None and any(n % _CROWDED == 0 for n in lengths):
+        raise NoMatch("rows whose lines share sets of a cache are written by whole lines")
+    blocks = None if block is None else _blocks(block, _across(at, place))
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = cells_copied(at, place)
-        at = then(attempt(fuse()), _of_one_table)(at, place)
-        lengths = [n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0]]
-        if len(lengths) != 2 or min(lengths) < side:
-            raise NoMatch(f"tiles of {side} are of a table of so many rows and columns")
-        rows, columns = lengths
-        if block is not None and any(n % _CROWDED == 0 for n in lengths):
-            raise NoMatch("rows whose lines share sets of a cache are written by whole lines")
-        blocks = None if block is None else _blocks(block, _across(at, place))
+    def of_height(height: int) -> Tactic:
+        whole = block is not None and height % block == 0
+        tiles = _tiles(height, side, blocks if whole and blocks else _rows_in_lanes(side))
+        if columns % side == 0:
+            return tiles
+        narrow = _tiles(height, columns % side, _ROWS)
+        return _by_columns(cut(columns, side, _by_columns(tiles), _by_columns(narrow)))
 
-        def of_height(height: int) -> Tactic:
-            whole = block is not None and height % block == 0
-            tiles = _tiles(height, side, blocks if whole and blocks else _rows_in_lanes(side))
-            if columns % side == 0:
-                return tiles
-            narrow = _tiles(height, columns % side, _ROWS)
-            return _by_columns(cut(columns, side, _by_columns(tiles), _by_columns(narrow)))
-
-        return cut(rows, side, of_height(side), of_height(rows % side))(at, place)
-
-    return tactic
+    return cut(rows, side, of_height(side), of_height(rows % side))(at, place)
 
 
 _CROWDED = 128
@@ -81,7 +83,8 @@ A + B^T of 4096 x 4096 numbers takes two cores 12 to 14 ms in tiles of 16, which
 registers.  4095 x 4095 numbers are copied across in 32 and 9 ms through PoCL."""
 
 
-def narrow_in_lanes(width: int) -> Tactic:
+@curried
+def narrow_in_lanes(at: Rewriting, place: Position, width: int) -> Rewriting:
     """A copy of a table of few rows that lies across, as of points or pixels by their components: `width` of these at a time.
 
     They lie one after the other, and are read as vectors into registers, whence each row takes its lanes.  The table may be that of
@@ -94,24 +97,20 @@ def narrow_in_lanes(width: int) -> Tactic:
     >>> [step.rule for step in found.steps].count("store_private")
     1
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not is_layout(t):
-            raise NoMatch("what is computed has more to it than a copy")
-        lengths = [n.constant or 0 for n in dimensions(t.type)[0]]
-        if len(lengths) == 2:
-            return _narrow(width, apply("map_to_glb", d=1), apply("map_to_glb", d=0))(at, place)
-        if len(lengths) != 3:
-            raise NoMatch("a table, or one for each of a batch")
-        if 1 < lengths[1] <= _FEW:
-            return _batch(width, lengths[0])(at, place)
-        across = then(
-            apply("transpose_transpose", "backward"), inside("xss")(_batch(width, lengths[1]))
-        )
-        return across(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if not is_layout(t):
+        raise NoMatch("what is computed has more to it than a copy")
+    lengths = [n.constant or 0 for n in dimensions(t.type)[0]]
+    if len(lengths) == 2:
+        return _narrow(width, apply("map_to_glb", d=1), apply("map_to_glb", d=0))(at, place)
+    if len(lengths) != 3:
+        raise NoMatch("a table, or one for each of a batch")
+    if 1 < lengths[1] <= _FEW:
+        return _batch(width, lengths[0])(at, place)
+    across = then(
+        apply("transpose_transpose", "backward"), inside("xss")(_batch(width, lengths[1]))
+    )
+    return across(at, place)
 
 
 _FEW = 8
@@ -129,29 +128,24 @@ _MANY = 64
 """Tables of a batch of which each is a work-item's."""
 
 
-def _narrow(width: int, whole: Tactic, panels: Tactic) -> Tactic:
+@curried
+def _narrow(at: Rewriting, place: Position, width: int, whole: Tactic, panels: Tactic) -> Rewriting:
     """The same of a table alone: what `whole` says of all its rows, and `panels` of each panel of its columns."""
+    rows, columns = (n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0])
+    if not 1 < rows <= _FEW or columns < width:
+        raise NoMatch(f"no few rows of {width} columns")
+    at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        rows, columns = (n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0])
-        if not 1 < rows <= _FEW or columns < width:
-            raise NoMatch(f"no few rows of {width} columns")
-        at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
+    def of(across: int, tile: Tactic) -> Tactic:
+        return _tiled(rows, across, then(inside("f")(then(inside("f")(tile), panels)), whole))
 
-        def of(across: int, tile: Tactic) -> Tactic:
-            return _tiled(rows, across, then(inside("f")(then(inside("f")(tile), panels)), whole))
-
-        vectors = then(in_vectors(width), inside("vs")(UNROLLED))
-        lying = then(
-            apply("transpose_transpose", "backward"), inside("xss")(rows_in_registers(width))
-        )
-        panel = of(width, then(inside("f")(vectors), UNROLLED, inside("xs")(lying)))
-        rest = of(columns % width, _ROWS)
-        if columns % width == 0:
-            return panel(at, place)
-        return _by_columns(cut(columns, width, _by_columns(panel), _by_columns(rest)))(at, place)
-
-    return tactic
+    vectors = then(in_vectors(width), inside("vs")(UNROLLED))
+    lying = then(apply("transpose_transpose", "backward"), inside("xss")(rows_in_registers(width)))
+    panel = of(width, then(inside("f")(vectors), UNROLLED, inside("xs")(lying)))
+    rest = of(columns % width, _ROWS)
+    if columns % width == 0:
+        return panel(at, place)
+    return _by_columns(cut(columns, width, _by_columns(panel), _by_columns(rest)))(at, place)
 
 
 def _tiles(height: int, across: int, tile: Tactic) -> Tactic:
@@ -189,21 +183,18 @@ def _blocks(side: int, across: tuple[int, ...] | None) -> Tactic:
     return _tiled(side, side, then(inside("f")(then(inside("f")(block), _IN_TURN)), _IN_TURN))
 
 
-def _apart(component: tuple[int, ...]) -> Tactic:
+@curried
+def _apart(at: Rewriting, place: Position, component: tuple[int, ...]) -> Rewriting:
     """What a map of rows and columns of pairs reads of one component is a table of its own."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        row = term_at(at.term, (*place, "f"))
-        assert isinstance(row, Map), "cannot happen: it has been asked for"
-        [pair] = row.f.parameters
-        places = [p for p, u in positions(row.f.body) if _component(u, pair.name) == component]
-        if not places:
-            raise NoMatch("the component that lies across is not read as it is")
-        of_row = fission("f", *places[0], beside=True)
-        of_table = fission("f", "xs", "ys", beside=True)
-        return then(inside("f")(of_row), of_table)(at, place)
-
-    return tactic
+    row = term_at(at.term, (*place, "f"))
+    assert isinstance(row, Map), "cannot happen: it has been asked for"
+    [pair] = row.f.parameters
+    places = [p for p, u in positions(row.f.body) if _component(u, pair.name) == component]
+    if not places:
+        raise NoMatch("the component that lies across is not read as it is")
+    of_row = fission("f", *places[0], beside=True)
+    of_table = fission("f", "xs", "ys", beside=True)
+    return then(inside("f")(of_row), of_table)(at, place)
 
 
 def _component(t: Term, pair: str) -> tuple[int, ...] | None:

@@ -19,8 +19,8 @@ from relift.rewrites.declared_laws import is_neutral
 from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
-    Tactic,
     apply,
+    curried,
     first,
     fission,
     inside,
@@ -28,8 +28,7 @@ from relift.rewrites.tactics.combinators import (
     under_a_name,
 )
 from relift.rewrites.tactics.folds.beside import is_innermost, named_together, paired
-from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS
-from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.folds.partial_results import folded_in_chunks
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest, length_of
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import (
@@ -44,7 +43,8 @@ from relift.semantics.syntax.binding import (
 from relift.semantics.syntax.terms import Apply, Combine, Term, free_variables, subterms
 
 
-def moments_in_one_pass(chunk: int) -> Tactic:
+@curried
+def moments_in_one_pass(at: Rewriting, place: Position, chunk: int) -> Rewriting:
     """Every sum of products of differences from what is folded of as many elements, of sums of chunks that need no other fold.
 
     Raises `NoMatch` where there is none of more than a chunk of elements.
@@ -73,16 +73,12 @@ def moments_in_one_pass(chunk: int) -> Tactic:
       split(16, x)
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        changed = at
-        while found := [*_moments(term_at(changed.term, place), chunk)]:
-            changed = _in_one_pass(changed, place, found, chunk)
-        if changed is at:
-            raise NoMatch("no products are summed of differences from what is folded")
-        return changed
-
-    return tactic
+    changed = at
+    while found := [*_moments(term_at(changed.term, place), chunk)]:
+        changed = _in_one_pass(changed, place, found, chunk)
+    if changed is at:
+        raise NoMatch("no products are summed of differences from what is folded")
+    return changed
 
 
 def _moments(t: Term, chunk: int) -> Iterator[tuple[Position, Reduce]]:
@@ -123,10 +119,7 @@ def _in_one_pass(
     length = length_of(sums[0][1].xs)
     sums = [(p, u) for p, u in sums if length_of(u.xs) == length]
     here, of_chunks = (*place, *around), list[Term]()
-    in_chunks = fold_followed_by_rest(
-        chunk,
-        then(reduced_in_chunks("partial_reduce_chunks", chunk), inside("xs")(ELEMENTS_IN_CHUNKS)),
-    )
+    in_chunks = fold_followed_by_rest(chunk, folded_in_chunks(chunk))
     main = ("init",) if length % chunk else ()
     for fold in {canonical(u): u for _, v in sums for u in _folds_in(v)}.values():
         for below in places_of(term_at(at.term, here), fold):

@@ -16,10 +16,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, attempt, inside, then
+from relift.rewrites.tactics.combinators import Rewriting, apply, attempt, inside, then
 from relift.rewrites.tactics.folds.beside import paired
-from relift.rewrites.tactics.folds.partial_results import ELEMENTS_IN_CHUNKS, OF_EACH_ARRAY
-from relift.rewrites.tactics.folds.places import places_in_any_order, reduced_in_chunks
+from relift.rewrites.tactics.folds.partial_results import OF_EACH_ARRAY, folded_in_chunks
+from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import (
@@ -39,7 +39,7 @@ _MOST_CHUNKS = 1 << 14
 """Chunks whose results are folded once more, at most: of longer arrays chunks are longer."""
 
 
-def in_one_pass() -> Tactic:
+def in_one_pass(at: Rewriting, place: Position) -> Rewriting:
     """Long folds that need no variable, none of them the result of another, and that read an array in common; or of tuples.
 
     Raises `NoMatch` where there are no two such folds and none of tuples.
@@ -51,27 +51,23 @@ def in_one_pass() -> Tactic:
     ... def extremes(x: rl.f32[65536]):
     ...     smallest = rl.reduce(rl.minimum, float("inf"), x)
     ...     return rl.reduce(rl.maximum, float("-inf"), x) - smallest
-    >>> [step.rule for step in derive(extremes, in_one_pass()).steps if "let" in step.rule or "zip" in step.rule]
+    >>> [step.rule for step in derive(extremes, in_one_pass).steps if "let" in step.rule or "zip" in step.rule]
     ['let_inline', 'let_inline', 'let_let_pair', 'unzip_map', 'let_inline', 'unzip_first', 'unzip_second']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(places_in_any_order())(at, place)
-        t = term_at(at.term, place)
-        if place or free_variables(t):
-            raise NoMatch("only a whole program has folds that need no variable")
-        groups = list(_that_read_alike(_long_folds(t)))
-        together = [group for group in groups if len(group) > 1]
-        tuples = [fold for fold, *others in groups if not others and _is_of_tuples(fold)]
-        if not together and not tuples:
-            raise NoMatch("no two long folds read the same array, and none is of tuples")
-        for group in together:
-            at = _passed_once(at, group)
-        for fold in tuples:
-            at = _in_chunks(at, fold)
-        return at
-
-    return tactic
+    at = attempt(places_in_any_order())(at, place)
+    t = term_at(at.term, place)
+    if place or free_variables(t):
+        raise NoMatch("only a whole program has folds that need no variable")
+    groups = list(_that_read_alike(_long_folds(t)))
+    together = [group for group in groups if len(group) > 1]
+    tuples = [fold for fold, *others in groups if not others and _is_of_tuples(fold)]
+    if not together and not tuples:
+        raise NoMatch("no two long folds read the same array, and none is of tuples")
+    for group in together:
+        at = _passed_once(at, group)
+    for fold in tuples:
+        at = _in_chunks(at, fold)
+    return at
 
 
 def _long_folds(t: Term) -> list[Term]:
@@ -122,13 +118,10 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
     """Folds of chunks side by side for each chunk, stored; the folds of the group are of what is stored then, and of what is left."""
     length = _length(group[0])
     chunk = _chunk_of(length)
-    by_chunks = then(
-        reduced_in_chunks("partial_reduce_chunks", chunk), inside("xs")(ELEMENTS_IN_CHUNKS)
-    )
     partial: list[Term] = []
     for fold in group:
         for place in places_of(at.term, fold):
-            at = fold_followed_by_rest(chunk, by_chunks)(at, place)
+            at = fold_followed_by_rest(chunk, folded_in_chunks(chunk))(at, place)
             chunks = (*place, "init") if length % chunk else place
             partial.append(term_at(at.term, (*chunks, "xs")))
     at, found = paired(at, (), partial)
@@ -143,8 +136,7 @@ def _is_of_tuples(t: Term) -> bool:
 
 def _in_chunks(at: Rewriting, fold: Term) -> Rewriting:
     """A fold of tuples, of what it finds in each chunk, which is stored; the elements that fill no chunk follow."""
-    stored = inside("xs")(then(ELEMENTS_IN_CHUNKS, apply("store_global")))
-    by_chunks = then(reduced_in_chunks("partial_reduce_chunks", _CHUNK), stored)
+    by_chunks = then(folded_in_chunks(_CHUNK), inside("xs")(apply("store_global")))
     for place in places_of(at.term, fold):
         at = fold_followed_by_rest(_CHUNK, by_chunks)(at, place)
     return at

@@ -20,23 +20,21 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    copy,
+    curried,
     everywhere,
     first,
     inside,
+    normalize,
     repeat,
     skip,
     then,
-    topdown,
     under_a_name,
     vectorize_reduction,
 )
 from relift.rewrites.tactics.flat_tables import flat_tables, has_tables
 from relift.rewrites.tactics.folds.places import places_in_any_order
-from relift.rewrites.tactics.folds.remainders import (
-    fold_here_with_rest,
-    length_of,
-    map_here_with_rest,
-)
+from relift.rewrites.tactics.folds.remainders import cut, fold_here_with_rest, length_of
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.groups.cooperative import (
     MOST_FOUND,
@@ -53,7 +51,6 @@ from relift.rewrites.tactics.groups.rows.whole_turns import (
     map_in_whole_turns,
     shared_evenly,
 )
-from relift.rewrites.tactics.groups.tiles import copy
 from relift.rewrites.tactics.nests.padding import padded
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce, Reduction, Zip
@@ -61,10 +58,12 @@ from relift.semantics.syntax.binding import (
     Position,
     binders_at,
     canonical,
+    is_invariant,
     places_of,
     positions,
     term_at,
 )
+from relift.semantics.syntax.places import is_below
 from relift.semantics.syntax.terms import (
     Lambda,
     MakeTuple,
@@ -90,14 +89,17 @@ FUSED = repeat(apply("map_fusion"))
 IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))))
 
 
+@curried
 def rows_by_groups(
+    at: Rewriting,
+    place: Position,
     depth: int,
     members: int,
     width: int,
     local_bytes: int,
     kept: bool = False,
     written: Tactic | None = None,
-) -> Tactic:
+) -> Rewriting:
     """A map over rows, in `depth` - 1 maps more, by groups of `members` work-items that read vectors of `width`.
 
     With a `depth` of 0 there is one row, and one group.  What they read again they keep in registers, if `kept`.  How they
@@ -115,40 +117,35 @@ def rows_by_groups(
     >>> [step.rule for step in steps][:3]
     ['let_inline', 'vectorize_reduce', 'partial_reduce_strided']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        given = binders_at(at.term, row)[-1:]
-        if any(has_tables(x.type) for x in given):
-            at = flat_tables()(at, row)
-        if kept:
-            if not any(has_rows_to_keep(x.type, members) for x in given):
-                raise NoMatch(f"{members} members read no row twice that they should keep")
-            at = FUSED_OUT_OF_ZIPS(at, row)
-        at, names = named(at, row, 0 if kept else local_bytes)
-        if not names:
-            raise NoMatch("the function of a row folds nothing")
-        each = (term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names))
-        folded = [t.xs for t in each if isinstance(t, Reduce)]
-        if folded and max(map(length_of, folded)) < members:
-            raise NoMatch(f"{members} work-items share no fold of a row")
-        for i in range(names):
-            at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
-        whole = partial(map_in_whole_turns, members, width) if kept else None
-        result = written or written_by(width, shared_out(members), whole)
-        at = where_written(result)(at, (*row, *("f",) * names))
-        if kept:
-            at = kept_in_registers(members, width)(at, row)
-        above = (row[:i] for i in range(len(place), len(row)))
-        maps = [outer for outer in above if isinstance(term_at(at.term, outer), Map)]
-        for d, outer in enumerate(reversed(maps)):
-            at = apply("map_to_wrg", d=d)(at, outer)
-        return at
-
-    return tactic
+    at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+    given = binders_at(at.term, row)[-1:]
+    if any(has_tables(x.type) for x in given):
+        at = flat_tables()(at, row)
+    if kept:
+        if not any(has_rows_to_keep(x.type, members) for x in given):
+            raise NoMatch(f"{members} members read no row twice that they should keep")
+        at = FUSED_OUT_OF_ZIPS(at, row)
+    at, names = named(at, row, 0 if kept else local_bytes)
+    if not names:
+        raise NoMatch("the function of a row folds nothing")
+    each = (term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names))
+    folded = [t.xs for t in each if isinstance(t, Reduce)]
+    if folded and max(map(length_of, folded)) < members:
+        raise NoMatch(f"{members} work-items share no fold of a row")
+    for i in range(names):
+        at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
+    whole = partial(map_in_whole_turns, members, width) if kept else None
+    result = written or written_by(width, shared_out(members), whole)
+    at = where_written(result)(at, (*row, *("f",) * names))
+    if kept:
+        at = kept_in_registers(members, width)(at, row)
+    return for_groups(at, row, depth)
 
 
-def rows_together(depth: int, rows: int, members: int, *, across: bool = False) -> Tactic:
+@curried
+def rows_together(
+    at: Rewriting, place: Position, depth: int, rows: int, members: int, *, across: bool = False
+) -> Rewriting:
     """A map over rows that folds each to a number, by groups of `members` work-items for each of so many rows, side by side.
 
     Neighbours are members of one row, or, `across`, have rows beside one another, which are columns of what lies in memory.
@@ -166,29 +163,22 @@ def rows_together(depth: int, rows: int, members: int, *, across: bool = False) 
     >>> [step.rule for step in steps if step.rule.startswith("map")]
     ['map_reduce_fission', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_lcl', 'map_to_wrg']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        outer = row[:-1]
-        if not depth or holds_array(term_at(at.term, row).type):
-            raise NoMatch("no map over rows is here that gives a number of each")
-        found = _shared_in(term_at(at.term, row), 0)
-        folded = 0 if found is None else length_of(term_at(at.term, (*row, *found, "xs")))
-        most = MOST_TURNS * members * (MOST_ACROSS if across else 1)
-        if found is None or not members <= folded <= most:
-            raise NoMatch(f"{members} work-items share no fold of a row, or a long one")
-        length = length_of(term_at(at.term, (*outer, "xs")))
-        if length < rows:
-            raise NoMatch(f"there are no {rows} rows")
-        chunks = _together(rows, members, found, across)
-        if more := -length % rows:
-            chunks = then(padded(more, 0), inside("xs")(chunks))
-        at = chunks(at, outer)
-        for d in range(1, depth):
-            at = apply("map_to_wrg", d=d)(at, outer[:-d])
-        return at
-
-    return tactic
+    at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+    outer = row[:-1]
+    if not depth or holds_array(term_at(at.term, row).type):
+        raise NoMatch("no map over rows is here that gives a number of each")
+    found = _shared_in(term_at(at.term, row), 0)
+    folded = 0 if found is None else length_of(term_at(at.term, (*row, *found, "xs")))
+    most = MOST_TURNS * members * (MOST_ACROSS if across else 1)
+    if found is None or not members <= folded <= most:
+        raise NoMatch(f"{members} work-items share no fold of a row, or a long one")
+    length = length_of(term_at(at.term, (*outer, "xs")))
+    if length < rows:
+        raise NoMatch(f"there are no {rows} rows")
+    chunks = _together(rows, members, found, across)
+    if more := -length % rows:
+        chunks = then(padded(more, 0), inside("xs")(chunks))
+    return for_groups(chunks(at, outer), outer, depth - 1, 1)
 
 
 def _together(rows: int, members: int, fold: Position, across: bool) -> Tactic:
@@ -225,10 +215,24 @@ _FITTING = 256
 def row_in_maps(at: Rewriting, place: Position, depth: int) -> tuple[Rewriting, Position]:
     """Maps fused with those that they go through, and where the function of a row stands, in so many maps."""
     at = FUSED(at, place)
+    return at, in_maps(at, place, depth)
+
+
+def in_maps(at: Rewriting, place: Position, depth: int) -> Position:
+    """Where the function stands that so many maps in one another apply; raises `NoMatch` where there are fewer."""
     for around in range(depth):
         if not isinstance(term_at(at.term, (*place, *("f",) * around)), Map):
             raise NoMatch(f"no {depth} maps stand in one another here")
-    return at, (*place, *("f",) * depth)
+    return (*place, *("f",) * depth)
+
+
+def for_groups(
+    at: Rewriting, function: Position, depth: int, first_dimension: int = 0
+) -> Rewriting:
+    """The maps around a function, so many, are for groups, the innermost of them of the first dimension."""
+    for around in range(depth):
+        at = apply("map_to_wrg", d=first_dimension + around)(at, function[: -1 - around])
+    return at
 
 
 def _out_of_zip(at: Rewriting, place: Position) -> Rewriting:
@@ -241,7 +245,7 @@ def _out_of_zip(at: Rewriting, place: Position) -> Rewriting:
     raise NoMatch("no zip of what is computed of elements")
 
 
-FUSED_OUT_OF_ZIPS = then(repeat(topdown(_out_of_zip)), everywhere(FUSED))
+FUSED_OUT_OF_ZIPS = then(normalize(_out_of_zip), everywhere(FUSED))
 """What is computed of each element of a row is computed where it is read."""
 
 
@@ -274,8 +278,7 @@ def _shared_in(t: Term, room: int) -> Position | None:
     """
 
     def of_the_group(place: Position, u: Term) -> bool:
-        bound = {x.name for x in binders_at(t, place)}
-        return not is_layout(u) and not bound & free_variables(u)
+        return not is_layout(u) and is_invariant(t, place)
 
     folds = [p for p, u in positions(t) if isinstance(u, Reduce) and of_the_group(p, u)]
     arrays = [
@@ -295,11 +298,6 @@ def _readers(t: Term, u: Term, folds: Collection[Position]) -> set[Term | Positi
         above = min((fold for fold in folds if is_below(place, (fold,))), key=len, default=None)
         found.add(place if above is None else canonical(term_at(t, above)))
     return found
-
-
-def is_below(place: Position, others: Collection[Position]) -> bool:
-    """Whether a place is one of others, or inside."""
-    return any(place[: len(other)] == other for other in others)
 
 
 def _fits(t: Term, room: int) -> bool:
@@ -328,53 +326,45 @@ def _lowered(members: int, width: int) -> Tactic:
     return tactic
 
 
-def _shared_fold(members: int, width: int) -> Tactic:
+@curried
+def _shared_fold(at: Rewriting, place: Position, members: int, width: int) -> Rewriting:
     """A fold by the members of a group, in vectors where these fill it; beyond the end the start is folded, or what is left by a few, where it is not neutral."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        xs = term_at(at.term, (*place, "xs"))
-        length = length_of(xs)
-        if length < members:
-            return _by_few(length)(at, place)
-        lanes = lanes_for(length, members, width) if has_lanes(xs) else 1
-        at_once = members * lanes
-        by_all = share_stored(members, lanes, _STORED)
-        if lanes == 1:
-            by_all = then(by_all, _found(width))
-        left = length % at_once
-        if not left:
-            return by_all(at, place)
-        return first(
-            then(in_whole_turns(at_once, lanes), by_all),
-            then(
-                fold_here_with_rest(length - left),
-                inside("right")(_shared_fold(members, 1)),
-                inside("left")(by_all),
-            ),
-        )(at, place)
-
-    return tactic
+    xs = term_at(at.term, (*place, "xs"))
+    length = length_of(xs)
+    if length < members:
+        return _by_few(length)(at, place)
+    lanes = lanes_for(length, members, width) if has_lanes(xs) else 1
+    at_once = members * lanes
+    by_all = share_stored(members, lanes, _STORED)
+    if lanes == 1:
+        by_all = then(by_all, _found(width))
+    left = length % at_once
+    if not left:
+        return by_all(at, place)
+    return first(
+        then(in_whole_turns(at_once, lanes), by_all),
+        then(
+            fold_here_with_rest(length - left),
+            inside("right")(_shared_fold(members, 1)),
+            inside("left")(by_all),
+        ),
+    )(at, place)
 
 
-def _found(width: int) -> Tactic:
+@curried
+def _found(at: Rewriting, place: Position, width: int) -> Rewriting:
     """A fold of what the members of a group found: by vectors, or, where these are no numbers, by a few members first."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        xs = term_at(at.term, (*place, "xs"))
-        length = length_of(xs)
-        if has_lanes(xs) and length > MOST_FOUND:
-            by_few = share_stored(length // SHARE_OF_FOUND, width, _STORED)
-            return attempt(by_few)(at, place)
-        if has_lanes(xs):
-            return attempt(vectorize_reduction(width))(at, place) if width > 1 else at
-        few = min(
-            (d for d in range(1, length + 1) if length % d == 0), key=lambda d: d + length // d
-        )
-        if length <= _ALONE or few in (1, length):
-            return at
-        return then(shared(few), inside("xs")(_STORED))(at, place)
-
-    return tactic
+    xs = term_at(at.term, (*place, "xs"))
+    length = length_of(xs)
+    if has_lanes(xs) and length > MOST_FOUND:
+        by_few = share_stored(length // SHARE_OF_FOUND, width, _STORED)
+        return attempt(by_few)(at, place)
+    if has_lanes(xs):
+        return attempt(vectorize_reduction(width))(at, place) if width > 1 else at
+    few = min((d for d in range(1, length + 1) if length % d == 0), key=lambda d: d + length // d)
+    if length <= _ALONE or few in (1, length):
+        return at
+    return then(shared(few), inside("xs")(_STORED))(at, place)
 
 
 _ALONE = 16
@@ -397,13 +387,7 @@ def shared_out(members: int, chunks: Tactic = _IN_TURN) -> Tactic:
     turns = then(apply("split_join", m=members), inside("xss")(chunks))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, (*place, "xs")))
-        if length < members:
-            return _WORK_ITEMS(at, place)
-        if length % members == 0:
-            return turns(at, place)
-        parts = then(inside("xs")(turns), inside("ys")(_WORK_ITEMS))
-        return then(map_here_with_rest(length - length % members), parts)(at, place)
+        return cut(length_of(term_at(at.term, place)), members, turns, _WORK_ITEMS)(at, place)
 
     return tactic
 

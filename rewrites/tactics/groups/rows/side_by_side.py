@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     fission,
     inside,
     then,
@@ -31,6 +32,7 @@ from relift.rewrites.tactics.groups.cooperative import has_lanes, share_stored
 from relift.rewrites.tactics.groups.rows.by_groups import (
     FUSED_OUT_OF_ZIPS,
     IN_ORDER,
+    for_groups,
     named,
     row_in_maps,
     shared_out,
@@ -40,13 +42,16 @@ from relift.rewrites.tactics.groups.rows.whole_turns import shared_evenly
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.sharing import under_names
 from relift.semantics.patterns import MapLcl, Reduce, Reduction
-from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.binding import Position, is_invariant, positions, term_at
+from relift.semantics.syntax.terms import Term
 
 _BY_MEMBERS, _BY_ROWS = (apply("map_to_lcl", d=d) for d in (0, 1))
 
 
-def rows_side_by_side(depth: int, most: int, items: int, width: int) -> Tactic:
+@curried
+def rows_side_by_side(
+    at: Rewriting, place: Position, depth: int, most: int, items: int, width: int
+) -> Rewriting:
     """A map over rows, in `depth` - 1 maps more, of which a group of about so many `items` has several, each by at most `most` members.
 
     These read vectors of `width`.  Of the last group only those rows are written that there are.  Raises `NoMatch` where a row
@@ -62,34 +67,28 @@ def rows_side_by_side(depth: int, most: int, items: int, width: int) -> Tactic:
     >>> [s.rule for s in steps if s.rule.startswith(("map_fission", "store", "map_to_wrg"))]
     ['map_fission_with_zip', 'store_local', 'map_to_wrg']
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
-        outer = row[:-1]
-        at, names = named(FUSED_OUT_OF_ZIPS(at, row), row, 0)
-        if not depth or not names:
-            raise NoMatch("no map over rows is here whose function folds a row")
-        members = _members(
-            [term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names)], most, width
-        )
-        rows = 1 << (items // members).bit_length() - 1
-        of_rows = outer
-        if more := -length_of(term_at(at.term, (*outer, "xs"))) % rows:
-            at, of_rows = padded(more, 0)(at, outer), (*outer, "xs")
-        at = apply("split_join", m=rows)(at, of_rows)
-        chunk = (*of_rows, "xss", "f")
-        for i in range(names):
-            at = _by_members(members, width)(at, (*chunk, "f", *("f",) * i, "x"))
-        result = (*chunk, "f", *("f",) * names)
-        at = where_written(written_by(width, _shared_out(members)))(at, result)
-        at = _in_phases(at, chunk, names)
-        at = _BY_ROWS(at, chunk)
-        at = apply("map_to_wrg", d=0)(at, (*of_rows, "xss"))
-        for d in range(1, depth):
-            at = apply("map_to_wrg", d=d)(at, outer[:-d])
-        return at
-
-    return tactic
+    at, row = row_in_maps(attempt(places_in_any_order())(at, place), place, depth)
+    outer = row[:-1]
+    at, names = named(FUSED_OUT_OF_ZIPS(at, row), row, 0)
+    if not depth or not names:
+        raise NoMatch("no map over rows is here whose function folds a row")
+    members = _members(
+        [term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names)], most, width
+    )
+    rows = 1 << (items // members).bit_length() - 1
+    of_rows = outer
+    if more := -length_of(term_at(at.term, (*outer, "xs"))) % rows:
+        at, of_rows = padded(more, 0)(at, outer), (*outer, "xs")
+    at = apply("split_join", m=rows)(at, of_rows)
+    chunk = (*of_rows, "xss", "f")
+    for i in range(names):
+        at = _by_members(members, width)(at, (*chunk, "f", *("f",) * i, "x"))
+    result = (*chunk, "f", *("f",) * names)
+    at = where_written(written_by(width, _shared_out(members)))(at, result)
+    at = _in_phases(at, chunk, names)
+    at = _BY_ROWS(at, chunk)
+    at = apply("map_to_wrg", d=0)(at, (*of_rows, "xss"))
+    return for_groups(at, outer, depth - 1, 1)
 
 
 def _members(named: Sequence[Term], most: int, width: int) -> int:
@@ -161,12 +160,8 @@ def _in_phases(at: Rewriting, chunk: Position, names: int) -> Rewriting:
 
 def _fold_of_row(t: Term) -> Position | None:
     """The first fold that needs no variable of what is around it; of folds in one another the outermost."""
-    for place, u in positions(t):
-        if place and isinstance(u, Reduction):
-            bound = {x.name for x in binders_at(t, place)}
-            if not bound & free_variables(u):
-                return place
-    return None
+    folds = (place for place, u in positions(t) if place and isinstance(u, Reduction))
+    return next((place for place in folds if is_invariant(t, place)), None)
 
 
 _folds_named = under_names(_fold_of_row)

@@ -20,8 +20,10 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     inside,
     repeat,
+    the,
     then,
 )
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
@@ -59,26 +61,26 @@ def lanes_for(length: int, members: int, width: int) -> int:
     return width if length % width == 0 and length >= members * width else 1
 
 
-def map_in_whole_turns(members: int, width: int, shared_out: Callable[[int], Tactic]) -> Tactic:
+@curried
+def map_in_whole_turns(
+    at: Rewriting, place: Position, members: int, width: int, shared_out: Callable[[int], Tactic]
+) -> Rewriting:
     """A map that is shared out in vectors of some lanes to so many members, as the first of as many elements as they share evenly."""
-
-    def whole(at: Rewriting, place: Position) -> Rewriting:
-        length = length_of(term_at(at.term, place))
-        lanes = lanes_for(length, members, width)
-        at_once = members * lanes
-        if length < members or not length % at_once:
-            return shared_out(width)(at, place)
-        more = turns_for(length, at_once) * at_once - length
-        return then(
-            lengthened_inside(more, lanes),
-            inside("xs")(shared_out(lanes)),
-            attempt(apply("take_as_scalar")),
-        )(at, place)
-
-    return whole
+    length = length_of(term_at(at.term, place))
+    lanes = lanes_for(length, members, width)
+    at_once = members * lanes
+    if length < members or not length % at_once:
+        return shared_out(width)(at, place)
+    more = turns_for(length, at_once) * at_once - length
+    return then(
+        lengthened_inside(more, lanes),
+        inside("xs")(shared_out(lanes)),
+        attempt(apply("take_as_scalar")),
+    )(at, place)
 
 
-def in_whole_turns(at_once: int, lanes: int = 1) -> Tactic:
+@curried
+def in_whole_turns(at: Rewriting, place: Position, at_once: int, lanes: int = 1) -> Rewriting:
     """A fold of as many elements as so many that are taken at once divide, in vectors of `lanes` where these divide it.
 
     Raises `NoMatch` where they do, or where the start is not neutral, or of no type that is chosen.
@@ -99,28 +101,22 @@ def in_whole_turns(at_once: int, lanes: int = 1) -> Tactic:
       )
     )
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if not isinstance(t, Reduce):
-            raise NoMatch("no fold is here")
-        length = length_of(t.xs)
-        if not length % at_once:
-            raise NoMatch(f"{at_once} at once leave no rest")
-        more = turns_for(length, at_once) * at_once - length
-        if lanes == 1 and has_law(t.op, "idempotent"):
-            again = apply("reduce_pad_clamp_idempotent", "backward", r=more)
-            return then(again, inside("xs")(padded_inside))(at, place)
-        if t.init.type not in _CHOSEN or not is_neutral(t.op, t.init):
-            raise NoMatch("no fold from a neutral start of a type that is chosen")
-        chosen = then(apply(_CHOSEN[t.init.type]), attempt(_COMPUTED_WHERE_CHOSEN))
-        return then(
-            inside("xs")(lengthened_inside(more, lanes)),
-            apply("reduce_pad", "backward", left=0, right=more),
-            inside("xs")(chosen),
-        )(at, place)
-
-    return tactic
+    t = the(Reduce, at, place)
+    length = length_of(t.xs)
+    if not length % at_once:
+        raise NoMatch(f"{at_once} at once leave no rest")
+    more = turns_for(length, at_once) * at_once - length
+    if lanes == 1 and has_law(t.op, "idempotent"):
+        again = apply("reduce_pad_clamp_idempotent", "backward", r=more)
+        return then(again, inside("xs")(padded_inside))(at, place)
+    if t.init.type not in _CHOSEN or not is_neutral(t.op, t.init):
+        raise NoMatch("no fold from a neutral start of a type that is chosen")
+    chosen = then(apply(_CHOSEN[t.init.type]), attempt(_COMPUTED_WHERE_CHOSEN))
+    return then(
+        inside("xs")(lengthened_inside(more, lanes)),
+        apply("reduce_pad", "backward", left=0, right=more),
+        inside("xs")(chosen),
+    )(at, place)
 
 
 _COMPUTED_WHERE_CHOSEN = then(inside("xs")(apply("zip_map_right")), repeat(apply("map_fusion")))
