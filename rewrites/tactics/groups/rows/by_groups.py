@@ -271,9 +271,9 @@ def _next_shared(t: Term, room: int) -> Position | None:
     """Where the next thing stands that gets a name; nowhere else than it does what has one, of which all that is folded has."""
     if not isinstance(t, Let):
         return _shared_in(t, room)
-    if isinstance(t.x, Reduce | Map) or (found := _shared_in(t.x, room)) is None:
-        return ()
-    return ("x", *found)
+    whole = isinstance(t.x, Reduce) or holds_array(t.x.type)
+    found = None if whole else _shared_in(t.x, room)
+    return () if found is None else ("x", *found)
 
 
 def _shared_in(t: Term, room: int) -> Position | None:
