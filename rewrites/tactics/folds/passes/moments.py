@@ -13,6 +13,7 @@ Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance, The 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import is_neutral
@@ -217,11 +218,13 @@ def _named_once(at: Rewriting, place: Position) -> Rewriting:
 
 def _is_middle_one(t: Term) -> bool:
     """Whether it is what `_middle_one` makes."""
-    match t:
-        case Apply("maximum", (Apply("minimum"), Apply("minimum", (Apply("maximum"), _)))):
-            return True
-        case _:
-            return False
+    if not isinstance(t, Apply) or t.function != "maximum":
+        return False
+    least, rest = t.arguments
+    if not isinstance(rest, Apply) or rest.function != "minimum":
+        return False
+    largest, _ = rest.arguments
+    return isinstance(largest, Apply) and least == replace(largest, function="minimum")
 
 
 _SUMS: tuple[Position, ...] = (
