@@ -34,11 +34,11 @@ from relift.compiler.certificates.certificate import (
     Verdict,
     not_understood,
 )
-from relift.compiler.certificates.coverage import covered, initialised, unassigned
+from relift.compiler.certificates.counting.coverage import covered, initialised, unassigned
+from relift.compiler.certificates.counting.instances import NotCounted
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, Iteration, advances
 from relift.compiler.certificates.given import Misfit, given, vectors_of
-from relift.compiler.certificates.instances import NotCounted
 from relift.compiler.certificates.prover import Prover, invocations
 from relift.compiler.certificates.work_items import Grid
 from relift.compiler.codegen.values.indices import index_code

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from relift.compiler.certificates.accesses import Accesses, BarrierSite
 from relift.compiler.certificates.certificate import Claim, Kind, Verdict
+from relift.compiler.certificates.counting.enumerated import Group
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, ConflictPair, Fact, Iteration, Place
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
@@ -33,6 +34,7 @@ class Prover:
             map(_mentions_groups, found.all)
         )
         self.grid = replace(grid, flat=not groups)
+        self.group = Group(self.grid, found.tables)
 
     def item(self, mark: str = "", group: str = "") -> WorkItem:
         """A work-item of this kernel."""
@@ -76,10 +78,17 @@ class Prover:
     def local_races(self) -> list[Claim]:
         """No two work-items of a group do so in local memory with no barrier between them."""
         found = []
-        for pair in self.found.conflicts:
-            one, other = self.item(), self.item("'")
-            left, right = pair.left.access, pair.right.access
-            found.append(self.race((left,), (right,), one, other, pair))
+        for alike in _of_two_places(self.found.conflicts):
+            start = time.perf_counter()
+            apart = self.group.keeps_apart(alike)
+            seconds = (time.perf_counter() - start) / len(alike)
+            for pair in alike:
+                left, right = (pair.left.access,), (pair.right.access,)
+                if apart:
+                    claim = Claim("races", _of_both(left, right), "proved", "", seconds)
+                    found.append(_about(claim, [*left, *right]))
+                else:
+                    found.append(self.race(left, right, self.item(), self.item("'"), pair))
         return found
 
     def race(
@@ -106,7 +115,7 @@ class Prover:
             )
         ]
         different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
-        subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
+        subject = _of_both(left, right)
         sure = pair.sure if pair is not None else _surely(*left, *right)
         found = self.claim("races", subject, {"": z3.And(different, *both)}, one, other, sure=sure)
         return _about(found, [*left, *right])
@@ -238,6 +247,23 @@ def _about(claim: Claim, accesses: Sequence[Access]) -> Claim:
 def _together(bundle: Sequence[Access]) -> str:
     more = f" and {len(bundle) - 1} like it" if len(bundle) > 1 else ""
     return f"{bundle[0]}{more}"
+
+
+def _of_both(left: tuple[Access, ...], right: tuple[Access, ...]) -> str:
+    """Which accesses a claim about a race is about."""
+    return _together(left) if left == right else f"{_together(left)} / {_together(right)}"
+
+
+def _of_two_places(conflicts: Iterable[ConflictPair]) -> list[list[ConflictPair]]:
+    """Conflicts that differ in nothing but which cells are accessed, together."""
+    found: dict[Any, list[ConflictPair]] = {}
+    for pair in conflicts:
+        sides = [
+            (p.access.array, p.access.kind, p.access.place, p.first, p.last, p.way)
+            for p in (pair.left, pair.right)
+        ]
+        found.setdefault((*sides, pair.same, pair.follows, pair.later), []).append(pair)
+    return [*found.values()]
 
 
 def _mentions_groups(access: Access) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,12 +70,19 @@ def scores(x: rl.f32[n]):
     return rl.map(lambda v: (v - mean(x)) * deviation, x)
 
 
+@rl.program
+def summary(x: rl.f32[n]):
+    """The largest is no sum."""
+    return (mean(x), variance_of(x), rl.reduce(rl.maximum, float("-inf"), x))
+
+
 GOLD: dict[Program, Any] = {
     variance: np.var,
     covariance: lambda x, y: np.cov(x, y, bias=True)[0, 1],
     correlation: lambda x, y: np.corrcoef(x, y)[0, 1],
     of_columns: lambda x: x.var(axis=0),
     scores: lambda x: (x - x.mean()) / x.std(),
+    summary: lambda x: (x.mean(), x.var(), x.max()),
 }
 
 
@@ -87,9 +95,14 @@ def in_one_pass(program: Program, length: int) -> Derivation:
     return found
 
 
+def _result(found: Derivation) -> Program:
+    """What was derived, as a program."""
+    return replace(found.program, body=found.result)
+
+
 @pytest.mark.parametrize(
     ("program", "length"),
-    [*((p, 64) for p in GOLD), *((p, 75) for p in GOLD if p is not correlation)],
+    [(p, length) for length in (64, 75) for p in GOLD],
 )
 def test_it_means_the_same(program: Program, length: int) -> None:
     """Of numbers far from 0, too: each chunk's differences are from one of its own.  What fills no chunk follows."""
@@ -99,13 +112,13 @@ def test_it_means_the_same(program: Program, length: int) -> None:
     if program is correlation:
         data[1] = (data[0] + data[1]).astype(np.float32)
 
-    got = in_one_pass(program, length).program(*data)
+    got = _result(in_one_pass(program, length))(*data)
 
     wanted = GOLD[program](*(x.astype(np.float64) for x in data))
     np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("program", [variance, covariance, correlation, of_columns])
+@pytest.mark.parametrize("program", [variance, covariance, correlation, of_columns, summary])
 def test_all_is_found_in_a_chunk_at_once(program: Program) -> None:
     """Every sum of elements is a component of one map over chunks, which needs no sum of all."""
     of_chunks = {
@@ -116,6 +129,16 @@ def test_all_is_found_in_a_chunk_at_once(program: Program) -> None:
     }
 
     assert len(of_chunks) == 1
+
+
+def test_an_element_that_lies_far_is_none_from_which_others_differ() -> None:
+    """Each chunk begins with one: sums of the differences from it lose as many roundings as there are others."""
+    data = np.random.default_rng(5).normal(0.0, 1.0, 4096).astype(np.float32)
+    data[::1024] = 1e4
+
+    got = _result(derive(variance, moments_in_one_pass(1024), {"n": 4096}))(data)
+
+    np.testing.assert_allclose(got, data.astype(np.float64).var(), rtol=5e-5)
 
 
 def test_differences_from_what_is_given_are_one_pass_already() -> None:

@@ -27,7 +27,7 @@ from relift.rewrites.tactics.groups.numbers import numbers_by_groups
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Split, ToGlobal
 from relift.semantics.syntax.binding import canonical
-from relift.semantics.syntax.terms import Term, subterms
+from relift.semantics.syntax.terms import Input, Term, subterms
 
 n = rl.nat("n")
 ROOM = 48 * 1024
@@ -130,6 +130,21 @@ def linked(x: rl.f32[n], y: rl.f32[n]):
     both = rl.map(lambda p: p[0] * p[1], rl.zip(x, y))
     sums = [rl.reduce(rl.add, 0.0, each) for each in (x, y, both)]
     return sums[0], sums[1], sums[2]
+
+
+def test_what_folds_of_a_pass_share_is_computed_where_it_is_read() -> None:
+    """A chunk is one of what is given, not of what is computed of that: to store it moves more than to compute it again."""
+
+    @rl.program
+    def lengths(x: rl.f32[n], y: rl.f32[n]):
+        squares = rl.map(lambda p: p[0] * p[0] + p[1] * p[1], rl.zip(x, y))
+        weighed = rl.map(lambda p: p[0] * p[1], rl.zip(x, squares))
+        return rl.reduce(rl.add, 0.0, squares), rl.reduce(rl.add, 0.0, weighed)
+
+    found = derive(lengths, in_one_pass, {"n": 1 << 15}).result
+    chunks = [u.xs for u, _ in subterms(found) if isinstance(u, Split)]
+
+    assert all(isinstance(xs, Input) for xs in chunks)
 
 
 @pytest.mark.parametrize("length", [1 << 15, 32771])

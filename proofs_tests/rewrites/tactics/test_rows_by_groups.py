@@ -348,8 +348,17 @@ def test_what_no_group_shares_is_left_to_others() -> None:
         derive(variance, rows_by_groups(2, 8, 4, ROOM), {"b": 2, "n": 3, "m": 7})
     with pytest.raises(NoMatch):
         derive(doubled, rows_by_groups(1, 8, 4, ROOM), {"n": 3, "m": 64})
-    with pytest.raises(NoMatch):
-        derive(named, rows_by_groups(1, 8, 4, ROOM), {"n": 3, "m": 64})
+
+
+def test_a_fold_in_what_has_a_name_is_shared() -> None:
+    """A mean under a name is a number of which a fold has a name of its own."""
+    found = derive(named, rows_by_groups(1, 8, 4, ROOM), {"n": 3, "m": 64})
+    made = replace(found.program, body=found.result)
+    data = np.random.default_rng(1).normal(3.0, 1.0, (3, 64)).astype(np.float32)
+
+    assert "to_local" in rl.show(found.result)
+    wanted = data - data.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(compile_program(made)(data, 1 / 64), wanted, atol=1e-5)
 
 
 def test_rows_that_are_folded_twice_are_read_at_the_speed_of_memory() -> None:

@@ -2,17 +2,18 @@
 
     sum (map (\\x. (x - m) * (x - m)) xs)    where m = f (sum xs)
       =  sum (map (\\(c, (e, d)). (e + (p - m) * d) + ((p - m) * d + n * (p - m) * (p - m))) (zip chunks found))
-         where found = map (\\c. (sum (map (\\x. (x - p) * (x - p)) c), sum (map (\\x. x - p) c))) chunks,  p the first of a chunk
+         where found = map (\\c. (sum (map (\\x. (x - p) * (x - p)) c), sum (map (\\x. x - p) c))) chunks,  p of a chunk
 
 A variance reads its elements twice otherwise, once for the mean and once for the deviations from it.  Of each chunk the
-differences are those from its first element: they are as exact as those from the mean, but for what the mean of a chunk is
-away from its first element in multiples of the deviation.
+differences are those from the middle one of three elements: they are as exact as those from the mean, but for what the mean
+of a chunk is away from that one in multiples of the deviation.
 Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance, The American Statistician 37 (1983).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import is_neutral
@@ -20,17 +21,22 @@ from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     apply,
+    at_kinds,
+    attempt,
     curried,
     first,
     fission,
     inside,
+    repeat,
     then,
+    topdown,
     under_a_name,
 )
 from relift.rewrites.tactics.folds.beside import is_innermost, named_together, paired
-from relift.rewrites.tactics.folds.partial_results import folded_in_chunks
-from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest, length_of
-from relift.semantics.patterns import Map, Reduce
+from relift.rewrites.tactics.folds.partial_results import OF_EACH_ARRAY, folded_in_chunks
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
+from relift.rewrites.tactics.sharing import under_names
+from relift.semantics.patterns import Let, Map, Reduce
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -40,7 +46,7 @@ from relift.semantics.syntax.binding import (
     substitute,
     term_at,
 )
-from relift.semantics.syntax.terms import Apply, Combine, Term, free_variables, subterms
+from relift.semantics.syntax.terms import Apply, Combine, Input, Term, Var, free_variables, subterms
 
 
 @curried
@@ -56,19 +62,23 @@ def moments_in_one_pass(at: Rewriting, place: Position, chunk: int) -> Rewriting
     ... def squares(x: rl.f32[64]):
     ...     mean = rl.reduce(rl.add, 0.0, x) / 64.0
     ...     return rl.reduce(rl.add, 0.0, rl.map(lambda v: (v - mean) * (v - mean), x))
-    >>> of_chunks = derive(squares, moments_in_one_pass(16)).result.xs.xs.xs
+    >>> of_chunks = derive(squares, moments_in_one_pass(16)).result.f.body.xs.xs.xs
     >>> print(rl.show(of_chunks))
     map(
       lambda x_:
-        (
-          reduce(add, 0.0, x_),
-          (
+        let(
+          lambda x__:
             (
-              reduce(add, 0.0, map(lambda x__: mul(sub(x__, x_[0]), sub(x__, x_[0])), x_)),
-              reduce(add, 0.0, map(lambda x__: sub(x__, x_[0]), x_))
+              reduce(add, 0.0, x_),
+              (
+                (
+                  reduce(add, 0.0, map(lambda x: mul(sub(x, x__), sub(x, x__)), x_)),
+                  reduce(add, 0.0, map(lambda x: sub(x, x__), x_))
+                ),
+                x__
+              )
             ),
-            x_[0]
-          )
+          maximum(minimum(x_[0], x_[8]), minimum(maximum(x_[0], x_[8]), x_[15]))
         ),
       split(16, x)
     )
@@ -92,6 +102,17 @@ def _moments(t: Term, chunk: int) -> Iterator[tuple[Position, Reduce]]:
 
 def _folds_in(t: Reduce) -> list[Term]:
     """The folds of as many elements from whose results a sum of products is one of differences; none where it is no such sum."""
+    length = length_of(t.xs)
+    return [
+        u
+        for value in _subtracted(t)
+        for u, _ in subterms(value)
+        if isinstance(u, Reduce) and is_innermost(u) and length_of(u.xs) == length
+    ]
+
+
+def _subtracted(t: Reduce) -> list[Term]:
+    """What is subtracted in each factor of a sum of products of differences; nothing where it is no such sum."""
     if not isinstance(t.xs, Map):
         return []
     body, own = t.xs.f.body, {x.name for x in t.xs.f.parameters}
@@ -100,13 +121,7 @@ def _folds_in(t: Reduce) -> list[Term]:
     subtracted = [u.arguments[1] for u in differences]
     if len(subtracted) < 2 or not all(own.isdisjoint(free_variables(u)) for u in subtracted):
         return []
-    length = length_of(t.xs)
-    return [
-        u
-        for value in subtracted
-        for u, _ in subterms(value)
-        if isinstance(u, Reduce) and is_innermost(u) and length_of(u.xs) == length
-    ]
+    return subtracted
 
 
 def _in_one_pass(
@@ -119,19 +134,91 @@ def _in_one_pass(
     length = length_of(sums[0][1].xs)
     sums = [(p, u) for p, u in sums if length_of(u.xs) == length]
     here, of_chunks = (*place, *around), list[Term]()
-    in_chunks = fold_followed_by_rest(chunk, folded_in_chunks(chunk))
-    main = ("init",) if length % chunk else ()
-    for fold in {canonical(u): u for _, v in sums for u in _folds_in(v)}.values():
+    in_chunks = folded_in_chunks(chunk)
+    main = ("left",) if length % chunk else ()
+    if main:
+        in_chunks = then(fold_here_with_rest(length - length % chunk), inside("left")(in_chunks))
+    needed = {canonical(u): u for _, v in sums for u in _folds_in(v)}
+    beside = _folds_beside(term_at(at.term, here), needed, length)
+    inner = here
+    if main or not around:  # the rest needs it, too; or sums that are found one after the other do
+        at, inner = _subtracted_named(at, here, sums)
+    for fold in (*needed.values(), *beside):
         for below in places_of(term_at(at.term, here), fold):
-            at = in_chunks(at, (*here, *below))
-            of_chunks.append(term_at(at.term, (*here, *below, *main, "xs")))
+            try:
+                at = in_chunks(at, (*here, *below))
+            except NoMatch:
+                if fold in needed.values():
+                    raise
+            else:
+                of_chunks.append(term_at(at.term, (*here, *below, *main, "xs")))
     for below, _ in sorted(sums, key=lambda each: len(each[0]), reverse=True):  # innermost first
-        at = in_chunks(at, (*place, *below))
-        each = (*place, *below, *main, "xs")
-        at = _about_the_first(at, (*each, "f"))
+        fold_at = (*inner, *below[len(around) :])
+        at = in_chunks(at, fold_at)
+        each = (*fold_at, *main, "xs")
+        at = _about_the_middle(at, (*each, "f"))
         at = _of_what_is_found(at, each)
+        at = _named_once(at, (*each, "xs", "f"))
         of_chunks.append(term_at(at.term, (*each, "xs")))
-    return paired(at, here, of_chunks)[0]
+    at, together = paired(at, here, of_chunks)
+    for below in places_of(term_at(at.term, here), together):
+        at = attempt(OF_EACH_ARRAY)(at, (*here, *below))
+        at = _named_once(at, (*here, *below, "f"))
+    return at
+
+
+def _folds_beside(t: Term, needed: Mapping[Term, Term], length: int) -> list[Reduce]:
+    """Other folds of as many elements of what those that are needed read, which need no result of another."""
+    read = {u for fold in needed for u, _ in subterms(fold) if isinstance(u, Input | Var)}
+    found: dict[Term, Reduce] = {}
+    for place, u in positions(t):
+        if not isinstance(u, Reduce) or length_of(u.xs) != length or not is_innermost(u):
+            continue
+        bound = {x.name for x in binders_at(t, place)}
+        apart = canonical(u) not in needed and bound.isdisjoint(free_variables(u))
+        if apart and any(v in read for v, _ in subterms(u.xs)):
+            found.setdefault(canonical(u), u)
+    return [*found.values()]
+
+
+def _subtracted_named(
+    at: Rewriting, place: Position, sums: Sequence[tuple[Position, Reduce]]
+) -> tuple[Rewriting, Position]:
+    """Names for what is subtracted in sums of products, one inside the other, and where what needs them stands then."""
+    values = list(dict.fromkeys(value for _, u in sums for value in _subtracted(u)))
+    for value in values:
+        if not any(places_of(value, u) for _, u in sums):
+            below, *_ = places_of(term_at(at.term, place), value)
+            at = under_a_name(*below)(at, place)
+            place = (*place, "f")
+    return at, place
+
+
+def _named_once(at: Rewriting, place: Position) -> Rewriting:
+    """What differences of a chunk are from has a name around all that is found in it, where it had one around parts of that."""
+
+    @at_kinds(Let)
+    def written_out(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Let) or not _is_middle_one(t.x):
+            raise NoMatch("no name of what differences are from")
+        return apply("let_inline")(at, place)
+
+    def middle(t: Term) -> Position | None:
+        return next((below for below, u in positions(t) if below and _is_middle_one(u)), None)
+
+    return then(attempt(repeat(topdown(written_out))), under_names(middle))(at, place)
+
+
+def _is_middle_one(t: Term) -> bool:
+    """Whether it is what `_middle_one` makes."""
+    if not isinstance(t, Apply) or t.function != "maximum":
+        return False
+    least, rest = t.arguments
+    if not isinstance(rest, Apply) or rest.function != "minimum":
+        return False
+    largest, _ = rest.arguments
+    return isinstance(largest, Apply) and least == replace(largest, function="minimum")
 
 
 _SUMS: tuple[Position, ...] = (
@@ -139,13 +226,13 @@ _SUMS: tuple[Position, ...] = (
     ("left", "right", "right"),
     ("right", "left", "right"),
 )
-"""Where `_about_the_first` leaves the sums that need no other fold: of the products, and of the differences on either side."""
+"""Where `_about_the_middle` leaves the sums that need no other fold: of the products, and of the differences on either side."""
 _DIFFERENCES: tuple[Position, ...] = (("left", "right", "left"), ("right", "left", "left"))
-"""And what the first element differs by from what is folded of all, on either side."""
+"""And what the middle one differs by from what is folded of all, on either side."""
 
 
 def _of_what_is_found(at: Rewriting, place: Position) -> Rewriting:
-    """The sums of a chunk and its first element are an array of tuples, of which the sum of all is one."""
+    """The sums of a chunk and what its differences are from are an array of tuples, of which the sum of all is one."""
     here = (*place, "f")
     t = term_at(at.term, here)
     at = named_together(at, here, [term_at(t, below) for below in _each_once(t, _SUMS)])
@@ -165,8 +252,8 @@ def _each_once(t: Term, places: Sequence[Position]) -> list[Position]:
     return [*{canonical(term_at(t, place)): place for place in reversed(places)}.values()]
 
 
-def _about_the_first(at: Rewriting, place: Position) -> Rewriting:
-    """The sum of a chunk's products of differences, by those from what its first element gives."""
+def _about_the_middle(at: Rewriting, place: Position) -> Rewriting:
+    """The sum of a chunk's products of differences, by those from what three of its elements give."""
     fold = term_at(at.term, place)
     assert isinstance(fold, Reduce), "cannot happen: a chunk's sum"
     assert isinstance(fold.xs, Map), "cannot happen: of what is computed of each element"
@@ -175,17 +262,28 @@ def _about_the_first(at: Rewriting, place: Position) -> Rewriting:
     product, (x,) = term_at(at.term, body), fold.xs.f.parameters
     assert isinstance(product, Combine), "cannot happen: it is one of differences"
     given = {
-        name: substitute(difference.left, {x.name: fold.xs.xs[0]})
+        name: _middle_one(difference.left, x.name, fold.xs.xs)
         for name, difference in (("p", product.left), ("q", product.right))
         if isinstance(difference, Combine)
     }
     at = apply("reduce_products_about", given=given)(at, place)
     apart = apply("reduce_of_sums")
     at = then(apart, inside("left")(apart), inside("right")(apart))(at, place)
-    of_first = inside("xs", "f")(apply("operands_swapped"))
-    at = inside("left", "right")(then(of_first, apply("reduce_factor")))(at, place)
+    of_middle = inside("xs", "f")(apply("operands_swapped"))
+    at = inside("left", "right")(then(of_middle, apply("reduce_factor")))(at, place)
     at = inside("right", "left")(apply("reduce_factor"))(at, place)
     return inside("right", "right")(_OF_THE_SAME)(at, place)
+
+
+def _middle_one(value: Term, name: str, chunk: Term) -> Term:
+    """What is computed of the first, the middle and the last of some elements, and is neither the least nor the largest of it.
+
+    One element that lies far from all others, wherever it stands, is none from which all others differ by much.
+    """
+    length = length_of(chunk)
+    a, b, c = (substitute(value, {name: chunk[i]}) for i in (0, length // 2, length - 1))
+    least, largest = (Apply(of, (a, b), value.type) for of in ("minimum", "maximum"))
+    return Apply("maximum", (least, Apply("minimum", (largest, c), value.type)), value.type)
 
 
 def _by_operators(at: Rewriting, place: Position) -> Rewriting:

@@ -21,6 +21,7 @@ from relift.rewrites.tactics.folds.beside import paired
 from relift.rewrites.tactics.folds.partial_results import OF_EACH_ARRAY, folded_in_chunks
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.remainders import fold_followed_by_rest
+from relift.rewrites.tactics.groups.rows.by_groups import FUSED_OUT_OF_ZIPS
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.binding import (
     Position,
@@ -121,6 +122,7 @@ def _passed_once(at: Rewriting, group: Sequence[Term]) -> Rewriting:
     partial: list[Term] = []
     for fold in group:
         for place in places_of(at.term, fold):
+            at = attempt(inside("xs")(FUSED_OUT_OF_ZIPS))(at, place)
             at = fold_followed_by_rest(chunk, folded_in_chunks(chunk))(at, place)
             chunks = (*place, "init") if length % chunk else place
             partial.append(term_at(at.term, (*chunks, "xs")))

@@ -52,6 +52,7 @@ from relift.rewrites.tactics.groups.rows.whole_turns import (
     shared_evenly,
 )
 from relift.rewrites.tactics.nests.padding import padded
+from relift.rewrites.tactics.sharing import has_loops
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Let, Map, Reduce, Reduction, Zip
 from relift.semantics.syntax.binding import (
@@ -126,9 +127,9 @@ def rows_by_groups(
             raise NoMatch(f"{members} members read no row twice that they should keep")
         at = FUSED_OUT_OF_ZIPS(at, row)
     at, names = named(at, row, 0 if kept else local_bytes)
-    if not names:
+    each = [term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names)]
+    if not any(map(has_loops, each)):
         raise NoMatch("the function of a row folds nothing")
-    each = (term_at(at.term, (*row, *("f",) * i, "x")) for i in range(names))
     folded = [t.xs for t in each if isinstance(t, Reduce)]
     if folded and max(map(length_of, folded)) < members:
         raise NoMatch(f"{members} work-items share no fold of a row")
@@ -262,13 +263,21 @@ def _folds_its_elements(f: Lambda) -> bool:
 def named(at: Rewriting, body: Position, local_bytes: int) -> tuple[Rewriting, int]:
     """What all work-items of a group need of a row, under names one inside the other, and how many these are."""
     names, room = 0, local_bytes
-    while isinstance(term_at(at.term, body), Let):
-        body, names = (*body, "f"), names + 1
-    while (found := _shared_in(term_at(at.term, body), room)) is not None:
-        at = under_a_name(*found)(at, body)
-        room -= 4 * (cells(term_at(at.term, (*body, "x")).type).constant or 0)
+    while (found := _next_shared(t := term_at(at.term, body), room)) is not None:
+        if found or not isinstance(t, Let):
+            at = under_a_name(*found)(at, body)
+            room -= 4 * (cells(term_at(at.term, (*body, "x")).type).constant or 0)
         body, names = (*body, "f"), names + 1
     return at, names
+
+
+def _next_shared(t: Term, room: int) -> Position | None:
+    """Where the next thing stands that gets a name; nowhere else than it does what has one, of which all that is folded has."""
+    if not isinstance(t, Let):
+        return _shared_in(t, room)
+    whole = isinstance(t.x, Reduce) or holds_array(t.x.type)
+    found = None if whole else _shared_in(t.x, room)
+    return () if found is None else ("x", *found)
 
 
 def _shared_in(t: Term, room: int) -> Position | None:
@@ -319,6 +328,8 @@ def _lowered(members: int, width: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):
             return then(shared_out(members), IN_ORDER, apply("store_local"))(at, place)
+        if not has_loops(term_at(at.term, place)):
+            return at  # each of them computes it
         if not isinstance(term_at(at.term, place), Reduce):
             raise NoMatch("what has a name is neither a fold nor a map")
         return then(inside("xs")(FUSED), from_neutral(fold), IN_ORDER)(at, place)

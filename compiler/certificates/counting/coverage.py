@@ -8,11 +8,13 @@ all are written, once.  From the same follows that a later read finds something.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from relift.compiler.certificates.counting.enumerated import Group
+from relift.compiler.certificates.counting.instances import Instances, NotCounted, number_of
 from relift.compiler.certificates.flows import Access, Fact, Iteration, Place
-from relift.compiler.certificates.instances import Instances, NotCounted, number_of
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
 from relift.compiler.text import tree
 from relift.semantics.syntax.memory import Space
@@ -30,6 +32,7 @@ class Oracle(Protocol):
 
     grid: Grid
     sizes: Mapping[str, int]
+    group: Group
 
     def item(self, mark: str = "", group: str = "") -> WorkItem:
         """A work-item of the kernel."""
@@ -179,6 +182,9 @@ def _never_meet(
 ) -> bool:
     import z3
 
+    around = [w.counter for w in left[0].place[:common] if isinstance(w, Iteration)]
+    if space.of_group and prover.group.written_apart(left, right, around):
+        return True
     one, other = prover.item(), prover.item("'", "" if space.of_group else "'")
     one.enter(left[0].place)
     other.enter(right[0].place)
@@ -229,6 +235,10 @@ def _within(prover: Oracle, access: Access, row: int, kept: range, cells: int) -
     """Whether an access lies within the cells that are kept of each row."""
     import z3
 
+    with suppress(NotCounted):
+        found = prover.group.cells_of(access)
+        if (found >= 0).all() and (found < cells).all():
+            return bool(((found % row >= kept.start) & (found % row < kept.stop)).all())
     one = prover.item()
     one.enter(access.place)
     start = one.number(access.offset)
@@ -247,7 +257,7 @@ def _within(prover: Oracle, access: Access, row: int, kept: range, cells: int) -
 def unassigned(kernel: tree.KernelText) -> list[str]:
     """The variables of which a part may be read before it is assigned.
 
-    >>> from relift.compiler.certificates.coverage import unassigned
+    >>> from relift.compiler.certificates.counting.coverage import unassigned
     >>> from relift.compiler.text.reader import read_kernels
     >>> [k] = read_kernels("kernel void f(global float* out) { float a; float2 b; b.s0 = 0.0f; out[0] = a + b.s1; }")
     >>> unassigned(k)

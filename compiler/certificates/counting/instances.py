@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,7 +33,7 @@ class NotCounted(Exception):
 def number_of(e: tree.Expression, sizes: Mapping[str, int]) -> Size | None:
     """An expression in whole numbers and sizes as a size.
 
-    >>> from relift.compiler.certificates.instances import number_of
+    >>> from relift.compiler.certificates.counting.instances import number_of
     >>> from relift.compiler.text.reader import read_expression
     >>> number_of(read_expression("4*n - n/1"), {"n": 1})
     3*n
@@ -130,7 +131,7 @@ class Instances:
         shape = tuple(map(len, each))
         held = np.ones(shape, bool)
         for e in conditions:
-            held &= np.broadcast_to(self._asked(e, at) != 0, shape)
+            held &= np.broadcast_to(at_all(e, at, self._local) != 0, shape)
         return int(held.sum())
 
     def _values(self, v: Variable) -> range:
@@ -142,32 +143,9 @@ class Instances:
             raise NotCounted("a condition")
         return range(many)
 
-    def _asked(self, e: tree.Expression, at: Mapping[Variable, Numbers]) -> Numbers:
-        """What an expression comes to at all values of the numbers in it."""
-        match e:
-            case tree.Whole(value):
-                return np.array(value)
-            case tree.Name(name):
-                return at["loop", name]
-            case tree.Invocation("get_global_id", (tree.Whole(d),)):
-                local = self.known(self.grid.local[d]).constant
-                if local is None:
-                    raise NotCounted("a condition")
-                return at["wrg", d] * local + at["lcl", d]
-            case tree.Invocation("get_local_id" | "get_group_id", (tree.Whole(d),)):
-                return at[_KINDS[e.function][0], d]
-            case tree.Binary(sign, left, right) if sign in _OPERATORS:
-                return _OPERATORS[sign](self._asked(left, at), self._asked(right, at))
-            case tree.Binary("/" | "%", left, right):
-                a, b = self._asked(left, at), self._asked(right, at)
-                if (a < 0).any() or (b <= 0).any():
-                    raise NotCounted("a condition")
-                return a // b if e.operator == "/" else a % b
-            case (
-                tree.Real() | tree.Element() | tree.Member() | tree.Prefix() | tree.Binary()
-                | tree.Conditional() | tree.Invocation() | tree.Cast()
-            ):  # fmt: skip
-                raise NotCounted("a condition")
+    def _local(self, d: int) -> int | None:
+        """How many work-items a group has."""
+        return self.known(self.grid.local[d]).constant
 
     def along(self, place: Place) -> None:
         """The loops and conditions of a place."""
@@ -252,6 +230,64 @@ class Instances:
         if (other, d) in self.first or not told or not all(v in self.ranges for v in variables):
             return None
         return math.prod((self.ranges[v] for v in variables), start=Size.of(1))
+
+
+def at_all(
+    e: tree.Expression,
+    at: Mapping[Variable, Numbers],
+    local: Callable[[int], int | None],
+    tables: Mapping[str, Numbers] = MappingProxyType({}),
+) -> Numbers:
+    """What an expression comes to at all values of the numbers in it; raises `NotCounted` where that is not known.
+
+    `local` says how many work-items a group has in a dimension, and `tables` are arrays of constants.
+    """
+
+    def known(e: tree.Expression) -> Numbers:
+        match e:
+            case tree.Whole(value):
+                return np.array(value)
+            case tree.Name(name) if ("loop", name) in at:
+                return at["loop", name]
+            case tree.Invocation("get_global_id", (tree.Whole(d),)) if ("wrg", d) in at:
+                many = local(d)
+                if many is None:
+                    raise NotCounted("a condition")
+                return at["wrg", d] * many + at["lcl", d]
+            case tree.Invocation("get_local_id" | "get_group_id", (tree.Whole(d),)) if (
+                variable := (_KINDS[e.function][0], d)
+            ) in at:
+                return at[variable]
+            case tree.Invocation("get_local_size", (tree.Whole(d),)) if local(d) is not None:
+                return np.array(local(d))
+            case tree.Invocation("min" | "max", (left, right)):
+                return (np.minimum if e.function == "min" else np.maximum)(
+                    known(left), known(right)
+                )
+            case tree.Element(tree.Name(array), index) if array in tables:
+                row, places = tables[array], known(index)
+                if (places < 0).any() or (places >= len(row)).any():
+                    raise NotCounted("a number beyond a table")
+                found: Numbers = row[places]
+                return found
+            case tree.Conditional(condition, yes, no):
+                return np.where(known(condition) != 0, known(yes), known(no))
+            case tree.Binary(sign, left, right) if sign in _OPERATORS:
+                return _OPERATORS[sign](known(left), known(right))
+            case tree.Binary("/" | "%", left, right):
+                a, b = known(left), known(right)
+                if (a < 0).any() or (b <= 0).any():
+                    raise NotCounted("a condition")
+                return a // b if e.operator == "/" else a % b
+            case tree.Prefix("!", operand):
+                return np.equal(known(operand), 0)
+            case (
+                tree.Real() | tree.Name() | tree.Element() | tree.Member() | tree.Prefix()
+                | tree.Binary() | tree.Invocation() | tree.Cast()
+            ):  # fmt: skip
+                raise NotCounted("a condition")
+
+    return known(e)
 
 
 def _identity(e: tree.Expression) -> tuple[str, int] | None:
