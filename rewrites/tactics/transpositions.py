@@ -31,7 +31,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.recurrences import has_affine_steps
+from relift.rewrites.tactics.folds.recurrences import has_composed_steps
 from relift.rewrites.tactics.sharing import apart, has_fold, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
@@ -468,7 +468,7 @@ def scans_in_order(at: Rewriting, place: Position) -> bool:
         if isinstance(u, ScanSeq)
     ]
     in_chunks = (
-        isinstance(term_at(at.term, (*scan, "f")), Combine) or has_affine_steps(at, scan)
+        isinstance(term_at(at.term, (*scan, "f")), Combine) or has_composed_steps(at, scan)
         for scan in scans
     )
     return bool(scans) and not any(in_chunks)

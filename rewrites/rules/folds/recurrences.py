@@ -8,6 +8,11 @@ which is a step again, so that any number of them come to a pair, whatever they 
 
 reduce_seq step z  =  (\\(p, q). p * z + q) (fold of pairs from (1, 0))
 
+So are steps by an associative operator, which need no neutral element where there is a first, and steps that combine or begin anew:
+
+reduce_seq op z  =  op z . (\\xs. reduce_seq op (head xs) (tail xs))
+reduce_seq (\\acc x. if c x then op acc (b x) else w x) z  =  (\\(kept, v). if kept then op z v else v) (fold of pairs)
+
 Source: Kogge and Stone, A parallel algorithm for the efficient solution of a general class of recurrence equations (1973);
 Blelloch, prefix sums and their applications (1990), first-order recurrences.
 """
@@ -18,10 +23,13 @@ from collections.abc import Callable
 from typing import Any
 
 from relift.rewrites.conditions import associative, distributive, neutral
-from relift.rewrites.notation import A, B, n
+from relift.rewrites.families import Number
+from relift.rewrites.notation import MONOID, A, B, n
+from relift.rewrites.proofs_of_recurrences import FROM_FIRST, RESETS
 from relift.rewrites.rule import rule
-from relift.semantics.language.vocabulary import let, reduce_seq
+from relift.semantics.language.vocabulary import drop, let, reduce_seq, select
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import boolean
 
 _SOURCE = (
     "Kogge and Stone (1973); Blelloch, prefix sums and their applications, first-order recurrences"
@@ -113,3 +121,47 @@ def recurrence_as_one_step(
             reduce_seq(_composed(times, plus, a, b), (one, zero), xs),
         ),
     )
+
+
+@rule(
+    where=[associative("op")],
+    source="Bird, theory of lists, foldl1 of a semigroup",
+    proof=FROM_FIRST,
+)
+def fold_from_first(op: Op[A], z: A, xs: A[n + 1]):
+    """What elements come to by an associative operator is found without the start: there is a first."""
+    return (
+        reduce_seq(lambda acc, x: op(acc, x), z, xs),
+        let(lambda p: op(z, p), reduce_seq(lambda acc, x: op(acc, x), xs[0], drop(1, xs))),
+    )
+
+
+@rule(
+    where=MONOID,
+    source="Blelloch, prefix sums and their applications, segmented scans",
+    proof=RESETS,
+)
+def resets_as_one_step_number(
+    op: Op[Number],
+    z: Number,
+    keep: Fun[B, boolean],
+    added: Fun[B, Number],
+    anew: Fun[B, Number],
+    x: Number,
+    xs: B[n],
+):
+    """Steps that combine or begin anew come to one that does either, whatever they start from ({number})."""
+
+    def either(q: Any, y: Any) -> Any:
+        return select(keep(y), q[0], False), select(keep(y), op(q[1], added(y)), anew(y))
+
+    return (
+        reduce_seq(lambda acc, y: select(keep(y), op(acc, added(y)), anew(y)), x, xs),
+        let(lambda p: select(p[0], op(x, p[1]), p[1]), reduce_seq(either, (True, z), xs)),
+    )
+
+
+@rule(source="HOL, if_swap; a condition that does not hold is one that holds")
+def select_swapped_number(c: boolean, x: Number, y: Number):
+    """Of two values ({number}) the other one is chosen where the condition does not hold."""
+    return select(c, x, y), select(select(c, False, True), y, x)

@@ -28,7 +28,7 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.rewrites.tactics.folds.recurrences import STARTS
+from relift.rewrites.tactics.folds.recurrences import STARTS, blocked
 from relift.rewrites.tactics.folds.remainders import length_of, scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.vectors.lanes import cut
@@ -67,7 +67,7 @@ def in_chunks(elements: int, least: int) -> Tactic:
         chunk = None if n is None else _divisor_near(n, elements)
         if n is None or chunk is None or n <= least:
             raise NoMatch(f"no scan of more than {least} elements that chunks divide")
-        return apply("scan_blocked", m=chunk)(at, place)
+        return blocked(chunk)(at, place)
 
     return somewhere(one)
 
@@ -126,7 +126,7 @@ def chunks_apart(chunks: int, least: int) -> Tactic:
                 at = _STORED(at, starts)
             at = inside("ys")(by_one(skip, ("xs",)))(at, place)
             place = (*place, "xs")
-        at = apply("scan_blocked", m=chunk)(at, place)
+        at = blocked(chunk)(at, place)
         return inside(*STARTS)(_STORED)(at, place)
 
     return somewhere(one)

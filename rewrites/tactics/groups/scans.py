@@ -31,7 +31,7 @@ from relift.rewrites.tactics.folds.recurrences import (
     STARTS,
     blocked,
     chunks_scanned,
-    has_affine_steps,
+    has_composed_steps,
 )
 from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
@@ -60,7 +60,7 @@ _REDUCED = first(*(by_groups(members, 4) for members in (64, 32, 8)))
 
 
 def _come_to(items: int, each: int) -> Tactic:
-    """What the chunks come to, each by a group; of affine steps by so many work-items, which have so many each."""
+    """What the chunks come to, each by a group; of steps that compose by so many work-items, which have so many each."""
     in_rows = then(apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each)))
     by_one = then(_WORK_ITEMS, apply("store_local"))
     steps = then(
@@ -68,7 +68,17 @@ def _come_to(items: int, each: int) -> Tactic:
         inside("x")(in_rows),
         inside("f", "xs")(by_one),
     )
-    return first(_REDUCED, then(inside("f")(steps), apply("map_to_wrg", d=0)))
+    from_first = then(
+        under_a_name("xs", "xs", "xs", "xs"),
+        inside("f")(then(under_a_name("xs", "xs"), inside("x")(by_one))),
+        inside("x")(in_rows),
+    )
+
+    def each_chunk(at: Rewriting, place: Position) -> Rewriting:
+        whole = isinstance(term_at(at.term, (*place, "xs")), Map)
+        return (steps if whole else from_first)(at, place)
+
+    return first(_REDUCED, then(inside("f")(each_chunk), apply("map_to_wrg", d=0)))
 
 
 def length_at(at: Rewriting, place: Position) -> int:
@@ -83,7 +93,7 @@ def length_at(at: Rewriting, place: Position) -> int:
 def scanned_in_group(items: int, local_bytes: int) -> Tactic:
     """A scan of what a group copies to local memory, by so many work-items; raises `NoMatch` where these do not share it evenly.
 
-    The result is in local memory, too.
+    The result is in local memory, too.  Cells are left open last: what branches may not see them.
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -104,14 +114,9 @@ def scanned_in_group(items: int, local_bytes: int) -> Tactic:
         own = then(_WORK_ITEMS, apart_by_rows(each))
         return then(
             under_a_name("xs"),
+            inside("f")(then(blocked(each), inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)))),
             inside("x")(chunks),
-            inside("f")(
-                then(
-                    blocked(each),
-                    inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)),
-                    inside("xss")(own),
-                )
-            ),
+            inside("f", "xss")(own),
         )(at, place)
 
     return tactic
@@ -160,7 +165,7 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
             raise NoMatch("no scan outside all functions")
         length = length_at(at, place)
         left = length % (items * each)
-        if left and left < length and has_affine_steps(at, place):
+        if left and left < length and has_composed_steps(at, place):
             at = _longer(items * each - left)(at, place)
             place = (*place, "xs")
         elif left and left < length:
