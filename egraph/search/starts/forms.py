@@ -206,6 +206,11 @@ class Form:
         return self.made_by is _ALONG_ROWS
 
     @property
+    def scans_in_chunks(self) -> bool:
+        """Whether long scans go in chunks, several of which a work-item may have in one loop."""
+        return self.made_by is _SCANS[1]
+
+    @property
     def stores(self) -> bool:
         """Whether some value has a kernel of its own."""
         return bool(self.stored)

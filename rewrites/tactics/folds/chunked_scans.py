@@ -11,8 +11,6 @@ one before, but not for those of other rows.  Source: Blelloch, prefix sums and 
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -28,9 +26,8 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.rewrites.tactics.folds.recurrences import STARTS, blocked
+from relift.rewrites.tactics.folds.recurrences import STARTS, applies, blocked, composed_with_rest
 from relift.rewrites.tactics.folds.remainders import length_of, scan_here_with_rest
-from relift.rewrites.tactics.folds.starts import start_apart
 from relift.rewrites.tactics.vectors.lanes import cut
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
@@ -113,11 +110,11 @@ def chunks_apart(chunks: int, least: int) -> Tactic:
             chunk -= _LINE
         if n <= least or chunk < 2:
             raise NoMatch(f"no scan of more than {least} elements")
-        with suppress(NoMatch):
-            at, place = start_apart(at, place), (*place, "xs")
         after: list[Position] = []
         if rest := n - chunk * chunks:
-            at = scan_here_with_rest(chunk, n - rest)(at, place)
+            neutral = applies(apply("scan_blocked", m=1), at, place)
+            with_rest = scan_here_with_rest if neutral else composed_with_rest
+            at = with_rest(chunk, n - rest)(at, place)
             come_to = term_at(at.term, (*place, "ys", "init", "xs"))
             after = [
                 (*place, "ys", *p) for p in places_of(term_at(at.term, (*place, "ys")), come_to)

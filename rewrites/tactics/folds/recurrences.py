@@ -28,8 +28,11 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
+    repeat,
     somewhere,
     then,
+    topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
 from relift.semantics.patterns import Map, ReduceSeq, ScanSeq, Zip
@@ -101,7 +104,7 @@ def _each_component(at: Rewriting, place: Position) -> Rewriting:
         here = (*place, part)
         at = attempt(_by_operator)(at, here)
         scan = here if isinstance(term_at(at.term, here), ScanSeq) else (*here, "xs")
-        if not _applies(blocked(1), at, scan):
+        if not applies(blocked(1), at, scan):
             raise NoMatch("a component is scanned in order")
     return at
 
@@ -309,11 +312,39 @@ def chunks_scanned(m: int, each: int = 0) -> Tactic:
 
 
 _AS_ONE_STEP = first(
+    then(
+        apply("reduce_to_seq", "backward"),
+        apply("reduce_start", "backward"),
+        under_a_name("right"),
+    ),
     apply("recurrence_as_one_step"),
     *(apply(r.name) for r in recurrences.resets_as_one_step_number.rules),
     apply("fold_from_first"),
 )
 """What any number of steps come to, apart from what they start from."""
+
+
+def composed_with_rest(chunk: int, main: int) -> Tactic:
+    """A scan whose steps compose as that of its first `main` elements, in chunks, and of the others from the last result of what these come to.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import composed_with_rest
+    >>> @rl.program
+    ... def largest(x: rl.f32[11]):
+    ...     return rl.scan_seq(rl.maximum, 0.0, x)
+    >>> print(rl.show(derive(largest, composed_with_rest(4, 8)).result.ys))
+    scan_seq(
+      maximum,
+      scan_seq(maximum, 0.0, map(lambda x_: reduce(maximum, -inf, x_), split(4, take(8, x))))[1],
+      drop(8, x)
+    )
+    """
+    come_to = then(apply("reduce_seq_chunks", m=chunk), *_PAIRS, apply("scan_last", "backward"))
+    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
+    parts = repeat(topdown(first(apply("take_map"), apply("drop_map"))))
+    return then(composed_steps, split, apply("scan_concat"), inside("ys", "init")(come_to), parts)
+
 
 _LEAST_CHUNKS = 16
 """Of a fold that is shared out; fewer are folded sooner than they are written and read."""
@@ -350,7 +381,7 @@ def affine_folds_in_chunks(m: int) -> Tactic:
 
 
 _PAIRS = (
-    inside("f")(apply("recurrence_as_one_step")),
+    inside("f")(_AS_ONE_STEP),
     apply("reduce_map_fusion", "backward", parts={"g": ("f", "x")}),
     inside("f")(apply("let_inline")),
 )
@@ -384,14 +415,15 @@ def has_composed_steps(at: Rewriting, place: Position) -> bool:
     >>> [has_composed_steps(Rewriting(smoothed.body, policy), ()) for policy in ("reassociate", "exact")]
     [True, False]
     """
-    return not _applies(_FROM_NEUTRAL, at, place) and _applies(chunks_scanned(1), at, place)
+    return not applies(_FROM_NEUTRAL, at, place) and applies(chunks_scanned(1), at, place)
 
 
 _FROM_NEUTRAL = first(apply("scan_blocked", m=1), apply("scan_start", "backward"))
 """A scan by an operator that has a neutral element."""
 
 
-def _applies(tactic: Tactic, at: Rewriting, place: Position) -> bool:
+def applies(tactic: Tactic, at: Rewriting, place: Position) -> bool:
+    """Whether a tactic applies at a place."""
     try:
         tactic(at, place)
     except NoMatch:
