@@ -110,23 +110,33 @@ def chunks_apart(chunks: int, least: int) -> Tactic:
             chunk -= _LINE
         if n <= least or chunk < 2:
             raise NoMatch(f"no scan of more than {least} elements")
-        after: list[Position] = []
-        if rest := n - chunk * chunks:
+        return in_stored_chunks(chunk, chunk * chunks)(at, place)
+
+    return somewhere(one)
+
+
+def in_stored_chunks(chunk: int, main: int, *, in_order: bool = True) -> Tactic:
+    """A scan in chunks of a length, of its `main` elements, and a rest; what these come to, and start from, is stored.
+
+    The rest is scanned by one work-item, or with `in_order` false by what reads it.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if main < length_of(term_at(at.term, place)):
             neutral = applies(apply("scan_blocked", m=1), at, place)
             with_rest = scan_here_with_rest if neutral else composed_with_rest
-            at = with_rest(chunk, n - rest)(at, place)
-            come_to = term_at(at.term, (*place, "ys", "init", "xs"))
-            after = [
-                (*place, "ys", *p) for p in places_of(term_at(at.term, (*place, "ys")), come_to)
-            ]
-            for starts in after:
-                at = _STORED(at, starts)
-            at = inside("ys")(by_one(skip, ("xs",)))(at, place)
+            at = with_rest(chunk, main)(at, place)
+            rest = (*place, "ys")
+            come_to = term_at(at.term, (*rest, "init", "xs"))
+            for starts in places_of(term_at(at.term, rest), come_to):
+                at = _STORED(at, (*rest, *starts))
+            if in_order:
+                at = by_one(skip, ("xs",))(at, rest)
             place = (*place, "xs")
         at = blocked(chunk)(at, place)
         return inside(*STARTS)(_STORED)(at, place)
 
-    return somewhere(one)
+    return tactic
 
 
 def in_step(rows: int) -> Tactic:
