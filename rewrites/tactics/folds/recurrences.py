@@ -418,6 +418,21 @@ def has_composed_steps(at: Rewriting, place: Position) -> bool:
     return not applies(_FROM_NEUTRAL, at, place) and applies(chunks_scanned(1), at, place)
 
 
+def goes_in_chunks(at: Rewriting, place: Position) -> bool:
+    """Whether the scan at a place goes in chunks by an operator with a neutral element, or as its steps are affine.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import Rewriting
+    >>> from relift.rewrites.tactics.folds.recurrences import goes_in_chunks
+    >>> @rl.program
+    ... def sums(x: rl.f32[64]):
+    ...     return rl.scan_seq(rl.add, 0.0, x)
+    >>> goes_in_chunks(Rewriting(sums.body), ())
+    True
+    """
+    return applies(first(_FROM_NEUTRAL, then(affine_steps, chunks_scanned(1))), at, place)
+
+
 _FROM_NEUTRAL = first(apply("scan_blocked", m=1), apply("scan_start", "backward"))
 """A scan by an operator that has a neutral element."""
 

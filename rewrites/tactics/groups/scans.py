@@ -22,6 +22,7 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
+    skip,
     then,
     topdown,
     under_a_name,
@@ -44,6 +45,7 @@ from relift.rewrites.tactics.groups.rows.by_groups import (
     shared_out,
 )
 from relift.rewrites.tactics.nests.padding import lengthened
+from relift.rewrites.tactics.nests.zips import zipped
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq, Transpose
 from relift.semantics.syntax.binding import Position, places_of, term_at
@@ -205,7 +207,7 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     ['insert_copy', 'let_inline']
     """
     by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
-    in_chunks = _in_chunks(items, each, local_bytes)
+    cut, group = _cut(items * each, each), _group(items, local_bytes)
     come_to = inside("f")(_come_to(items, each))
     totals = then(come_to, apply("map_to_wrg", d=1), apply("store_global"))
 
@@ -219,7 +221,7 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
         if more := -length_at(at, (*place, "f")) % (items * each):
             outside = fission("f", "xs")
             return then(inside("f")(_longer(more)), outside, inside("xs")(one))(at, place)
-        at = _blocked_apart(in_chunks, totals)(at, place)
+        at = _blocked_apart(cut, totals, group)(at, place)
         at = inside("f", "xss")(apply("map_to_wrg", d=0))(at, place)
         return apply("map_to_wrg", d=1)(at, place)
 
@@ -271,8 +273,10 @@ def columns_scanned(rows: int) -> Tactic:
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
-        if not isinstance(t, Map) or not isinstance(t.xs, Transpose) or free_variables(t):
-            raise NoMatch("no map of scans of columns outside all functions")
+        if not isinstance(t, Map) or free_variables(t):
+            raise NoMatch("no map of scans outside all functions")
+        if not all(isinstance(u, Transpose) for u in zipped(t.xs)):
+            raise NoMatch("what is scanned are no columns")
         length = length_at(at, (*place, "f"))
         if length <= rows:
             raise NoMatch(f"columns of {length} rows are no two chunks of {rows}")
@@ -281,7 +285,7 @@ def columns_scanned(rows: int) -> Tactic:
             outside = fission("f", "xs")
             at = then(inside("f")(_longer(more)), outside)(at, place)
             place = (*place, "xs")
-        at = _blocked_apart(blocked(rows), totals)(at, place)
+        at = _blocked_apart(blocked(rows), totals, skip)(at, place)
         return then(inside("f", "xss")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0))(
             at, place
         )
@@ -289,12 +293,13 @@ def columns_scanned(rows: int) -> Tactic:
     return topdown(one)
 
 
-def _blocked_apart(in_chunks: Tactic, totals: Tactic) -> Tactic:
+def _blocked_apart(cut: Tactic, totals: Tactic, chunk: Tactic) -> Tactic:
     """The scans of a map in chunks; what the chunks come to, and the scans of that, are kernels of their own."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = inside("f")(in_chunks)(at, place)
+        at = inside("f")(cut)(at, place)
         at = fission("f", *STARTS, beside=True)(at, place)
+        at = inside("f", "xss", "f")(chunk)(at, place)
         starts = (*place, "xs", "ys")
         at = fission("f", "xs")(at, starts)
         at = inside("xs")(totals)(at, starts)
@@ -346,8 +351,16 @@ def _longer(more: int) -> Tactic:
 
 def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
     """A scan in chunks of a group each; what they come to, and who they are for, is left open."""
-    chunk = items * each
-    group = then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
+    return then(_cut(items * each, each), inside("xss", "f")(_group(items, local_bytes)))
+
+
+def _group(items: int, local_bytes: int) -> Tactic:
+    """A chunk, scanned and written by a group of so many work-items."""
+    return then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
+
+
+def _cut(chunk: int, each: int) -> Tactic:
+    """A scan in chunks, each a map of what a scan gives."""
     apart = inside("xss", "f")(apply("scan_start", "backward"))
     blocked_apart = then(apply("scan_blocked", m=chunk), apart)
     fused = then(apply("map_fusion"), inside("f")(apply("map_fusion")))
@@ -358,8 +371,7 @@ def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
         length = length_at(at, place)
         if length % chunk or length <= chunk:
             raise NoMatch(f"chunks of {chunk} elements do not divide {length}")
-        at = first(then(start_apart, in_each_chunk), blocked_apart, of_steps)(at, place)
-        return inside("xss", "f")(group)(at, place)
+        return first(then(start_apart, in_each_chunk), blocked_apart, of_steps)(at, place)
 
     return tactic
 
