@@ -133,11 +133,11 @@ def test_steps_that_compose_go_in_chunks(
 
 def test_whole_numbers_that_may_wrap_are_no_tropical_ones() -> None:
     @rl.program
-    def gap(x: rl.i32[64]):
+    def gap(x: rl.i32[n]):
         return rl.scan_seq(lambda s, v: rl.maximum(s + -1, v), 0, x)
 
     with pytest.raises(NoMatch):
-        derive(gap, chunks_apart(8, 32))
+        derive(gap, chunks_apart(8, 32), {"n": 64})
 
 
 def test_exact_floats_are_scanned_in_order() -> None:
@@ -154,11 +154,11 @@ def test_a_pair_with_the_better_key_is_that_of_an_operator(said: int) -> None:
     )[said]  # fmt: skip
 
     @rl.program
-    def kept(x: rl.i32[64], at: rl.i32[64]):
+    def kept(x: rl.i32[n], at: rl.i32[n]):
         step = lambda b, p: tuple(rl.select(better(p[0], b[0]), p[i], b[i]) for i in range(2))
         return rl.unzip(rl.scan_seq(step, (0, 0), rl.zip(x, at)))
 
-    task = Proposals(kept, {}, CPU)
+    task = Proposals(kept, {"n": 64}, CPU)
     (proposal, *_) = task.derived(then(by_operators(), chunks_apart(8, 32)))
     x = np.random.default_rng(0).integers(-3, 4, 64).astype(np.int32)
     at = np.arange(64, dtype=np.int32)

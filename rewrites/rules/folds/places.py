@@ -156,11 +156,15 @@ Kept = Among(
 """When a step takes a new key with what belongs to it, in the words of a program, and the operator that does so."""
 
 
+def _kept(x: Any, v: Any, best: Any, said: Any) -> tuple[Any, Any]:
+    better, op = said
+    return select(better(x, best[0]), (x, v), best), op(best, (x, v))
+
+
 @rule(source="the definition of the operator", proof=KEPT)
 def kept_by_operator_said_number(x: Number, v: i32, best: tup(Number, i32), said: Kept):
     """A step that takes a key ({number}) with what belongs to it where it is {said} is that of an operator."""
-    better, op = said
-    return select(better(x, best[0]), (x, v), best), op(best, (x, v))
+    return _kept(x, v, best, said)
 
 
 # ---- chunks from the same start
