@@ -26,7 +26,6 @@ from relift.rewrites.proofs_of_idempotence import (
     REDUCE_CHUNKS_IDEMPOTENT,
     REDUCE_STRIDED_IDEMPOTENT,
 )
-from relift.rewrites.proofs_of_recurrences import KEPT
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     earliest_largest,
@@ -156,12 +155,19 @@ Kept = Among(
 """When a step takes a new key with what belongs to it, in the words of a program, and the operator that does so."""
 
 
+_KEPT = """
+hnf. intros.
+first [solve [relift] | match goal with E : Rpair _ _ ?a ?b |- _ => destruct a, b, E as [? ?] end;
+  cbn [fst snd] in *; subst; split; reflexivity].
+"""
+
+
 def _kept(x: Any, v: Any, best: Any, said: Any) -> tuple[Any, Any]:
     better, op = said
     return select(better(x, best[0]), (x, v), best), op(best, (x, v))
 
 
-@rule(source="the definition of the operator", proof=KEPT)
+@rule(source="the definition of the operator", proof=_KEPT)
 def kept_by_operator_said_number(x: Number, v: i32, best: tup(Number, i32), said: Kept):
     """A step that takes a key ({number}) with what belongs to it where it is {said} is that of an operator."""
     return _kept(x, v, best, said)
