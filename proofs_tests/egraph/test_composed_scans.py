@@ -55,6 +55,11 @@ def segments_otherwise(x: f[n], flags: rl.i32[n]):
 
 
 @rl.program
+def filled(x: f[n], flags: rl.i32[n]):
+    return rl.scan_seq(lambda s, p: rl.select(p[1] > 0, p[0], s), 3.0, rl.zip(x, flags))
+
+
+@rl.program
 def best_ends(x: f[n], y: rl.i32[n]):
     return rl.scan_seq(lambda s, v: rl.maximum(s + v, v), -9.0, x)
 
@@ -107,6 +112,8 @@ def given(*shape: int) -> tuple[np.ndarray, np.ndarray]:
         (places, scans_in_groups(8, 4, ROOM), (256 + 7,)),
         (segments_otherwise, scans_in_groups(8, 4, ROOM), (256,)),
         (best_ends, scans_in_groups(8, 4, ROOM), (256 + 7,)),
+        (filled, scans_in_groups(8, 4, ROOM), (256 + 7,)),
+        (filled, chunks_apart(8, 32), (67,)),
         (places_of_rows, rows_scanned(8, 4, ROOM), (3, 32)),
         (segments_of_rows, rows_scanned(8, 4, ROOM), (3, 67)),
         (segments_of_columns, columns_scanned(16), (67, 3)),

@@ -27,6 +27,7 @@ from relift.rewrites.families import Number
 from relift.rewrites.notation import MONOID, A, B, n
 from relift.rewrites.proof_scripts import IN_ORDER
 from relift.rewrites.rule import rule
+from relift.semantics.language.coercion import as_term
 from relift.semantics.language.vocabulary import drop, let, reduce_seq, select
 from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.types import boolean
@@ -220,6 +221,41 @@ def resets_as_one_step_number(
     return (
         reduce_seq(lambda acc, y: select(keep(y), op(acc, added(y)), anew(y)), x, xs),
         let(lambda p: select(p[0], op(x, p[1]), p[1]), reduce_seq(either, (True, z), xs)),
+    )
+
+
+_FILLS = """
+hnf. intros.
+opened.
+reduced.
+match goal with Y : ?S x x' |- _ => pose (R := S) end.
+assert (P : PER R) by first [match goal with H : PER _ |- _ => exact H end | constructor; unfold R; congruence].
+assert (Y : R x x') by match goal with H : _ x x' |- _ => exact H end.
+match goal with C : Rfun ?T eq keep keep', W : Rfun ?T ?S anew anew', X : Rarr n ?T xs xs' |- _ =>
+  assert (C1 : forall i, i < n -> keep (xs i) = keep' (xs' i)) by (intros i I; apply C, X, I);
+  assert (W1 : forall i, i < n -> R (anew (xs i)) (anew' (xs' i))) by (intros i I; apply W, X, I); clear X end.
+match goal with |- _ _ (if fst ?f then _ else snd ?f) => assert (V : if fst f
+  then R (fold (fun acc y => if keep y then acc else anew y) x n xs) x'
+  else R (fold (fun acc y => if keep y then acc else anew y) x n xs) (snd f)) end.
+{ induction n as [| k step]; cbn [fold fst snd]; [exact Y |].
+  rewrite <- (C1 k ltac:(lia)). destruct (keep (xs k)); cbn [fst snd].
+  - apply step; intros; [apply C1 | apply W1]; lia.
+  - apply W1. lia. }
+match goal with |- _ _ (if ?c then _ else _) => destruct c; exact V end.
+"""
+
+
+@rule(source="Blelloch, prefix sums and their applications, segmented copies", proof=_FILLS)
+def fills_as_one_step_number(keep: Fun[B, boolean], anew: Fun[B, Number], x: Number, xs: B[n]):
+    """Steps that keep what there is or begin anew come to one that does either ({number})."""
+
+    def either(q: Any, y: Any) -> Any:
+        return select(keep(y), q[0], False), select(keep(y), q[1], anew(y))
+
+    start = True, as_term(0, x.type)
+    return (
+        reduce_seq(lambda acc, y: select(keep(y), acc, anew(y)), x, xs),
+        let(lambda p: select(p[0], x, p[1]), reduce_seq(either, start, xs)),
     )
 
 

@@ -196,7 +196,7 @@ def composed_steps(at: Rewriting, place: Position) -> Rewriting:
 
 
 def _resets(at: Rewriting, place: Position) -> Rewriting:
-    """A step that combines by an operator where a condition holds, or else begins anew."""
+    """A step that combines by an operator, or keeps what there is, where a condition holds, or else begins anew."""
     here, t = (*place, "f"), term_at(at.term, place)
     assert isinstance(t, Accumulating), "cannot happen: it is asked for folds and scans"
     acc, _ = t.f.parameters
@@ -319,6 +319,7 @@ _AS_ONE_STEP = first(
     ),
     apply("recurrence_as_one_step"),
     *(apply(r.name) for r in recurrences.resets_as_one_step_number.rules),
+    *(apply(r.name) for r in recurrences.fills_as_one_step_number.rules),
     apply("fold_from_first"),
 )
 """What any number of steps come to, apart from what they start from."""
@@ -427,7 +428,7 @@ def goes_in_chunks(at: Rewriting, place: Position) -> bool:
     >>> @rl.program
     ... def sums(x: rl.f32[64]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
-    >>> goes_in_chunks(Rewriting(sums.body), ())
+    >>> goes_in_chunks(Rewriting(sums.body, "reassociate"), ())
     True
     """
     return applies(first(_FROM_NEUTRAL, then(affine_steps, chunks_scanned(1))), at, place)
