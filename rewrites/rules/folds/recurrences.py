@@ -245,10 +245,7 @@ match goal with |- _ _ (if ?c then _ else _) => destruct c; exact V end.
 """
 
 
-@rule(source="Blelloch, prefix sums and their applications, segmented copies", proof=_FILLS)
-def fills_as_one_step_number(keep: Fun[B, boolean], anew: Fun[B, Number], x: Number, xs: B[n]):
-    """Steps that keep what there is or begin anew come to one that does either ({number})."""
-
+def _kept_or_new(keep: Any, anew: Any, x: Any, xs: Any) -> tuple[Any, Any]:
     def either(q: Any, y: Any) -> Any:
         return select(keep(y), q[0], False), select(keep(y), q[1], anew(y))
 
@@ -257,6 +254,12 @@ def fills_as_one_step_number(keep: Fun[B, boolean], anew: Fun[B, Number], x: Num
         reduce_seq(lambda acc, y: select(keep(y), acc, anew(y)), x, xs),
         let(lambda p: select(p[0], x, p[1]), reduce_seq(either, start, xs)),
     )
+
+
+@rule(source="Blelloch, prefix sums and their applications, segmented copies", proof=_FILLS)
+def fills_as_one_step_number(keep: Fun[B, boolean], anew: Fun[B, Number], x: Number, xs: B[n]):
+    """Steps that keep what there is or begin anew come to one that does either ({number})."""
+    return _kept_or_new(keep, anew, x, xs)
 
 
 @rule(source="HOL, if_swap; a condition that does not hold is one that holds")

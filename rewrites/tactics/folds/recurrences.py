@@ -98,7 +98,12 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
 
 
 def _each_component(at: Rewriting, place: Position) -> Rewriting:
-    """A scan of pairs as two, where chunks of both are scanned side by side; raises `NoMatch` for others."""
+    """A scan of pairs outside all functions as two, where chunks of both are scanned side by side; raises `NoMatch` for others.
+
+    One of a row reads the row once.
+    """
+    if free_variables(term_at(at.term, place)):
+        raise NoMatch("a scan in the function of a map")
     at = apply("scan_pair_apart")(at, place)
     for part in ("xs", "ys"):
         here = (*place, part)
