@@ -167,6 +167,10 @@ EQUIVALENT: dict[str, str] = {
     "reduce_concat_idempotent, operands swapped": "the operator is commutative",
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
     "reduce_pairs, operands swapped": "the operator is commutative",
+    **{
+        f"sum_by_tropical_product{of}, operands swapped": "sums are commutative"
+        for of in ("", "_f16", "_f64")
+    },
     "reduce_of_sums, operands swapped": "the operator is commutative",
     "reduce_products_about, operands swapped 2": "a(b + e) + c(b + e) is (a + c)b + (a + c)e, so ae and cb commute, and with c = -a ae and ab do",
     **{

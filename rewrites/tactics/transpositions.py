@@ -34,13 +34,13 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.rewrites.tactics.folds.recurrences import has_affine_steps
+from relift.rewrites.tactics.folds.recurrences import goes_in_chunks
 from relift.rewrites.tactics.sharing import apart, has_fold, storable
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Reduction, ScanSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, beneath, is_invariant, positions, term_at
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Combine, Get, Term, Var, free_variables, mask_of, parts_of
+from relift.semantics.syntax.terms import Get, Term, Var, free_variables, mask_of, parts_of
 from relift.semantics.syntax.types import Type, dimensions, holds_array
 
 
@@ -444,17 +444,13 @@ _CELLS_STORED = then(_CELLS_COPIED, apply("store_global"))
 
 
 def scans_in_order(at: Rewriting, place: Position) -> bool:
-    """Whether there are scans here, none of them with an operator, which may have laws, or with steps that go in chunks."""
+    """Whether there are scans here, none of them by an operator that has a neutral element, or with affine steps, which go in chunks."""
     scans = [
         (*place, *below)
         for below, u in positions(term_at(at.term, place))
         if isinstance(u, ScanSeq)
     ]
-    in_chunks = (
-        isinstance(term_at(at.term, (*scan, "f")), Combine) or has_affine_steps(at, scan)
-        for scan in scans
-    )
-    return bool(scans) and not any(in_chunks)
+    return bool(scans) and not any(goes_in_chunks(at, scan) for scan in scans)
 
 
 def _tables(t: Term) -> list[Position]:

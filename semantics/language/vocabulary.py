@@ -352,6 +352,16 @@ minimum: Final = _extreme("minimum", math.inf)
 maximum: Final = _extreme("maximum", -math.inf)
 """x if x > y or x is NaN, else y; so NaN when either is."""
 
+tropical_mul: Final = operator(
+    lambda x, y: x + y,
+    associative=True,
+    commutative=True,
+    neutral=0,
+    distributes_over=(maximum, minimum),
+    name="tropical_mul",
+)
+"""x + y as what multiplies in the tropical semirings: of floats, which do not wrap around, it distributes over the extremes."""
+
 
 def _first(name: str, better: Callable[[Any, Any], Any]) -> BinaryOperator:
     """Of two pairs of a value and a place the better, of equal ones that with the smaller place."""
@@ -367,6 +377,25 @@ first_largest: Final = _first("first_largest", lambda x, y: x > y)
 """Of two pairs (value, place) that with the larger value, and of equal ones that with the smaller place."""
 first_smallest: Final = _first("first_smallest", lambda x, y: x < y)
 """Of two pairs (value, place) that with the smaller value, and of equal ones that with the smaller place."""
+
+
+def _kept(name: str, better: Callable[[Any, Any], Any]) -> BinaryOperator:
+    """Of two pairs the second where its key is better, else the first; each is a key and what belongs to it."""
+
+    def chosen(x: Any, y: Any) -> Any:
+        return select(better(y[0], x[0]), y, x)
+
+    return operator(chosen, associative=True, idempotent=True, name=name)
+
+
+earliest_largest: Final = _kept("earliest_largest", lambda y, x: y > x)
+"""Of two pairs (key, value) that with the larger key, and of equal keys the first."""
+latest_largest: Final = _kept("latest_largest", lambda y, x: y >= x)
+"""Of two pairs (key, value) that with the larger key, and of equal keys the second."""
+earliest_smallest: Final = _kept("earliest_smallest", lambda y, x: y < x)
+"""Of two pairs (key, value) that with the smaller key, and of equal keys the first."""
+latest_smallest: Final = _kept("latest_smallest", lambda y, x: y <= x)
+"""Of two pairs (key, value) that with the smaller key, and of equal keys the second."""
 
 
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:
@@ -415,7 +444,12 @@ VOCABULARY: dict[str, Any] = {
     "sub": sub,
     "minimum": minimum,
     "maximum": maximum,
+    "tropical_mul": tropical_mul,
     "first_largest": first_largest,
     "first_smallest": first_smallest,
+    "earliest_largest": earliest_largest,
+    "latest_largest": latest_largest,
+    "earliest_smallest": earliest_smallest,
+    "latest_smallest": latest_smallest,
 }
 """What printed terms are made of, by name."""

@@ -33,7 +33,7 @@ from relift.rewrites.tactics.folds.passes.moments import moments_in_one_pass
 from relift.rewrites.tactics.folds.passes.one_pass import in_one_pass
 from relift.rewrites.tactics.folds.places import places_in_any_order
 from relift.rewrites.tactics.folds.recurrences import affine_folds_in_chunks
-from relift.rewrites.tactics.folds.running import folds_of_running_results
+from relift.rewrites.tactics.folds.running import folds_of_running_results, running_in_chunks
 from relift.rewrites.tactics.folds.windows import parts_of_windows_apart
 from relift.rewrites.tactics.groups.scan_chunks import scans_apart
 from relift.rewrites.tactics.nests.cells import in_cells
@@ -76,6 +76,11 @@ _TABLES_APART: Tactic = then(tables_apart(), attempt(through_zips()))
 _SCANS_ACROSS: Tactic = scans_across()
 _SCANS_APART: Tactic = scans_apart()
 _SCANS: tuple[Tactic, ...] = (of_elements(), chunks_apart(256, 1 << 16))
+_RUNNING: Mapping[str, Tactic] = {
+    "cpu": running_in_chunks(256, 1 << 16, count=True),
+    "gpu": running_in_chunks(128, 1 << 16),
+}
+"""Chunks of what is scanned and folded as one: a work-item has one, so that a GPU has many short ones."""
 _ALONG_ROWS, _DOWN_COLUMNS = rows_of_columns(), rows_of_columns()
 """The same, where vectors go along rows, and where neighbouring work-items do so anyway."""
 _ROW_BY_ROW: Tactic = somewhere(row_by_row)
@@ -114,11 +119,11 @@ _REARRANGED: Tactic = folded_before_rearranged
 ELSEWHERE: Mapping[str, tuple[Tactic, ...]] = {
     "gpu": (
         *(_TABLES_APART, _PARTS_APART, _MIRRORED_IN_PANELS),
-        *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS, _WINDOWS_BY_PARTS),
+        *(_FEW_COLUMNS, _ALONG_ROWS, *_SCANS, _WINDOWS_BY_PARTS, _RUNNING["cpu"]),
     ),
     "cpu": (
         *(_SCANS_ACROSS, _SCANS_APART, _MIRRORED, *_BOTH_AXES),
-        *(_IN_PARTS, _MOMENTS_WHERE_READ, _WINDOWS_DOWN_COLUMNS),
+        *(_IN_PARTS, _MOMENTS_WHERE_READ, _WINDOWS_DOWN_COLUMNS, _RUNNING["gpu"]),
     ),
 }
 """Forms that are not for a kind of devices: work-items of a GPU keep tuples in registers, and a CPU's go along rows."""
@@ -171,6 +176,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (_WINDOWS_DOWN_COLUMNS, NOTHING_ELSE),
     (_REARRANGED, NOTHING_ELSE),
     (_SCANS[1], NOTHING_ELSE),
+    *((way, NOTHING_ELSE) for way in _RUNNING.values()),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
@@ -221,6 +227,11 @@ class Form:
     def along_rows(self) -> bool:
         """Whether what went down columns goes along rows."""
         return self.made_by is _ALONG_ROWS
+
+    @property
+    def scans_in_chunks(self) -> bool:
+        """Whether long scans go in chunks, several of which a work-item may have in one loop, or many of which a GPU has side by side."""
+        return self.made_by in (_SCANS[1], *_RUNNING.values())
 
     @property
     def stores(self) -> bool:

@@ -57,7 +57,9 @@ _FIRST: Mapping[str, tuple[Tactic, ...]] = {
 IN_ORDER: Tactic = everywhere(attempt(any_rule("map_to_seq", "reduce_to_seq")))
 """Every map and every fold in order, which stands for no kernel."""
 
-_READ_ALONE: Tactic = then(through_what_is_read(), repeat(apply("map_identity")))
+_READ_ALONE: Tactic = then(
+    attempt(apply("unzip_zip")), through_what_is_read(), repeat(apply("map_identity"))
+)
 """What a map goes through beside what it reads is no longer gone through."""
 
 

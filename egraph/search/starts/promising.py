@@ -77,7 +77,8 @@ def _as_lowered(forms: Sequence[Form]) -> list[Form]:
     And the one whose nests compute far less than those of all these, and whose folds no more: what is equal is computed once.
     And the one with far fewer steps that are in no nest: a product of each row in whose function something else is folded is none.
     But none that computes far more than one that stores, and is hopeless as it is lowered.
-    And one whose few columns lie along, or that goes along rows, unless it is far slower than the best: what that is worth, only vectors show.
+    And one whose few columns lie along, or that goes along rows, unless it is far slower than the best: what that is worth, only vectors show,
+    or several chunks of a scan in one loop.
     And the one that stores most, and the one that computes least, where all are so slow that this says nothing of those that store: a scan, or
     each of few long folds, is one work-item's as it is lowered.  And those that store so that no more is moved, first the program as it is written: tactics
     may know it.  And the first that stores numbers alone: a fold of what is computed from a number is far slower as it is lowered than
@@ -141,10 +142,11 @@ def _slow_that_stores(forms: Sequence[Form], found: Sequence[Form], most: float)
 
 
 def _that_vectors_go_along(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:
-    """One with few columns stored as rows, and one whose columns are rows, which stores what it would compute again."""
+    """One with few columns stored as rows, one whose columns are rows, which stores what it would compute again, and one that scans in chunks."""
     near = [form for form in forms[1:] if form not in found and _cost(form) <= most]
     rows = sorted((f for f in near if f.along_rows), key=lambda f: (f.steps, -len(f.stored)))
-    return [*[f for f in near if f.along_columns][:1], *rows[:1]]
+    chunks = [f for f in near if f.scans_in_chunks]
+    return [*[f for f in near if f.along_columns][:1], *rows[:1], *chunks[:1]]
 
 
 def _with_blocks(forms: Sequence[Form], found: Sequence[Form], most: float) -> list[Form]:

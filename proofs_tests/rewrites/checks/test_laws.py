@@ -150,9 +150,8 @@ def test_a_neutral_element_that_is_nearly_one_is_refuted(neutral: float) -> None
 @pytest.mark.parametrize("element", [f32, i32])
 def test_what_relift_declares_of_its_own_operators_holds(name: str, element: Type) -> None:
     """`require_laws` does not test these again."""
-    of = (
-        Tuple((element, i32)) if name.startswith("first_") else element
-    )  # an element, and its place
+    of_pairs = name.startswith(("first_", "earliest_", "latest_"))
+    of = Tuple((element, i32)) if of_pairs else element  # an element, and its place
     assert check_laws(VOCABULARY[name], of, examples=60) is None
 
 

@@ -1,6 +1,7 @@
 """Folds that say where an element is: counters are indices, and the first of the best may be found in any order.
 
 fold (\\(acc, i) x. (f acc i x, i + 1)) (z, 0) xs  =  fold (\\acc (x, i). f acc i x) z (zip xs indices)     (its result)
+if x > fst b then (x, v) else b           =  earliest_largest b (x, v)
 fold (\\(b, at) (x, i). if g x > b then (g x, i) else (b, at)) (z, 0) (zip xs indices)
     =  reduce first_largest (z, 0) (map (\\(x, i). (g x, i)) (zip xs indices))
 reduce op z  =  reduce op z . map (reduce op z) . split m      (op associative, commutative and idempotent, z any)
@@ -13,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.conditions import idempotent
-from relift.rewrites.families import Among, Float, Whole
+from relift.rewrites.families import Among, Float, Number, Whole
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, C, k, m, n
 from relift.rewrites.proof_scripts import (
     BEST_OF_PLACES,
@@ -27,9 +28,13 @@ from relift.rewrites.proofs_of_idempotence import (
 )
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
+    earliest_largest,
+    earliest_smallest,
     first_largest,
     first_smallest,
     generate,
+    latest_largest,
+    latest_smallest,
     map,
     reduce,
     reduce_seq,
@@ -39,7 +44,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import boolean, i32
+from relift.semantics.syntax.types import boolean, i32, tup
 
 Part = Among({"first": 0, "second": 1})
 """Which of two results a fold is asked for that also counts."""
@@ -135,6 +140,37 @@ def reduce_seq_said_place_float(g: Fun[A, Float], z: Float, xs: A[n], said: Larg
 def reduce_seq_said_place_whole(g: Fun[A, Whole], z: Whole, xs: A[n], said: Largest):
     """The same of whole numbers ({whole}): new ones are taken that are {said}."""
     return _best(z, xs, g, said)
+
+
+Kept = Among(
+    {
+        "larger": (lambda x, best: x > best, earliest_largest),
+        "below": (lambda x, best: best < x, earliest_largest),
+        "not_below": (lambda x, best: x >= best, latest_largest),
+        "smaller": (lambda x, best: x < best, earliest_smallest),
+        "above": (lambda x, best: best > x, earliest_smallest),
+        "not_above": (lambda x, best: x <= best, latest_smallest),
+    }
+)
+"""When a step takes a new key with what belongs to it, in the words of a program, and the operator that does so."""
+
+
+_KEPT = """
+hnf. intros.
+first [solve [relift] | match goal with E : Rpair _ _ ?a ?b |- _ => destruct a, b, E as [? ?] end;
+  cbn [fst snd] in *; subst; split; reflexivity].
+"""
+
+
+def _kept(x: Any, v: Any, best: Any, said: Any) -> tuple[Any, Any]:
+    better, op = said
+    return select(better(x, best[0]), (x, v), best), op(best, (x, v))
+
+
+@rule(source="the definition of the operator", proof=_KEPT)
+def kept_by_operator_said_number(x: Number, v: i32, best: tup(Number, i32), said: Kept):
+    """A step that takes a key ({number}) with what belongs to it where it is {said} is that of an operator."""
+    return _kept(x, v, best, said)
 
 
 # ---- chunks from the same start

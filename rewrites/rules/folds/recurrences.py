@@ -8,6 +8,11 @@ which is a step again, so that any number of them come to a pair, whatever they 
 
 reduce_seq step z  =  (\\(p, q). p * z + q) (fold of pairs from (1, 0))
 
+So are steps by an associative operator, which need no neutral element where there is a first, and steps that combine or begin anew:
+
+reduce_seq op z  =  op z . (\\xs. reduce_seq op (head xs) (tail xs))
+reduce_seq (\\acc x. if c x then op acc (b x) else w x) z  =  (\\(kept, v). if kept then op z v else v) (fold of pairs)
+
 Source: Kogge and Stone, A parallel algorithm for the efficient solution of a general class of recurrence equations (1973);
 Blelloch, prefix sums and their applications (1990), first-order recurrences.
 """
@@ -18,10 +23,14 @@ from collections.abc import Callable
 from typing import Any
 
 from relift.rewrites.conditions import associative, distributive, neutral
-from relift.rewrites.notation import A, B, n
+from relift.rewrites.families import Number
+from relift.rewrites.notation import MONOID, A, B, n
+from relift.rewrites.proof_scripts import IN_ORDER
 from relift.rewrites.rule import rule
-from relift.semantics.language.vocabulary import let, reduce_seq
+from relift.semantics.language.coercion import as_term
+from relift.semantics.language.vocabulary import drop, let, reduce_seq, select
 from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import boolean
 
 _SOURCE = (
     "Kogge and Stone (1973); Blelloch, prefix sums and their applications, first-order recurrences"
@@ -113,3 +122,147 @@ def recurrence_as_one_step(
             reduce_seq(_composed(times, plus, a, b), (one, zero), xs),
         ),
     )
+
+
+_FROM_FIRST = (
+    "intros A R n op op' z z' xs xs' P As F Z X.\nopened.\nreduced.\n"
+    + IN_ORDER
+    + """
+assert (Xs : forall i, i < n + 1 -> R (xs i) (xs i)) by (intros i I; exact (left _ _ (X i I))).
+set (later := fun i => xs (1 + i)).
+assert (Fl : forall k, k <= n -> R (fold op (xs 0) k later) (fold op (xs 0) k later)) by (intros k K; apply fold_related;
+  [apply Xs; lia | intros i b c I E; apply Op; [exact E | apply Xs; lia]]).
+apply (trans _ (op z (fold op (xs 0) n later))).
+- assert (H : forall k, k <= n -> R (fold op z (S k) xs) (op z (fold op (xs 0) k later))).
+  { induction k as [| k step]; intros K; [apply Op; [exact (left _ _ Z) | apply Xs; lia] |].
+    change (fold op z (S (S k)) xs) with (op (fold op z (S k) xs) (xs (S k))).
+    apply (trans _ (op (op z (fold op (xs 0) k later)) (xs (S k)))); [apply Op; [apply step; lia | apply Xs; lia] |].
+    apply sym, As; [exact (left _ _ Z) | apply Fl; lia | apply Xs; lia]. }
+  rewrite Nat.add_1_r. apply H. lia.
+- apply F; [exact Z |]. apply fold_related; [apply X; lia |]. intros i b c I E. apply F; [exact E | apply X; lia].
+"""
+)
+
+
+@rule(
+    where=[associative("op")],
+    source="Bird, theory of lists, foldl1 of a semigroup",
+    proof=_FROM_FIRST,
+)
+def fold_from_first(op: Op[A], z: A, xs: A[n + 1]):
+    """What elements come to by an associative operator is found without the start: there is a first."""
+    return (
+        reduce_seq(lambda acc, x: op(acc, x), z, xs),
+        let(lambda p: op(z, p), reduce_seq(lambda acc, x: op(acc, x), xs[0], drop(1, xs))),
+    )
+
+
+_RESETS = (
+    """
+hnf. intros.
+opened.
+reduced.
+match goal with N : neutral ?S op z |- _ => pose (R := S) end.
+assert (P : PER R) by first [match goal with H : PER _ |- _ => exact H end | constructor; unfold R; congruence].
+assert (F : Rfun R (Rfun R R) op op') by match goal with H : Rfun _ (Rfun _ _) op op' |- _ => exact H end.
+assert (As : associative R op) by match goal with H : associative _ op |- _ => exact H end.
+assert (Ne : neutral R op z) by match goal with H : neutral _ op z |- _ => exact H end.
+assert (Z : R z z') by match goal with H : _ z z' |- _ => exact H end.
+assert (Y : R x x') by match goal with H : _ x x' |- _ => exact H end.
+match goal with C : Rfun ?T eq keep keep', G : Rfun ?T ?S added added', W : Rfun ?T ?S anew anew', X : Rarr n ?T xs xs' |- _ =>
+  assert (C1 : forall i, i < n -> keep (xs i) = keep' (xs' i)) by (intros i I; apply C, X, I);
+  assert (G1 : forall i, i < n -> R (added (xs i)) (added' (xs' i))) by (intros i I; apply G, X, I);
+  assert (W1 : forall i, i < n -> R (anew (xs i)) (anew' (xs' i))) by (intros i I; apply W, X, I) end.
+"""
+    + IN_ORDER
+    + """
+set (pair := fun k => fold (fun q y => (if keep y then fst q else false, if keep y then op (snd q) (added y) else anew y)) (true, z) k xs).
+assert (both : forall k, k <= n -> R (snd (pair k)) (snd (pair k)) /\\ R (fold (fun acc y => if keep y then op acc (added y) else anew y) x k xs)
+  (if fst (pair k) then op x (snd (pair k)) else snd (pair k))).
+{ assert (more : forall k, pair (Datatypes.S k) = (if keep (xs k) then fst (pair k) else false,
+    if keep (xs k) then op (snd (pair k)) (added (xs k)) else anew (xs k))) by reflexivity.
+  assert (Yl : R x x) by exact (left _ _ Y).
+  induction k as [| k step]; intros K.
+  - split; [exact (left _ _ Z) |]. apply sym. exact (proj2 (Ne x Yl)).
+  - rewrite more. cbn [fold fst snd]. destruct (step ltac:(lia)) as [proper_k known].
+    assert (Bk : R (added (xs k)) (added (xs k))) by (apply (left _ (added' (xs' k))), G1; lia).
+    assert (Wk : R (anew (xs k)) (anew (xs k))) by (apply (left _ (anew' (xs' k))), W1; lia).
+    destruct (keep (xs k)); [| split; exact Wk]. split; [apply Op; assumption |].
+    destruct (fst (pair k)); [| apply Op; assumption].
+    apply (trans _ (op (op x (snd (pair k))) (added (xs k)))); [apply Op; assumption | apply sym, As; assumption]. }
+apply (trans _ _ _ (proj2 (both n (le_n n)))).
+match goal with |- _ _ (if fst ?f then _ else _) => assert (V : Rpair eq R (pair n) f) end.
+{ apply fold_related; [split; [reflexivity | exact Z] |]. intros i u u' I [E1 E2]. rewrite <- (C1 i I).
+  destruct (keep (xs i)); split; cbn [fst snd]; [exact E1 | apply F; [exact E2 | apply G1, I] | reflexivity | apply W1, I]. }
+destruct V as [V1 V2]. rewrite <- V1. destruct (fst (pair n)); [apply F; assumption | exact V2].
+"""
+)
+
+
+@rule(
+    where=MONOID,
+    source="Blelloch, prefix sums and their applications, segmented scans",
+    proof=_RESETS,
+)
+def resets_as_one_step_number(
+    op: Op[Number],
+    z: Number,
+    keep: Fun[B, boolean],
+    added: Fun[B, Number],
+    anew: Fun[B, Number],
+    x: Number,
+    xs: B[n],
+):
+    """Steps that combine or begin anew come to one that does either, whatever they start from ({number})."""
+
+    def either(q: Any, y: Any) -> Any:
+        return select(keep(y), q[0], False), select(keep(y), op(q[1], added(y)), anew(y))
+
+    return (
+        reduce_seq(lambda acc, y: select(keep(y), op(acc, added(y)), anew(y)), x, xs),
+        let(lambda p: select(p[0], op(x, p[1]), p[1]), reduce_seq(either, (True, z), xs)),
+    )
+
+
+_FILLS = """
+hnf. intros.
+opened.
+reduced.
+match goal with Y : ?S x x' |- _ => pose (R := S) end.
+assert (P : PER R) by first [match goal with H : PER _ |- _ => exact H end | constructor; unfold R; congruence].
+assert (Y : R x x') by match goal with H : _ x x' |- _ => exact H end.
+match goal with C : Rfun ?T eq keep keep', W : Rfun ?T ?S anew anew', X : Rarr n ?T xs xs' |- _ =>
+  assert (C1 : forall i, i < n -> keep (xs i) = keep' (xs' i)) by (intros i I; apply C, X, I);
+  assert (W1 : forall i, i < n -> R (anew (xs i)) (anew' (xs' i))) by (intros i I; apply W, X, I); clear X end.
+match goal with |- _ _ (if fst ?f then _ else snd ?f) => assert (V : if fst f
+  then R (fold (fun acc y => if keep y then acc else anew y) x n xs) x'
+  else R (fold (fun acc y => if keep y then acc else anew y) x n xs) (snd f)) end.
+{ induction n as [| k step]; cbn [fold fst snd]; [exact Y |].
+  rewrite <- (C1 k ltac:(lia)). destruct (keep (xs k)); cbn [fst snd].
+  - apply step; intros; [apply C1 | apply W1]; lia.
+  - apply W1. lia. }
+match goal with |- _ _ (if ?c then _ else _) => destruct c; exact V end.
+"""
+
+
+def _kept_or_new(keep: Any, anew: Any, x: Any, xs: Any) -> tuple[Any, Any]:
+    def either(q: Any, y: Any) -> Any:
+        return select(keep(y), q[0], False), select(keep(y), q[1], anew(y))
+
+    start = True, as_term(0, x.type)
+    return (
+        reduce_seq(lambda acc, y: select(keep(y), acc, anew(y)), x, xs),
+        let(lambda p: select(p[0], x, p[1]), reduce_seq(either, start, xs)),
+    )
+
+
+@rule(source="Blelloch, prefix sums and their applications, segmented copies", proof=_FILLS)
+def fills_as_one_step_number(keep: Fun[B, boolean], anew: Fun[B, Number], x: Number, xs: B[n]):
+    """Steps that keep what there is or begin anew come to one that does either ({number})."""
+    return _kept_or_new(keep, anew, x, xs)
+
+
+@rule(source="HOL, if_swap; a condition that does not hold is one that holds")
+def select_swapped_number(c: boolean, x: Number, y: Number):
+    """Of two values ({number}) the other one is chosen where the condition does not hold."""
+    return select(c, x, y), select(select(c, False, True), y, x)

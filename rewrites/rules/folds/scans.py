@@ -6,6 +6,7 @@ scan f z (concat xs ys)      =  concat (scan f z xs) (scan f (reduce_seq f z xs)
 take m . scan f z            =  scan f z . take m
 map (op x) . scan op z       =  scan op x                                (op a monoid)
 scan op z                    =  join . map (\\(s, c). scan op s c) . zip (exclusive scan of chunk results) . split m
+scan (\\(a, b) x. (f a x, g b x)) (y, z)  =  \\xs. zip (scan f y xs) (scan g z xs)
 fold g y (zip (scan f z xs) ys)  =  second of a fold of pairs over zip xs ys
 transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
 scan (\\ys x. map (\\y. f y x) ys) zs xs  =  transpose (map (\\z. scan f z xs) zs)
@@ -210,6 +211,15 @@ def scan_zip(f: Fun[C, A, C], g: Fun[D, B, D], y: C, z: D, xs: A[n], ys: B[n]):
     return (
         zip(scan_seq(f, y, xs), scan_seq(g, z, ys)),
         scan_seq(lambda acc, p: (f(acc[0], p[0]), g(acc[1], p[1])), (y, z), zip(xs, ys)),
+    )
+
+
+@rule(source="Meijer, Fokkinga and Paterson, FPCA'91, tupling, backwards")
+def scan_pair_apart(f: Fun[B, A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]):
+    """Two running results that do not need each other are two scans."""
+    return (
+        scan_seq(lambda s, x: (f(s[0], x), g(s[1], x)), (y, z), xs),
+        zip(scan_seq(f, y, xs), scan_seq(g, z, xs)),
     )
 
 

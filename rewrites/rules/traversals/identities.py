@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relift.rewrites.conditions import associative, commutative
-from relift.rewrites.families import NUMBERS, Among, Number
+from relift.rewrites.families import NUMBERS, Among, Float, Number
 from relift.rewrites.notation import A, B, C, D, E, F, k, m, n, r
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
@@ -33,6 +33,7 @@ from relift.semantics.language.vocabulary import (
     slide,
     sub,
     transpose,
+    tropical_mul,
 )
 from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.terms import Apply, Term
@@ -146,6 +147,12 @@ def operands_regrouped(op: Op[A], x: A, y: A, z: A):
 def computed_by_operator_number(computed: Computed, x: Number, y: Number):
     """The {computed} of two numbers ({number}) is what the operator gives."""
     return computed(x, y)
+
+
+@rule(source="Simon, Recognizable sets with multiplicities in the tropical semiring (1988)")
+def sum_by_tropical_product_float(x: Float, y: Float):
+    """A sum of two floats ({float}) is what multiplies where extremes add: whole numbers would wrap around."""
+    return x + y, tropical_mul(x, y)
 
 
 def operator_rule(t: Term) -> str | None:

@@ -11,8 +11,6 @@ one before, but not for those of other rows.  Source: Blelloch, prefix sums and 
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -28,9 +26,8 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     then,
 )
-from relift.rewrites.tactics.folds.recurrences import STARTS
+from relift.rewrites.tactics.folds.recurrences import STARTS, applies, blocked, composed_with_rest
 from relift.rewrites.tactics.folds.remainders import cut, length_of, scan_here_with_rest
-from relift.rewrites.tactics.folds.starts import start_apart
 from relift.semantics.patterns import Map, ScanSeq
 from relift.semantics.syntax.binding import Position, places_of, term_at
 from relift.semantics.syntax.terms import free_variables
@@ -66,7 +63,7 @@ def in_chunks(elements: int, least: int) -> Tactic:
         chunk = None if n is None else _divisor_near(n, elements)
         if n is None or chunk is None or n <= least:
             raise NoMatch(f"no scan of more than {least} elements that chunks divide")
-        return apply("scan_blocked", m=chunk)(at, place)
+        return blocked(chunk)(at, place)
 
     return somewhere(one)
 
@@ -112,23 +109,33 @@ def chunks_apart(chunks: int, least: int) -> Tactic:
             chunk -= _LINE
         if n <= least or chunk < 2:
             raise NoMatch(f"no scan of more than {least} elements")
-        with suppress(NoMatch):
-            at, place = start_apart(at, place), (*place, "xs")
-        after: list[Position] = []
-        if rest := n - chunk * chunks:
-            at = scan_here_with_rest(chunk, n - rest)(at, place)
-            come_to = term_at(at.term, (*place, "ys", "init", "xs"))
-            after = [
-                (*place, "ys", *p) for p in places_of(term_at(at.term, (*place, "ys")), come_to)
-            ]
-            for starts in after:
-                at = _STORED(at, starts)
-            at = inside("ys")(by_one(skip, ("xs",)))(at, place)
-            place = (*place, "xs")
-        at = apply("scan_blocked", m=chunk)(at, place)
-        return inside(*STARTS)(_STORED)(at, place)
+        return in_stored_chunks(chunk, chunk * chunks)(at, place)
 
     return somewhere(one)
+
+
+def in_stored_chunks(chunk: int, main: int, *, in_order: bool = True) -> Tactic:
+    """A scan in chunks of a length, of its `main` elements, and a rest; what these come to, and start from, is stored.
+
+    The rest is scanned by one work-item, or with `in_order` false by what reads it.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if main < length_of(term_at(at.term, place)):
+            neutral = applies(apply("scan_blocked", m=1), at, place)
+            with_rest = scan_here_with_rest if neutral else composed_with_rest
+            at = with_rest(chunk, main)(at, place)
+            rest = (*place, "ys")
+            come_to = term_at(at.term, (*rest, "init", "xs"))
+            for starts in places_of(term_at(at.term, rest), come_to):
+                at = _STORED(at, (*rest, *starts))
+            if in_order:
+                at = by_one(skip, ("xs",))(at, rest)
+            place = (*place, "xs")
+        at = blocked(chunk)(at, place)
+        return inside(*STARTS)(_STORED)(at, place)
+
+    return tactic
 
 
 def in_step(rows: int) -> Tactic:

@@ -1,6 +1,7 @@
 """Tactics for recurrences whose steps are affine in what they carry, such as `0.9 * s + 0.1 * v`: chunks go side by side.
 
     by_operators     steps such as `s + v * v` as those of an operator, on what is computed of each element before
+    composed_steps   steps of which any number come to one: affine ones, those of an associative operator, or that begin anew
     affine_steps     steps as `plus (times (a x) acc) (b x)`, by the laws of both operators
     chunks_scanned   a scan in chunks: what the steps of a chunk come to is a pair, which takes its start to that of the next
     affine_folds_in_chunks  folds likewise: what the chunks of a row come to is an array of pairs, which may be stored
@@ -11,9 +12,12 @@ Source: Blelloch, prefix sums and their applications (1990), first-order recurre
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import declared_over, has_law_over
-from relift.rewrites.rules.folds import bins
+from relift.rewrites.rules.folds import bins, places, recurrences
+from relift.rewrites.rules.traversals import identities
 from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -25,16 +29,27 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
+    repeat,
     somewhere,
     the,
     then,
+    topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
 from relift.semantics.patterns import Map, ReduceSeq, ScanSeq, Zip
 from relift.semantics.patterns.sequential import Accumulating
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.places import in_row
-from relift.semantics.syntax.terms import Apply, BinaryOperator, Combine, Term, Var, free_variables
+from relift.semantics.syntax.terms import (
+    Apply,
+    BinaryOperator,
+    Combine,
+    MakeTuple,
+    Term,
+    Var,
+    free_variables,
+)
 
 
 def by_operators() -> Tactic:
@@ -59,7 +74,12 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
     assert isinstance(t, Accumulating), "cannot happen: it is asked for folds and scans"
     acc, x = t.f.parameters
     before = t.f.body
-    at = then(attempt(_chosen(acc)), _multiple_and_rest(acc))(at, (*place, "f"))
+    if isinstance(t, ScanSeq) and isinstance(before, MakeTuple):
+        with suppress(NoMatch):
+            return _each_component(at, place)
+        at = _KEPT(at, (*place, "f"))
+    else:
+        at = then(attempt(_chosen(acc)), _multiple_and_rest(acc))(at, (*place, "f"))
     step = term_at(at.term, (*place, "f"))
     if isinstance(step, Combine) and step.right == acc:
         at = apply("operands_swapped")(at, (*place, "f"))
@@ -79,6 +99,23 @@ def _by_operator(at: Rewriting, place: Position) -> Rewriting:
     return _computed_before("reduce_operator_map_fusion")(at, place)
 
 
+def _each_component(at: Rewriting, place: Position) -> Rewriting:
+    """A scan of pairs outside all functions as two, where chunks of both are scanned side by side; raises `NoMatch` for others.
+
+    One of a row reads the row once.
+    """
+    if free_variables(term_at(at.term, place)):
+        raise NoMatch("a scan in the function of a map")
+    at = apply("scan_pair_apart")(at, place)
+    for part in ("xs", "ys"):
+        here = (*place, part)
+        at = attempt(_by_operator)(at, here)
+        scan = here if isinstance(term_at(at.term, here), ScanSeq) else (*here, "xs")
+        if not applies(blocked(1), at, scan):
+            raise NoMatch("a component is scanned in order")
+    return at
+
+
 @curried
 def _chosen(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     """What is added where a condition holds, or else nothing, is added always: elsewhere a neutral element is."""
@@ -95,6 +132,12 @@ def _chosen(at: Rewriting, place: Position, acc: Var) -> Rewriting:
         at = apply("operands_swapped")(at, here)
     return _SELECTED(at, place)
 
+
+_KEPT = then(
+    first(*(apply(r.name) for r in places.kept_by_operator_said_number.rules)),
+    inside("right")(attempt(apply("pair_of_components"))),
+)
+"""Whichever pair has the better key is that of an operator."""
 
 _SELECTED = first(*(apply(r.name, "backward") for r in bins.select_neutral_number.rules))
 
@@ -129,6 +172,52 @@ def affine_steps(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
+def composed_steps(at: Rewriting, place: Position) -> Rewriting:
+    """The steps of a fold or a scan as those of which any number come to one, whatever they start from.
+
+    They are affine, those of an associative operator, or combine by one where a condition holds and begin anew elsewhere.
+    Raises `NoMatch` for others.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import composed_steps
+    >>> @rl.program
+    ... def since(x: rl.i32[64]):
+    ...     return rl.scan_seq(lambda s, v: rl.select(v > 0, 0, s + 1), 0, x)
+    >>> rl.show(derive(since, composed_steps).result.f.body)
+    'select(select(v > 0, False, True), add(s, 1), 0)'
+    """
+    t = term_at(at.term, place)
+    if not isinstance(t, Accumulating):
+        raise NoMatch("no fold or scan stands here")
+    acc, x = t.f.parameters
+    step = t.f.body
+    if isinstance(step, Combine) and (step.left, step.right) == (acc, x):
+        return at
+    return first(affine_steps, _resets)(at, place)
+
+
+def _resets(at: Rewriting, place: Position) -> Rewriting:
+    """A step that combines by an operator, or keeps what there is, where a condition holds, or else begins anew."""
+    here, t = (*place, "f"), term_at(at.term, place)
+    assert isinstance(t, Accumulating), "cannot happen: it is asked for folds and scans"
+    acc, _ = t.f.parameters
+    step = t.f.body
+    if not isinstance(step, Apply) or step.function != "select" or _is_in(acc, step.arguments[0]):
+        raise NoMatch("no step that begins anew")
+    if not _is_in(acc, step.arguments[1]):
+        at = _SWAPPED(at, here)
+    combined = (*here, in_row("arguments", 1))
+    at = _multiple_and_rest(acc)(at, combined)
+    found = term_at(at.term, combined)
+    if isinstance(found, Combine) and found.right == acc:
+        return apply("operands_swapped")(at, combined)
+    return at
+
+
+_SWAPPED = first(*(apply(r.name) for r in recurrences.select_swapped_number.rules))
+
+
 @curried
 def _multiple_and_rest(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     """A term as a variable, as a multiple of it, or as a sum of either and of what it is not in; raises `NoMatch`.
@@ -150,9 +239,29 @@ def _multiple_and_rest(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     inner = term_at(at.term, (*place, side))
     if not isinstance(inner, Combine):
         return at
+    if not _is_product(t) and inner.operator != t.operator:
+        return at if _is_product(inner) else attempt(_tropical(acc))(at, (*place, side))
     if not _is_product(t):
-        return at if _is_product(inner) else apply("operands_regrouped")(at, place)
+        return apply("operands_regrouped")(at, place)
     return apply("operands_regrouped", "backward")(at, place)
+
+
+def _tropical(acc: Var) -> Tactic:
+    """A sum of floats with a variable as a tropical product, on whose right that stands."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, Combine) and t.left == acc:
+            at = apply("operands_swapped")(at, place)
+        return then(_AS_COMPUTED, _TROPICAL)(at, place)
+
+    return tactic
+
+
+_AS_COMPUTED = first(
+    *(apply(r.name, "backward") for r in identities.computed_by_operator_number.rules)
+)
+_TROPICAL = first(*(apply(r.name) for r in identities.sum_by_tropical_product_float.rules))
 
 
 def _is_in(x: Var, t: Term) -> bool:
@@ -165,7 +274,7 @@ def _is_product(t: Combine) -> bool:
 
 
 def chunks_scanned(m: int, each: int = 0) -> Tactic:
-    """A scan whose steps are affine in chunks of `m`; what each comes to is a pair, and these are scanned, too.
+    """A scan whose steps compose in chunks of `m`; what each comes to is found apart, as a pair if they are affine, and that is scanned, too.
 
     That is found of what so many steps of `each` chunk come to, if they are given.  Raises `NoMatch` for other scans.
 
@@ -185,9 +294,49 @@ def chunks_scanned(m: int, each: int = 0) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if not isinstance(term_at(at.term, place), ScanSeq):
             raise NoMatch("no scan stands here")
-        return then(affine_steps, apply("scan_split", m=m), inside(*STARTS)(starts))(at, place)
+        return then(composed_steps, apply("scan_split", m=m), inside(*STARTS)(starts))(at, place)
 
     return tactic
+
+
+_AS_ONE_STEP = first(
+    then(
+        apply("reduce_to_seq", "backward"),
+        apply("reduce_start", "backward"),
+        under_a_name("right"),
+    ),
+    apply("recurrence_as_one_step"),
+    *(apply(r.name) for r in recurrences.resets_as_one_step_number.rules),
+    *(apply(r.name) for r in recurrences.fills_as_one_step_number.rules),
+    apply("fold_from_first"),
+)
+"""What any number of steps come to, apart from what they start from."""
+
+
+def composed_with_rest(chunk: int, main: int) -> Tactic:
+    """A scan whose steps compose as that of its first `main` elements, in chunks, and of the others from the last result of what these come to.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import composed_with_rest
+    >>> @rl.program
+    ... def largest(x: rl.f32[11]):
+    ...     return rl.scan_seq(rl.maximum, 0.0, x)
+    >>> print(rl.show(derive(largest, composed_with_rest(4, 8)).result.ys))
+    scan_seq(
+      maximum,
+      scan_seq(maximum, 0.0, map(lambda x_: reduce(maximum, -inf, x_), split(4, take(8, x))))[1],
+      drop(8, x)
+    )
+    """
+    come_to = then(
+        apply("reduce_seq_chunks", m=chunk),
+        *_pairs("reduce_map_fusion"),
+        apply("scan_last", "backward"),
+    )
+    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
+    parts = repeat(topdown(first(apply("take_map"), apply("drop_map"))))
+    return then(composed_steps, split, apply("scan_concat"), inside("ys", "init")(come_to), parts)
 
 
 _LEAST_CHUNKS = 16
@@ -227,7 +376,7 @@ def affine_folds_in_chunks(m: int) -> Tactic:
 def _pairs(fusion: str) -> tuple[Tactic, ...]:
     """What the chunks come to is computed by a map, and the fold, or the scan, is of that."""
     return (
-        inside("f")(apply("recurrence_as_one_step")),
+        inside("f")(_AS_ONE_STEP),
         apply(fusion, "backward", parts={"g": ("f", "x")}),
         inside("f")(apply("let_inline")),
     )
@@ -248,20 +397,44 @@ def _outside(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def has_affine_steps(at: Rewriting, place: Position) -> bool:
-    """Whether the scan at a place goes in chunks as its steps are affine, by laws that are declared and granted.
+def has_composed_steps(at: Rewriting, place: Position) -> bool:
+    """Whether the scan at a place goes in chunks as its steps compose, by laws that are declared and granted, and by no neutral element.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import Rewriting
-    >>> from relift.rewrites.tactics.folds.recurrences import has_affine_steps
+    >>> from relift.rewrites.tactics.folds.recurrences import has_composed_steps
     >>> @rl.program
     ... def smoothed(x: rl.f32[64]):
     ...     return rl.scan_seq(lambda s, v: 0.9 * s + 0.1 * v, 0.0, x)
-    >>> [has_affine_steps(Rewriting(smoothed.body, policy), ()) for policy in ("reassociate", "exact")]
+    >>> [has_composed_steps(Rewriting(smoothed.body, policy), ()) for policy in ("reassociate", "exact")]
     [True, False]
     """
+    return not applies(_FROM_NEUTRAL, at, place) and applies(chunks_scanned(1), at, place)
+
+
+def goes_in_chunks(at: Rewriting, place: Position) -> bool:
+    """Whether the scan at a place goes in chunks by an operator with a neutral element, or as its steps are affine.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import Rewriting
+    >>> from relift.rewrites.tactics.folds.recurrences import goes_in_chunks
+    >>> @rl.program
+    ... def sums(x: rl.f32[64]):
+    ...     return rl.scan_seq(rl.add, 0.0, x)
+    >>> goes_in_chunks(Rewriting(sums.body, "reassociate"), ())
+    True
+    """
+    return applies(first(_FROM_NEUTRAL, then(affine_steps, chunks_scanned(1))), at, place)
+
+
+_FROM_NEUTRAL = first(apply("scan_blocked", m=1), apply("scan_start", "backward"))
+"""A scan by an operator that has a neutral element."""
+
+
+def applies(tactic: Tactic, at: Rewriting, place: Position) -> bool:
+    """Whether a tactic applies at a place."""
     try:
-        chunks_scanned(1)(at, place)
+        tactic(at, place)
     except NoMatch:
         return False
     return True

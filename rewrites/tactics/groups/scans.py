@@ -23,6 +23,7 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
+    skip,
     the,
     then,
     topdown,
@@ -33,7 +34,7 @@ from relift.rewrites.tactics.folds.recurrences import (
     STARTS,
     blocked,
     chunks_scanned,
-    has_affine_steps,
+    has_composed_steps,
 )
 from relift.rewrites.tactics.folds.remainders import scan_here_with_rest
 from relift.rewrites.tactics.folds.starts import start_apart
@@ -46,6 +47,7 @@ from relift.rewrites.tactics.groups.rows.by_groups import (
     shared_out,
 )
 from relift.rewrites.tactics.nests.padding import lengthened
+from relift.rewrites.tactics.nests.zips import zipped
 from relift.rewrites.tactics.sharing import has_scan
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, ScanSeq, Transpose
@@ -63,7 +65,7 @@ _REDUCED = first(*(by_groups(members, 4) for members in (64, 32, 8)))
 
 
 def _come_to(items: int, each: int) -> Tactic:
-    """What the chunks come to, each by a group; of affine steps by so many work-items, which have so many each."""
+    """What the chunks come to, each by a group; of steps that compose by so many work-items, which have so many each."""
     in_rows = then(apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each)))
     by_one = then(_WORK_ITEMS, apply("store_local"))
     steps = then(
@@ -71,7 +73,17 @@ def _come_to(items: int, each: int) -> Tactic:
         inside("x")(in_rows),
         inside("f", "xs")(by_one),
     )
-    return first(_REDUCED, then(inside("f")(steps), apply("map_to_wrg", d=0)))
+    from_first = then(
+        under_a_name("xs", "xs", "xs", "xs"),
+        inside("f")(then(under_a_name("xs", "xs"), inside("x")(by_one))),
+        inside("x")(in_rows),
+    )
+
+    def each_chunk(at: Rewriting, place: Position) -> Rewriting:
+        whole = isinstance(term_at(at.term, (*place, "xs")), Map)
+        return (steps if whole else from_first)(at, place)
+
+    return first(_REDUCED, then(inside("f")(each_chunk), apply("map_to_wrg", d=0)))
 
 
 def length_at(at: Rewriting, place: Position) -> int:
@@ -87,7 +99,7 @@ def length_at(at: Rewriting, place: Position) -> int:
 def scanned_in_group(at: Rewriting, place: Position, items: int, local_bytes: int) -> Rewriting:
     """A scan of what a group copies to local memory, by so many work-items; raises `NoMatch` where these do not share it evenly.
 
-    The result is in local memory, too.
+    The result is in local memory, too.  Cells are left open last: what branches may not see them.
     """
     length = length_at(at, place)
     scan = term_at(at.term, place)
@@ -106,14 +118,9 @@ def scanned_in_group(at: Rewriting, place: Position, items: int, local_bytes: in
     own = then(_WORK_ITEMS, apart_by_rows(each))
     return then(
         under_a_name("xs"),
+        inside("f")(then(blocked(each), inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)))),
         inside("x")(chunks),
-        inside("f")(
-            then(
-                blocked(each),
-                inside(*STARTS)(then(inside("xs")(reduced), _BY_ONE)),
-                inside("xss")(own),
-            )
-        ),
+        inside("f", "xss")(own),
     )(at, place)
 
 
@@ -160,7 +167,7 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
             raise NoMatch("no scan outside all functions")
         length = length_at(at, place)
         left = length % (items * each)
-        if left and left < length and has_affine_steps(at, place):
+        if left and left < length and has_composed_steps(at, place):
             at = _longer(items * each - left)(at, place)
             place = (*place, "xs")
         elif left and left < length:
@@ -201,8 +208,8 @@ def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
     """
     by_rows = then(inside("f")(_row_scanned(items, local_bytes)), apply("map_to_wrg", d=0))
     come_to = then(inside("f")(_come_to(items, each)), apply("map_to_wrg", d=1))
-    in_chunks = _in_chunks(items, each, local_bytes)
-    by_chunks = _by_chunks(items * each, in_chunks, come_to, "map_to_wrg", (0, 1))
+    cut, group = _cut(items * each, each), _group(items, local_bytes)
+    by_chunks = _by_chunks(items * each, cut, come_to, group, "map_to_wrg", (0, 1))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         if free_variables(the(Map, at, place)):
@@ -255,11 +262,11 @@ def columns_scanned(rows: int) -> Tactic:
     """
     reduced = then(inside("f")(_FOLDED), apply("map_to_glb", d=1))
     come_to = then(inside("f")(reduced), apply("map_to_glb", d=0))
-    by_chunks = _by_chunks(rows, blocked(rows), come_to, "map_to_glb", (1, 0))
+    by_chunks = _by_chunks(rows, blocked(rows), come_to, skip, "map_to_glb", (1, 0))
 
     def one(at: Rewriting, place: Position) -> Rewriting:
         t = the(Map, at, place)
-        if not isinstance(t.xs, Transpose) or free_variables(t):
+        if free_variables(t) or not all(isinstance(u, Transpose) for u in zipped(t.xs)):
             raise NoMatch("no map of scans of columns outside all functions")
         if (length := length_at(at, (*place, "f"))) <= rows:
             raise NoMatch(f"columns of {length} rows are no two chunks of {rows}")
@@ -269,7 +276,7 @@ def columns_scanned(rows: int) -> Tactic:
 
 
 def _by_chunks(
-    chunk: int, in_chunks: Tactic, come_to: Tactic, level: str, dimensions: tuple[int, int]
+    chunk: int, cut: Tactic, come_to: Tactic, each: Tactic, level: str, dimensions: tuple[int, int]
 ) -> Tactic:
     """The scans of a map in chunks of so many elements, the last longer than there are: who has each, and each row, is said by a rule.
 
@@ -282,8 +289,9 @@ def _by_chunks(
         if more := -length_at(at, (*place, "f")) % chunk:
             at = then(inside("f")(_longer(more)), fission("f", "xs"))(at, place)
             place = (*place, "xs")
-        at = inside("f")(in_chunks)(at, place)
+        at = inside("f")(cut)(at, place)
         at = fission("f", *STARTS, beside=True)(at, place)
+        at = inside("f", "xss", "f")(each)(at, place)
         starts = then(
             fission("f", "xs"),
             inside("xs")(then(come_to, apply("store_global"))),
@@ -338,8 +346,16 @@ def _longer(more: int) -> Tactic:
 
 def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
     """A scan in chunks of a group each; what they come to, and who they are for, is left open."""
-    chunk = items * each
-    group = then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
+    return then(_cut(items * each, each), inside("xss", "f")(_group(items, local_bytes)))
+
+
+def _group(items: int, local_bytes: int) -> Tactic:
+    """A chunk, scanned and written by a group of so many work-items."""
+    return then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
+
+
+def _cut(chunk: int, each: int) -> Tactic:
+    """A scan in chunks, each a map of what a scan gives."""
     apart = inside("xss", "f")(apply("scan_start", "backward"))
     blocked_apart = then(apply("scan_blocked", m=chunk), apart)
     fused = then(apply("map_fusion"), inside("f")(apply("map_fusion")))
@@ -350,8 +366,7 @@ def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
         length = length_at(at, place)
         if length % chunk or length <= chunk:
             raise NoMatch(f"chunks of {chunk} elements do not divide {length}")
-        at = first(then(start_apart, in_each_chunk), blocked_apart, of_steps)(at, place)
-        return inside("xss", "f")(group)(at, place)
+        return first(then(start_apart, in_each_chunk), blocked_apart, of_steps)(at, place)
 
     return tactic
 
