@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from math import gcd, prod
 
@@ -487,9 +486,8 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     bytes, run = fetched_bytes(moving, memory.scalar.bytes, meter.device.compute_units)
     here = Begun((scope.loop, scope.thread), somewhere(offset), tuple(moving))
     begun = meter.counted.places.setdefault(memory.name, [])
-    written_out = [i for i, _ in scope.unrolled]
     within = [m for m in moving if m.around.level != "group"]
-    alone = [m for m in moving if any(m.around.index is i for i in written_out)]
+    alone = [m for m in moving if any(m.around.index is i for i, _ in scope.unrolled)]
     apart = [here.first - each.first for each in begun if each.alike(here)]
     near = max((overlap(by, within, max(run, _SECTOR)) for by in apart), default=0.0)
     same = max((overlap(by, alone, 1.0) for by in apart), default=0.0)
@@ -498,5 +496,5 @@ def _load(meter: Meter, memory: Memory, offset: Index, again: float) -> None:
     if held and not apart:
         meter.again(memory.name, held, bytes)
         bytes = 0.0
-    turns = math.prod(m.around.turns for m in moving if m.around.level == "loop" and not m.stride)
+    turns = prod(m.around.turns for m in moving if m.around.level == "loop" and not m.stride)
     return meter.load(cells * (1.0 - same), bytes * (1.0 - near), new=differs / max(1.0, turns))
