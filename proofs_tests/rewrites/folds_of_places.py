@@ -26,6 +26,21 @@ BINS = frozenset(
 )
 """Folds of the elements of each key as one fold, for each way to compare a key, and each type of results."""
 
+BETTER_KEYS = frozenset(
+    rule.name
+    for name, family in CHOICES.items()
+    if name.startswith("kept_by_operator")
+    for rule in family.rules
+)
+"""A step that keeps the pair with the better key is that of an operator, for each way to say what is better, and each type of keys."""
+
+ANEW = frozenset(rule.name for rule in CHOICES["resets_as_one_step_number"].rules)
+"""Steps that combine or begin anew."""
+LAST = frozenset(rule.name for rule in CHOICES["fills_as_one_step_number"].rules)
+"""Steps that keep what there is or begin anew."""
+SWAPPED = frozenset(rule.name for rule in CHOICES["select_swapped_number"].rules)
+"""Choices by what does not hold."""
+
 KEPT = frozenset(rule.name for rule in CHOICES["select_neutral_number"].rules)
 """What adds a neutral element keeps what there is."""
 

@@ -32,7 +32,7 @@ from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import FUSED
 from relift.rewrites.tactics.groups.rows.whole_turns import shared_evenly
 from relift.rewrites.tactics.nests.padding import lengthened_inside
-from relift.rewrites.tactics.sharing import MOST_FOLDED, storable, stored
+from relift.rewrites.tactics.sharing import MOST_FOLDED, inlined, storable, stored
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, canonical, places_of, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
@@ -103,6 +103,7 @@ def parts_where_read(at: Rewriting, place: Position) -> Rewriting:
       )
     )
     """
+    at = inlined()(at, place)
     t = term_at(at.term, place)
     arrays = [v.value for v in storable(t) if isinstance(v.value.type, Array)]
     few = [u for u in arrays if (cells(u.type).constant or 0) <= _MOST_PARTS]

@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    curried,
     first,
     fission,
     fuse,
@@ -114,28 +115,27 @@ def chunks_apart(chunks: int, least: int) -> Tactic:
     return somewhere(one)
 
 
-def in_stored_chunks(chunk: int, main: int, *, in_order: bool = True) -> Tactic:
+@curried
+def in_stored_chunks(
+    at: Rewriting, place: Position, chunk: int, main: int, *, in_order: bool = True
+) -> Rewriting:
     """A scan in chunks of a length, of its `main` elements, and a rest; what these come to, and start from, is stored.
 
     The rest is scanned by one work-item, or with `in_order` false by what reads it.
     """
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        if main < length_of(term_at(at.term, place)):
-            neutral = applies(apply("scan_blocked", m=1), at, place)
-            with_rest = scan_here_with_rest if neutral else composed_with_rest
-            at = with_rest(chunk, main)(at, place)
-            rest = (*place, "ys")
-            come_to = term_at(at.term, (*rest, "init", "xs"))
-            for starts in places_of(term_at(at.term, rest), come_to):
-                at = _STORED(at, (*rest, *starts))
-            if in_order:
-                at = by_one(skip, ("xs",))(at, rest)
-            place = (*place, "xs")
-        at = blocked(chunk)(at, place)
-        return inside(*STARTS)(_STORED)(at, place)
-
-    return tactic
+    if main < length_of(term_at(at.term, place)):
+        neutral = applies(apply("scan_blocked", m=1), at, place)
+        with_rest = scan_here_with_rest if neutral else composed_with_rest
+        at = with_rest(chunk, main)(at, place)
+        rest = (*place, "ys")
+        come_to = term_at(at.term, (*rest, "init", "xs"))
+        for starts in places_of(term_at(at.term, rest), come_to):
+            at = _STORED(at, (*rest, *starts))
+        if in_order:
+            at = by_one(skip, ("xs",))(at, rest)
+        place = (*place, "xs")
+    at = blocked(chunk)(at, place)
+    return inside(*STARTS)(_STORED)(at, place)
 
 
 def in_step(rows: int) -> Tactic:

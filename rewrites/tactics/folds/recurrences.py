@@ -246,16 +246,13 @@ def _multiple_and_rest(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     return apply("operands_regrouped", "backward")(at, place)
 
 
-def _tropical(acc: Var) -> Tactic:
+@curried
+def _tropical(at: Rewriting, place: Position, acc: Var) -> Rewriting:
     """A sum of floats with a variable as a tropical product, on whose right that stands."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        if isinstance(t, Combine) and t.left == acc:
-            at = apply("operands_swapped")(at, place)
-        return then(_AS_COMPUTED, _TROPICAL)(at, place)
-
-    return tactic
+    t = term_at(at.term, place)
+    if isinstance(t, Combine) and t.left == acc:
+        at = apply("operands_swapped")(at, place)
+    return then(_AS_COMPUTED, _TROPICAL)(at, place)
 
 
 _AS_COMPUTED = first(

@@ -8,7 +8,17 @@ import pytest
 import z3
 
 from proofs_tests.portions import portioned
-from proofs_tests.rewrites.folds_of_places import BINS, CHOSEN, COUNTED, KEPT, PLACES
+from proofs_tests.rewrites.folds_of_places import (
+    ANEW,
+    BETTER_KEYS,
+    BINS,
+    CHOSEN,
+    COUNTED,
+    KEPT,
+    LAST,
+    PLACES,
+    SWAPPED,
+)
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.smt.tier import check_index
@@ -391,10 +401,14 @@ BEYOND = {
     "operands_swapped": "commutativity",
     "operands_regrouped": "associativity",
     "recurrence_as_one_step": "distributivity, by induction",
+    "fold_from_first": "associativity, by induction",
+    **dict.fromkeys(ANEW | LAST, "a choice in a step, by induction"),
+    **dict.fromkeys(SWAPPED, "a choice between two values"),
+    **dict.fromkeys(BETTER_KEYS, "what a tie-breaking operator chooses"),
     **{
         one.name: "what an operator is called"
         for name, family in CHOICES.items()
-        if name.startswith("computed_by_operator")
+        if name.startswith(("computed_by_operator", "sum_by_tropical_product"))
         for one in family.rules
     },
     **dict.fromkeys(KEPT, "a choice in an operator"),
