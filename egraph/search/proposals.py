@@ -319,7 +319,7 @@ class Proposals:
                 break
             with suppress(NoMatch), blamed_once():
                 shaped = after(self.source, prepared, skip if tactic in without else tactic)
-                choices = choices_in(shaped.result, most, self.device)
+                choices = choices_in(shaped.result, most, self.device, tactic)
                 for chosen in choices:
                     if self.is_over and chosen not in ((), max(choices, key=len)):
                         continue  # without seconds, what is needed again is computed again, or all is stored

@@ -330,12 +330,20 @@ def choices_of(
     return list(dict.fromkeys([*chosen, *without]))
 
 
-def choices_in(t: Term, most: int, device: DeviceDescription) -> list[tuple[Term, ...]]:
-    """Which values of a program are stored; a kernel of a GPU that folds may go on to the result."""
+def choices_in(
+    t: Term, most: int, device: DeviceDescription, made_by: Tactic = skip
+) -> list[tuple[Term, ...]]:
+    """Which values of a program are stored; a kernel of a GPU that folds may go on to the result.
+
+    What is found in one pass for a whole array is stored, or the pass is made for each number that needs it.
+    """
     if most == NOTHING_ELSE:
         return [()]
     values = [each.value for each in storable(t)]
-    return choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
+    chosen = choices_of(values, most, made_of_once(t) if device.kind == "gpu" else ())
+    if made_by not in _MOMENTS or not any(isinstance(v.type, Array) for v in values):
+        return chosen
+    return [choice for choice in chosen if any(isinstance(v.type, Array) for v in choice)]
 
 
 def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:

@@ -53,7 +53,7 @@ from relift.semantics.syntax.terms import Apply, Combine, Input, Term, Var, free
 def moments_in_one_pass(at: Rewriting, place: Position, chunk: int) -> Rewriting:
     """Every sum of products of differences from what is folded of as many elements, of sums of chunks that need no other fold.
 
-    Raises `NoMatch` where there is none of more than a chunk of elements.
+    Raises `NoMatch` where there is none of more than a chunk of elements, and of few enough chunks.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -91,12 +91,16 @@ def moments_in_one_pass(at: Rewriting, place: Position, chunk: int) -> Rewriting
     return changed
 
 
+_MOST_CHUNKS = 1 << 16
+"""What more came to takes as long to put together as to find."""
+
+
 def _moments(t: Term, chunk: int) -> Iterator[tuple[Position, Reduce]]:
     """Sums of products of differences from what is folded of as many elements, more than a chunk."""
     for place, u in positions(t):
         if not isinstance(u, Reduce) or not is_neutral(u.op, u.init) or not _folds_in(u):
             continue
-        if length_of(u.xs) > chunk:
+        if chunk < length_of(u.xs) <= _MOST_CHUNKS * chunk:
             yield place, u
 
 
