@@ -130,7 +130,8 @@ class Generations:
         """Candidates, fastest first, with what is found from them in so many seconds; as they are where nothing times them.
 
         The fastest and the first of `found` are timed again in turn, so that none is slower than that one.  The database
-        knows when the generations of these candidates have come to an end: then they are looked up.
+        knows the times by which the generations of these candidates went on, so that they go the same way whatever was timed again
+        since, and when they have come to an end: then they are looked up.
         """
         times, share = self.clock.times, Share(seconds)
         if not isinstance(times, Tuner):
@@ -139,6 +140,7 @@ class Generations:
         rest = [each for each in found if each.measured is None]
         these = "\n".join(["generations of", *sorted(str(each.term) for each in found)])
         ended = times.known(these) is not None
+        timed = [replace(each, measured=_then(times, these, each)) for each in timed]
         before, parents = len(timed), set[str]()
         seen = {canonical(each.term.body) for each in found}
         for generation in range(1, GENERATIONS + 1):
@@ -147,13 +149,18 @@ class Generations:
             for parent in chosen:
                 self.heard(f"generation {generation}, {len(timed) - before} descendants")
                 for each in self._promising(parent, _fastest_first(timed)[0], seen, share):
-                    timing = (
-                        times.known(str(each.term)) if ended else self._timing(times, each, share)
-                    )
-                    if timing is not None and timing.seconds is not None:
-                        timed.append(replace(each, measured=timing.seconds))
+                    seconds_then = _then(times, these, each)
+                    if seconds_then is None and not ended:
+                        timing = self._timing(times, each, share)
+                        seconds_then = None if timing is None else timing.seconds
+                    if seconds_then is not None:
+                        timed.append(replace(each, measured=seconds_then))
+        kept = {_steering(these, each): Timing(each.measured) for each in timed}
         if share.has_room():
-            times.keep("generations", {these: Timing(None, "they came to an end")})
+            kept[these] = Timing(None, "they came to an end")
+        times.keep("generations", kept)
+        known = [times.known(str(each.term)) for each in timed]
+        timed = [replace(f, measured=t.seconds) for f, t in zip(timed, known, strict=True) if t]
         return (_fastest_first(timed) if ended else self._in_turn(times, timed, before)) + rest
 
     def _timing(self, times: Tuner, each: FoundProgram, share: Share) -> Timing | None:
@@ -198,7 +205,7 @@ class Generations:
         timings: list[Timing | None] = [
             Timing(each.measured, reused=place < before) for place, each in enumerate(timed)
         ]
-        times.time_again([each.term for each in timed], timings, self.heard, kept=before)
+        times.time_again([each.term for each in timed], timings, self.heard)
         return _fastest_first(
             [replace(f, measured=t.seconds) for f, t in zip(timed, timings, strict=True) if t]
         )
@@ -227,5 +234,17 @@ def descendants(parent: Derivation, rules: Mapping[str, Rule]) -> Iterator[Deriv
                     yield redo(parent, rules, parent.sizes, {chosen: other})
 
 
+def _steering(these: str, each: FoundProgram) -> str:
+    """Under what the time of one is kept by which the generations of `these` went on."""
+    return f"{each.term}\namong the {these}"
+
+
+def _then(times: Tuner, these: str, each: FoundProgram) -> float | None:
+    """The seconds by which the generations of `these` went on from one; its own where they did not know it."""
+    timing = times.known(_steering(these, each))
+    return each.measured if timing is None else timing.seconds
+
+
 def _fastest_first(timed: Sequence[FoundProgram]) -> list[FoundProgram]:
-    return sorted(timed, key=lambda found: found.measured or 0.0)
+    """Of equally fast ones those first that are estimated best, in an order that does not depend on how they came."""
+    return sorted(timed, key=lambda f: (f.measured or 0.0, f.cost.seconds, str(f.term)))

@@ -313,12 +313,10 @@ class Tuner(Timings):
         programs: Sequence[Program],
         found: list[Timing | None],
         heard: Callable[[str], None],
-        kept: int = 0,
     ) -> None:
         """Time the finalists again, in rounds in which they take turns; of all times of one the least counts.
 
-        Where all were timed in an earlier run, they have been finalists before.  The database gets what is timed from
-        the place `kept` on.
+        Where all were timed in an earlier run, they have been finalists before.  The database gets what is timed.
         """
         known = {
             place: timing.seconds
@@ -340,8 +338,7 @@ class Tuner(Timings):
             assert before is not None, "cannot happen: it has a time"
             again = (t.seconds for t in timings if t.seconds is not None)
             found[place] = best = replace(before, seconds=min((known[place], *again)))
-            if place >= kept:
-                self.keep(programs[place].name, {str(programs[place]): best})
+            self.keep(programs[place].name, {str(programs[place]): best})
 
     def _measured(self, program: Program) -> Timing:
         try:

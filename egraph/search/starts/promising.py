@@ -49,8 +49,7 @@ def promising(forms: Sequence[Form]) -> list[Form]:
     """The forms that are searched kernel by kernel: those that `_as_lowered` finds, the best in one pass, and the best by parts of windows.
 
     The one in one pass where it moves less than all of these that store, and is not much slower than the best as it is lowered.  The one by
-    parts where it folds in far fewer steps; where parts are folded in registers, all is stored that need be, and no step is saved, so that it
-    says nothing of the others.
+    parts where it folds in far fewer steps; it is no reason to leave others out, whose parts may be folded in registers.
     """
     others = [form for form in forms if not (form.in_one_pass or form.by_parts)]
     found = _as_lowered(others)

@@ -29,11 +29,10 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
-    repeat,
+    normalize,
     somewhere,
     the,
     then,
-    topdown,
     under_a_name,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
@@ -332,7 +331,7 @@ def composed_with_rest(chunk: int, main: int) -> Tactic:
         apply("scan_last", "backward"),
     )
     split = inside("xs")(apply("concat_take_drop", "backward", m=main))
-    parts = repeat(topdown(first(apply("take_map"), apply("drop_map"))))
+    parts = normalize("take_map", "drop_map")
     return then(composed_steps, split, apply("scan_concat"), inside("ys", "init")(come_to), parts)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
+    UNROLLED,
     Rewriting,
     Tactic,
     apply,
@@ -68,7 +69,6 @@ def parts_of_windows_apart(*, columns: bool = False) -> Tactic:
       )
     )
     """
-
     return then(WINDOWS_FUSED, topdown(_rows_apart(columns)))
 
 
@@ -126,12 +126,11 @@ def folded_by_parts(at: Rewriting, place: Position) -> Rewriting:
     Raises `NoMatch` where a window is not folded as a whole, or something else is done with it.
     """
     at, parts = _parts_in(at, (*place, "f"))
-    written = apply("map_to_seq_unroll")
-    kept = then(inside("f")(then(fuse(), _WRITTEN_OUT)), written, apply("store_private"))
+    kept = then(inside("f")(then(fuse(), _WRITTEN_OUT)), UNROLLED, apply("store_private"))
     return then(
         fission("f", *parts),
         inside("xs")(apply("map_slide")),
         inside("xs", "xs")(kept),
         inside("f")(_WRITTEN_OUT),
-        written,
+        UNROLLED,
     )(at, place)
