@@ -32,7 +32,7 @@ from relift.semantics.syntax.terms import (
     parts_of,
     subterms,
 )
-from relift.semantics.syntax.types import Scalar, Tuple, Vector, holds_array
+from relift.semantics.syntax.types import Scalar, Tuple, Vector, holds_array, types_within
 
 _EXPENSIVE = {"sqrt": 6.0, "div": 6.0, "rsqrt": 12.0, "left_shift": 4.0, "right_shift": 3.0}
 _DIVIDED, _BY_A_CONSTANT = 20.0, 50.0
@@ -226,8 +226,8 @@ class Operations:
             compared = function in ("maximum", "minimum") and holds_floats(arguments[0].type)
             return _COMPARED if compared else _EXPENSIVE.get(function, 1.0)
         if function == "div" and isinstance(arguments[1], Literal):
-            return 1.0
-        return _ON_GPU.get(function, 1.0)
+            return _words(arguments)
+        return _ON_GPU.get(function, 1.0) * _words(arguments)
 
     def _called(self, function: str) -> float:
         """Cycles of a function of the library of a CPU, beside those that are of each lane."""
@@ -270,6 +270,12 @@ class Operations:
             and function in ("add", "sub")
             and any(_is_product(u) for u in arguments)
         )
+
+
+def _words(arguments: tuple[Term, ...]) -> float:
+    """How many instructions of a GPU an operation takes for the sake of the longest number that it takes: a unit computes with half as many long ones."""
+    scalars = (t for of in arguments for t in types_within(of.type) if isinstance(t, Scalar))
+    return max(1.0, max((t.bytes for t in scalars), default=4) / 4)
 
 
 def _is_product(t: Term) -> bool:

@@ -21,7 +21,12 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.chunked_scans import chunks_apart, in_chunks, in_step
-from relift.rewrites.tactics.groups.scans import columns_scanned, rows_scanned, scans_in_groups
+from relift.rewrites.tactics.groups.scans import (
+    columns_scanned,
+    rows_scanned,
+    scans_from_folds,
+    scans_in_groups,
+)
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
@@ -141,6 +146,19 @@ def test_a_cpu_scans_chunks_in_step() -> None:
     "program,tactic,sizes,kernels",
     {
         "two levels": (sums, scans_in_groups(8, 4, ROOM), {"n": 4096}, 5),
+        "folds of those before": (sums, scans_from_folds(8, 4, ROOM), {"n": 1024}, 2),
+        "folds of those before, and less than a chunk": (
+            sums,
+            scans_from_folds(8, 4, ROOM),
+            {"n": 1024 + 7},
+            2,
+        ),
+        "folds of those before, from what is not neutral": (
+            balances,
+            scans_from_folds(8, 4, ROOM),
+            {"n": 1024 + 7},
+            2,
+        ),
         "a row for each group": (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 32}, 1),
         "rows in chunks": (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 64}, 3),
         "two levels and rests": (sums, scans_in_groups(8, 4, ROOM), {"n": 4096 + 32 + 7}, 5),
@@ -192,6 +210,7 @@ def test_a_cpu_scans_chunks_in_step() -> None:
         ),
     },
     {
+        "folds of those before, from what is not neutral",
         "a row for each group",
         "two levels and rests",
         "rows in chunks and rests",
@@ -217,6 +236,11 @@ def test_groups_scan_in_local_memory(
     wanted = np.cumsum(x) if x.ndim == 1 else np.cumprod(x, axis=1, dtype=np.int32)
     wanted = {balances: wanted + 100, products_from_three: wanted * 3}.get(program, wanted)
     np.testing.assert_array_equal(got, wanted.astype(np.int32))
+
+
+def test_a_gpu_begins_two_kernels_for_a_scan_of_a_few_million_numbers() -> None:
+    """Each takes longer to begin than a group takes to fold what the chunks before its own come to."""
+    assert optimize(sums, {"n": 1_000_003}, GPU).cost.launch == 2 * GPU.launch_seconds
 
 
 def test_what_is_left_of_a_scan_is_scanned_by_a_group() -> None:

@@ -13,6 +13,7 @@ from relift.rewrites.tactics.groups.scans import (
     columns_scanned,
     rows_folded_and_scanned,
     rows_scanned,
+    scans_from_folds,
     scans_in_groups,
 )
 from relift.rewrites.tactics.vectors.lanes import scans_in_lanes
@@ -33,13 +34,13 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     ... def sums(x: rl.f32[65536]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
-    (17, 5)
+    (22, 5)
     """
     longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
     found: list[Tactic] = []
     if device.kind == "gpu":
         chunks = [(8, 64)]  # neighbours' chunks share few lines
-        ways = (scans_in_groups, rows_scanned) if longest else ()
+        ways = (scans_in_groups, scans_from_folds, rows_scanned) if longest else ()
         yield from (way(*at, device.local_memory_bytes) for at in _SCANNED for way in ways)
         yield from (columns_scanned(rows) for rows in _ROWS_SCANNED if longest > rows)
         for members in _MEMBERS_OF_ROWS if longest else ():

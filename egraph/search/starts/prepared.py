@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.beside import (
+    results_of_windows,
     results_that_share,
     results_together,
     zipped_of_one_array,
@@ -84,7 +85,7 @@ def _prepared(kind: str, *, rows: bool) -> Tactic:
         *_FIRST[kind],
         attempt(zipped_of_one_array()),
         attempt(once_for_all()),
-        attempt(first(results_together, results_that_share(rows=rows))),
+        attempt(first(results_together, results_that_share(rows=rows), results_of_windows)),
         _READ[kind],
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from relift.compiler.agreement.inputs import random_inputs
 from relift.device import GPU
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.staged import kernels_of
@@ -19,10 +20,10 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.folds.beside import folds_together
+from relift.rewrites.tactics.folds.beside import folds_together, results_of_windows
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Map, Reduce
+from relift.semantics.patterns import Map, Reduce, Slide
 from relift.semantics.syntax.terms import MakeTuple, subterms
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -139,3 +140,42 @@ def test_a_search_reads_columns_once_for_all_of_their_folds() -> None:
 
     first, *_ = kernels_of(replace(scaled, body=best.parted.result))
     assert first.program.body.type == rl.tup(rl.f32, rl.f32)[4096]
+
+
+@rl.program
+def gradients(x: rl.f32[n + 2, m + 2]):
+    windows = rl.slide_nd((3, 3), (1, 1), x)
+    down = rl.map_nd(2, lambda w: w[2][1] - w[0][1], windows)
+    across = rl.map_nd(2, lambda w: w[1][2] - w[1][0], windows)
+    return down, across, rl.map_nd(2, lambda w: w[1][1] * 0.5, windows)
+
+
+@rl.program
+def differences(x: rl.f32[n + 1]):
+    windows = rl.slide(2, 1, x)
+    return rl.map(lambda w: w[1] - w[0], windows), rl.map(lambda w: w[1] + w[0], windows)
+
+
+@pytest.mark.parametrize("program", [gradients, differences], ids=lambda p: p.name)
+def test_results_of_the_same_windows_are_one_table_and_what_they_were(program: Program) -> None:
+    """Be they in one map or in two, two or three of them."""
+    sizes = {"n": 3, "m": 4} if "m" in program.sizes else {"n": 5}
+    found = derive(program, results_of_windows, sizes)
+    require_standing(found, RULES)
+    windows = [t for t, _ in subterms(found.result) if isinstance(t, Slide)]
+    assert len(windows) == len(sizes)
+    at_sizes = program.at(sizes)
+    (given,) = random_inputs(at_sizes, 0)
+    np.testing.assert_array_equal(replace(at_sizes, body=found.result)(given), at_sizes(given))
+
+
+def test_results_that_fold_windows_stay_apart() -> None:
+    """Their folds are parts of others, or vectors, each for itself."""
+
+    @rl.program
+    def sums(x: rl.f32[18]):
+        windows = rl.slide(3, 1, x)
+        return rl.map(total, windows), rl.map(largest, windows)
+
+    with pytest.raises(NoMatch):
+        derive(sums, results_of_windows)

@@ -6,6 +6,7 @@ scan f z (concat xs ys)      =  concat (scan f z xs) (scan f (reduce_seq f z xs)
 take m . scan f z            =  scan f z . take m
 map (op x) . scan op z       =  scan op x                                (op a monoid)
 scan op z                    =  join . map (\\(s, c). scan op s c) . zip (exclusive scan of chunk results) . split m
+take n (concat [z] (scan op z xs))  =  map (\\i. fold op z (map (\\(j, x). if j < i then x else z) (zip places xs))) places
 scan (\\(a, b) x. (f a x, g b x)) (y, z)  =  \\xs. zip (scan f y xs) (scan g z xs)
 fold g y (zip (scan f z xs) ys)  =  second of a fold of pairs over zip xs ys
 transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
@@ -17,8 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.families import Number
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
 from relift.rewrites.proof_scripts import (
+    BEFORE_EACH_MASKED,
     REDUCE_SCAN_FUSION,
     REDUCE_SCAN_FUSION_DEFINED,
     REDUCE_SCAN_FUSION_IN_ZIP,
@@ -32,6 +35,7 @@ from relift.rewrites.proof_scripts import (
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     concat,
+    generate,
     join,
     let,
     map,
@@ -39,6 +43,7 @@ from relift.semantics.language.vocabulary import (
     reduce_seq,
     repeat,
     scan_seq,
+    select,
     split,
     take,
     transpose,
@@ -114,6 +119,25 @@ def scan_blocked(op: Op[A], z: A, xs: A[k * m]):
                 zip(take(k, _before(op, z, xs)), split(m, xs)),
             )
         ),
+    )
+
+
+@rule(
+    where=MONOID,
+    lowering=True,
+    source="Ladner and Fischer, parallel prefix computation, 1980; Blelloch, exclusive scans",
+    proof=BEFORE_EACH_MASKED,
+)
+def before_each_masked_number(op: Op[Number], z: Number, xs: Number[n]):
+    """What the elements ({number}) before each come to is a fold of all, of which those from there on count for nothing."""
+    places = generate(n, lambda i: i)
+
+    def masked(i: Any) -> Any:
+        return reduce(op, z, map(lambda p: select(p[0] < i, p[1], z), zip(places, xs)))
+
+    return (
+        take(n, concat(repeat(1, z), scan_seq(lambda acc, y: op(acc, y), z, xs))),
+        map(masked, places),
     )
 
 

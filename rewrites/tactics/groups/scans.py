@@ -2,6 +2,7 @@
 
     scanned_in_group    a scan of an array, by the work-items of a group with a chunk each
     scans_in_groups     a scan outside all functions in two sweeps: what the chunks of groups come to, then each chunk
+    scans_from_folds    the same in two kernels: each group folds what the chunks before its own come to
     rows_scanned        a map of scans with a group for each
     columns_scanned     a map of scans down columns, in short chunks with a work-item each
 
@@ -14,6 +15,7 @@ Source: Blelloch, prefix sums and their applications (1990); Harris, Sengupta an
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.rules.folds.scans import before_each_masked_number
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
@@ -23,6 +25,7 @@ from relift.rewrites.tactics.combinators import (
     first,
     fission,
     inside,
+    normalize,
     skip,
     the,
     then,
@@ -43,15 +46,17 @@ from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
 from relift.rewrites.tactics.groups.rows.by_groups import (
     FUSED,
     IN_ORDER,
+    MOST_TURNS,
     rows_by_groups,
+    shared_fold,
     shared_out,
 )
 from relift.rewrites.tactics.nests.padding import lengthened
 from relift.rewrites.tactics.nests.zips import zipped
 from relift.rewrites.tactics.sharing import has_scan
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, ScanSeq, Transpose
-from relift.semantics.syntax.binding import Position, places_of, term_at
+from relift.semantics.patterns import Map, Reduce, ScanSeq, Transpose
+from relift.semantics.syntax.binding import Position, places_of, positions, term_at
 from relift.semantics.syntax.terms import Combine, free_variables
 from relift.semantics.syntax.types import cells
 
@@ -192,6 +197,53 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
         return apply("store_global")(at, place)
 
     return topdown(one)
+
+
+@curried
+def scans_from_folds(
+    at: Rewriting, place: Position, items: int, each: int, local_bytes: int
+) -> Rewriting:
+    """A scan outside all functions by groups of so many work-items, which have so many elements each, in two kernels.
+
+    Each group folds what all chunks come to, of which those from its own on count for nothing: where there are few that
+    is sooner done than a kernel begun which scans them.  Raises `NoMatch` where there is no such scan, or too many chunks.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.scans import scans_from_folds
+    >>> @rl.program
+    ... def sums(x: rl.f32[16384]):
+    ...     return rl.scan_seq(rl.add, 0.0, x)
+    >>> steps = derive(sums, scans_from_folds(32, 16, 48 * 1024)).steps
+    >>> [step.rule for step in steps if step.rule in ("before_each_masked", "store_global")]
+    ['before_each_masked', 'store_global']
+    """
+    if free_variables(term_at(at.term, place)):
+        raise NoMatch("no scan outside all functions")
+    length = length_at(at, place)
+    chunk = items * each
+    if -(-length // chunk) > MOST_TURNS * items:
+        raise NoMatch(f"chunks of {chunk} of {length} elements are too many to fold by each group")
+    if more := -length % chunk:
+        at = _longer(more)(at, place)
+        place = (*place, "xs")
+    starts, sums = ("xss", "xs"), ("xs", "f", "xs", "xs", "ys")
+    masked = first(*(apply(r.name) for r in before_each_masked_number.rules))
+    at = _cut(chunk, each)(at, place)
+    at = inside(*starts, "xs")(masked)(at, place)
+    come_to = then(_come_to(items, each), apply("store_global"))
+    at = inside(*starts, *sums)(come_to)(at, place)
+    at = under_a_name(*starts, *sums)(at, place)
+    before = then(apply("zip_map_left"), normalize("let_inline"))
+    at = then(inside("f", *starts)(before), inside("f", "xss")(apply("map_fusion")))(at, place)
+    function = term_at(at.term, (*place, "f", "xss", "f"))
+    (fold, *_) = (below for below, t in positions(function) if isinstance(t, Reduce))
+    group = then(
+        under_a_name(*fold),
+        inside("x")(then(inside("xs")(FUSED), shared_fold(items, 4), IN_ORDER)),
+        inside("f")(_group(items, local_bytes)),
+    )
+    return inside("f", "xss")(then(inside("f")(group), _FROM_THE_END))(at, place)
 
 
 def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:

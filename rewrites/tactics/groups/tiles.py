@@ -147,6 +147,7 @@ class Tiles:
         """
         down, across = self.work_items
         turn = down * across * self.width
+        registers = max(1, scalar_bytes // 4) * self.registers + OTHER_REGISTERS
         shared = (
             self.rows == down * self.row_blocks * self.width
             and self.columns == across * self.column_blocks * self.width
@@ -156,8 +157,8 @@ class Tiles:
         return (
             shared
             and LEAST_GROUP <= down * across <= min(MOST_GROUP, device.max_work_group)
-            and self.registers + OTHER_REGISTERS <= MOST_REGISTERS
-            and down * across * (self.registers + OTHER_REGISTERS) <= REGISTER_FILE
+            and registers <= MOST_REGISTERS
+            and down * across * registers <= REGISTER_FILE
             and self.staged * scalar_bytes <= device.local_memory_bytes
         )
 

@@ -323,7 +323,7 @@ def _lowered(members: int, width: int) -> Tactic:
         length = length_of(term_at(at.term, (*place, "xs")))
         if length > MOST_TURNS * members * width:
             raise NoMatch(f"{members} work-items do not share {length} elements")
-        return _shared_fold(members, width)(at, place)
+        return shared_fold(members, width)(at, place)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         if isinstance(term_at(at.term, place), Map):
@@ -338,7 +338,7 @@ def _lowered(members: int, width: int) -> Tactic:
 
 
 @curried
-def _shared_fold(at: Rewriting, place: Position, members: int, width: int) -> Rewriting:
+def shared_fold(at: Rewriting, place: Position, members: int, width: int) -> Rewriting:
     """A fold by the members of a group, in vectors where these fill it; beyond the end the start is folded, or what is left by a few, where it is not neutral."""
     xs = term_at(at.term, (*place, "xs"))
     length = length_of(xs)
@@ -356,7 +356,7 @@ def _shared_fold(at: Rewriting, place: Position, members: int, width: int) -> Re
         then(in_whole_turns(at_once, lanes), by_all),
         then(
             fold_here_with_rest(length - left),
-            inside("right")(_shared_fold(members, 1)),
+            inside("right")(shared_fold(members, 1)),
             inside("left")(by_all),
         ),
     )(at, place)
@@ -384,7 +384,7 @@ _ALONE = 16
 
 def _by_few(length: int) -> Tactic:
     """A fold of fewer elements than a group has members: about as many fold a share each as a share has elements."""
-    return skip if length <= _ALONE else _shared_fold(1 << round(math.log2(length) / 2), 1)
+    return skip if length <= _ALONE else shared_fold(1 << round(math.log2(length) / 2), 1)
 
 
 _IN_TURN = then(inside("f")(_WORK_ITEMS), apply("map_to_seq"))
