@@ -17,12 +17,12 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.beside import (
-    results_of_windows,
     results_that_share,
     results_together,
     zipped_of_one_array,
 )
 from relift.rewrites.tactics.folds.recurrences import by_operators
+from relift.rewrites.tactics.folds.windows import results_of_windows
 from relift.rewrites.tactics.looked_up import computed_where_looked_up
 from relift.rewrites.tactics.nests.cells import in_cells
 from relift.rewrites.tactics.nests.normal_form import through_what_is_read

@@ -20,8 +20,9 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.folds.beside import folds_together, results_of_windows
+from relift.rewrites.tactics.folds.beside import folds_together
 from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.windows import results_of_windows
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide
 from relift.semantics.syntax.terms import MakeTuple, subterms
@@ -173,9 +174,9 @@ def test_results_that_fold_windows_stay_apart() -> None:
     """Their folds are parts of others, or vectors, each for itself."""
 
     @rl.program
-    def sums(x: rl.f32[18]):
+    def sums(x: rl.f32[n + 2]):
         windows = rl.slide(3, 1, x)
         return rl.map(total, windows), rl.map(largest, windows)
 
     with pytest.raises(NoMatch):
-        derive(sums, results_of_windows)
+        derive(sums, results_of_windows, {"n": 16})

@@ -13,6 +13,6 @@ recurrences      steps that are affine in what they carry: chunks of them are su
 bins             histograms
 places           folds that say where an element is
 passes           folds that read the same elements, in one pass over them
-windows          folds of windows from those of their parts
+windows          folds of windows from those of their parts, and results of the same windows
 several_results  a work-item of a GPU has several folds, and reads once what all of them read
 """

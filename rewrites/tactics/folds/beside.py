@@ -36,7 +36,7 @@ from relift.rewrites.tactics.nests.zips import zipped_together
 from relift.rewrites.tactics.sharing import apart, has_fold, is_read, named_pair
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduce, Reduction, Slide, Unzip, Zip
+from relift.semantics.patterns import Map, Reduce, Reduction, Zip
 from relift.semantics.syntax.binding import (
     Position,
     binders_at,
@@ -231,7 +231,7 @@ def results_together(at: Rewriting, place: Position) -> Rewriting:
     >>> rl.show(found.f.body), found.x.type
     ('(map(lambda p: p[0], x_), map(lambda p: p[1], x_))', (f32, f32)[4])
     """
-    maps = _results_of_one_array(term_at(at.term, place))
+    maps = results_of_one_array(term_at(at.term, place))
     if not _is_folded(maps[0].xs):
         raise NoMatch("results of what is read, or takes no loops")
     named = under_a_name(in_row("parts", 0), "xs")(at, place)
@@ -260,7 +260,7 @@ def results_that_share(at: Rewriting, place: Position, *, rows: bool = False) ->
     )
     """
     at = _of_what_is_mapped(at, place) if rows else at
-    maps = _results_of_one_array(term_at(at.term, place))
+    maps = results_of_one_array(term_at(at.term, place))
     first_of_all, *others = map(_folds_in, maps)
     if not first_of_all.intersection(*others) and not (rows and _share_rows(maps)):
         raise NoMatch("results that have no fold in common")
@@ -352,75 +352,6 @@ def _in_chunks(part: Term, size: int) -> Tactic:
     return then(reduced_in_chunks("partial_reduce_chunks", size), inside("xs")(attempt(mapped)))
 
 
-def results_of_windows(at: Rewriting, place: Position) -> Rewriting:
-    """Several results that are tables of what is computed, without folds, of the same windows are one table of tuples: each window is read once.
-
-    Raises `NoMatch` for others.
-
-    >>> import relift as rl
-    >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.folds.beside import results_of_windows
-    >>> @rl.program
-    ... def haar(x: rl.f32[8]):
-    ...     pairs = rl.slide(2, 2, x)
-    ...     return rl.map(lambda w: w[0] + w[1], pairs), rl.map(lambda w: w[0] - w[1], pairs)
-    >>> print(rl.show(derive(haar, results_of_windows).result))
-    let(
-      lambda x_: (map(lambda p: p[0], x_), map(lambda p: p[1], x_)),
-      map(lambda x_: (x_[0] + x_[1], x_[0] - x_[1]), slide(2, 2, x))
-    )
-    """
-    found, *others = _results_of_one_array(term_at(at.term, place))
-    windows = is_layout(found.xs) and any(isinstance(u, Slide) for u, _ in subterms(found.xs))
-    depth = min(map(_depth, (found, *others)))
-    if not windows or not depth or any(has_fold(t.f.body) for t in (found, *others)):
-        raise NoMatch("no results that are computed of the same windows, without folds")
-    table: Term = found
-    for other in others:
-        at, table = _tables_beside(at, place, table, other, depth)
-    (one, *_) = places_of(term_at(at.term, place), table)
-    return under_a_name(*one)(at, place)
-
-
-def _depth(t: Term) -> int:
-    """In how many maps, each over an element of the one around it, numbers are computed; none where there are others."""
-    if not isinstance(t, Map) or not holds_array(t.f.body.type):
-        return int(isinstance(t, Map))
-    inner = _depth(t.f.body) if t.f.body.xs == t.f.parameters[0] else 0
-    return inner and inner + 1
-
-
-def _tables_beside(
-    at: Rewriting, place: Position, left: Term, right: Term, depth: int
-) -> tuple[Rewriting, Term]:
-    """Two tables, computed in so many maps of one array, as one of pairs, of whose components both are tables wherever they stood."""
-    table: Position = ("x", "ps", *("xs",) * (depth - 1))
-    at = then(named_pair(left, right), inside("x")(_unzipped(depth)))(at, place)
-    pairs = term_at(at.term, (*place, *table))
-    named = then(under_a_name(*table), inside("f")(then(apply("let_inline"), _COMPONENTS)))
-    return then(named, apply("let_inline"))(at, place), pairs
-
-
-def _unzipped(depth: int) -> Tactic:
-    """Two maps, each in so many, as one of what is taken apart of a table of pairs."""
-    both = apply("unzip_map", "backward")
-    if depth == 1:
-        return both
-    rows = then(inside("f")(_unzipped(depth - 1)), fission("f", "ps", *("xs",) * (depth - 2)))
-    return then(both, inside("ps")(rows))
-
-
-def _component(at: Rewriting, place: Position) -> Rewriting:
-    """A component of what is taken apart, or of the rows of a table that are."""
-    t = term_at(at.term, place)
-    if isinstance(t, Map) and isinstance(t.xs, Map) and isinstance(t.xs.f.body, Unzip):
-        return apply("map_fusion")(at, place)
-    return first(apply("unzip_first"), apply("unzip_second"))(at, place)
-
-
-_COMPONENTS = normalize(_component)
-
-
 def zipped_of_one_array() -> Tactic:
     """What is zipped of one array, which is computed by folds, is one map of it: its folds are computed once.  Raises `NoMatch` where nothing is.
 
@@ -479,7 +410,7 @@ def _rows_in(t: Map) -> frozenset[Term]:
     return _of_its_element(t, found)
 
 
-def _results_of_one_array(t: Term) -> list[Map]:
+def results_of_one_array(t: Term) -> list[Map]:
     """Several results, all of which are maps of one array; raises `NoMatch` for others."""
     parts = t.parts if isinstance(t, MakeTuple) else ()
     maps = [part for part in parts if isinstance(part, Map)]

@@ -1,6 +1,7 @@
-"""Folds of windows from the folds of their parts, each of which is in several windows and folded once for all of them.
+"""Folds of windows from the folds of their parts, each of which is in several windows, and results that are computed of the same windows.
 
     map (map (\\w. fold (join w))) (windows xs)  =  map (map fold) (columns of windows of rows)      where rows = map (map fold . slide) xs
+    (map (map f) ws, map (map g) ws)              =  (map (map first) ps, map (map second) ps)    where ps = map (map (\\w. (f w, g w))) ws
 
 A sum or a largest value of n x n cells takes n steps along the rows and n down the columns so, and not n x n: in two kernels, or in the registers
 of a work-item that has several windows behind one another.
@@ -18,6 +19,7 @@ from relift.rewrites.tactics.combinators import (
     attempt,
     curried,
     everywhere,
+    first,
     fission,
     fuse,
     inside,
@@ -25,11 +27,16 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     then,
     topdown,
+    under_a_name,
 )
+from relift.rewrites.tactics.folds.beside import results_of_one_array
 from relift.rewrites.tactics.folds.starts import from_neutral
-from relift.semantics.patterns import Map, Reduce, Slide, Transpose
-from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Term
+from relift.rewrites.tactics.sharing import has_fold, named_pair
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Reduce, Slide, Transpose, Unzip
+from relift.semantics.syntax.binding import Position, places_of, positions, term_at
+from relift.semantics.syntax.terms import Term, subterms
+from relift.semantics.syntax.types import holds_array
 
 _IN_PARTS = then(
     attempt(inside("xs")(apply("map_join"))),
@@ -134,3 +141,76 @@ def folded_by_parts(at: Rewriting, place: Position) -> Rewriting:
         inside("f")(_WRITTEN_OUT),
         UNROLLED,
     )(at, place)
+
+
+# ---- several results
+
+
+def results_of_windows(at: Rewriting, place: Position) -> Rewriting:
+    """Several results that are tables of what is computed, without folds, of the same windows are one table of tuples: each window is read once.
+
+    Raises `NoMatch` for others.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.windows import results_of_windows
+    >>> @rl.program
+    ... def haar(x: rl.f32[8]):
+    ...     pairs = rl.slide(2, 2, x)
+    ...     return rl.map(lambda w: w[0] + w[1], pairs), rl.map(lambda w: w[0] - w[1], pairs)
+    >>> print(rl.show(derive(haar, results_of_windows).result))
+    let(
+      lambda x_: (map(lambda p: p[0], x_), map(lambda p: p[1], x_)),
+      map(lambda x_: (x_[0] + x_[1], x_[0] - x_[1]), slide(2, 2, x))
+    )
+    """
+    found, *others = results_of_one_array(term_at(at.term, place))
+    windows = is_layout(found.xs) and any(isinstance(u, Slide) for u, _ in subterms(found.xs))
+    depth = min(map(_depth, (found, *others)))
+    if not windows or not depth or any(has_fold(t.f.body) for t in (found, *others)):
+        raise NoMatch("no results that are computed of the same windows, without folds")
+    table: Term = found
+    for other in others:
+        at, table = _tables_beside(at, place, table, other, depth)
+    (one, *_) = places_of(term_at(at.term, place), table)
+    return under_a_name(*one)(at, place)
+
+
+def _depth(t: Term) -> int:
+    """In how many maps, each over an element of the one around it, numbers are computed; none where there are others."""
+    if not isinstance(t, Map) or not holds_array(t.f.body.type):
+        return int(isinstance(t, Map))
+    row = t.f.body
+    inner = _depth(row) if isinstance(row, Map) and row.xs == t.f.parameters[0] else 0
+    return inner and inner + 1
+
+
+def _tables_beside(
+    at: Rewriting, place: Position, left: Term, right: Term, depth: int
+) -> tuple[Rewriting, Term]:
+    """Two tables, computed in so many maps of one array, as one of pairs, of whose components both are tables wherever they stood."""
+    table: Position = ("x", "ps", *("xs",) * (depth - 1))
+    at = then(named_pair(left, right), inside("x")(_unzipped(depth)))(at, place)
+    pairs = term_at(at.term, (*place, *table))
+    named = then(under_a_name(*table), inside("f")(then(apply("let_inline"), _COMPONENTS)))
+    return then(named, apply("let_inline"))(at, place), pairs
+
+
+def _unzipped(depth: int) -> Tactic:
+    """Two maps, each in so many, as one of what is taken apart of a table of pairs."""
+    both = apply("unzip_map", "backward")
+    if depth == 1:
+        return both
+    rows = then(inside("f")(_unzipped(depth - 1)), fission("f", "ps", *("xs",) * (depth - 2)))
+    return then(both, inside("ps")(rows))
+
+
+def _component(at: Rewriting, place: Position) -> Rewriting:
+    """A component of what is taken apart, or of the rows of a table that are."""
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and isinstance(t.xs, Map) and isinstance(t.xs.f.body, Unzip):
+        return apply("map_fusion")(at, place)
+    return first(apply("unzip_first"), apply("unzip_second"))(at, place)
+
+
+_COMPONENTS = normalize(_component)
