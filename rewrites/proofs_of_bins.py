@@ -64,6 +64,20 @@ match goal with E : Rfun _ (Rfun _ iff) D_g D_g' |- _ => apply (E _ _ (cell l lt
 """,
 }
 
+FOLD_BY_INDEX = """
+hnf.
+intros.
+opened.
+reduced.
+intros j J.
+match goal with Z : ?S z z' |- _ => apply (fold_related S); [exact Z |] end.
+intros i b c I E. reduced.
+match goal with X : Rarr n R_A xs xs', K : Rfun _ eq key key' |- _ => rewrite (K _ _ (X i I)) end.
+rewrite ?(Z.eqb_sym (Z.of_nat j)). destruct (_ =? _)%Z; [| exact E].
+match goal with X : Rarr n R_A xs xs', O : Rfun _ (Rfun _ _) op op', V : Rfun _ _ value value' |- _ =>
+  apply O; [exact E | apply V, X, I] end.
+"""
+
 SELECT_NEUTRAL = """
 hnf.
 intros.

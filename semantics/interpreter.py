@@ -365,8 +365,11 @@ def denote_operator(
 
 
 def operand_type(t: terms.Term) -> Type:
-    """What the operator of a node works on: where it is a reduction, its `init` is one of them."""
+    """What the operator of a node works on: where it is a reduction, its `init` is one of them, or has one in each cell."""
     operand: terms.Term = getattr(t, "left" if isinstance(t, terms.Combine) else "init")
+    has_cells = isinstance(t, terms.Pattern) and isinstance(t.signature.parameters["init"], Array)
+    if has_cells and isinstance(operand.type, Array):
+        return operand.type.element
     return operand.type
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from relift.compiler.codegen.values.scalars import WIDTHS
 from relift.compiler.lowering.threads import Used, describe, fixed, number
+from relift.compiler.lowering.updates import updating
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
 from relift.semantics.indices.expressions import divide, modulo, variable
@@ -42,6 +43,7 @@ from relift.semantics.patterns import (
     MapWrg,
     PadEmpty,
     Reduce,
+    ReduceByIndex,
     ReduceWhile,
     ScanSeq,
     Scatter,
@@ -301,6 +303,8 @@ def _read(t: terms.Term, place: Place) -> None:
         case ReduceWhile():
             _check_registers(t, t.init.type)
             _go_through(t, place)
+        case ReduceByIndex():
+            _update(t, place)
         case InOrder():
             _go_through(t, place)
         case Store(xs) if t.space.of_item and holds_array(xs.type):
@@ -362,6 +366,14 @@ def _write_state(body: terms.Term, first: terms.Term, place: Place) -> None:
         )
     else:
         _write(body, replace(place, target=Space.PRIVATE, sequential=True))
+
+
+def _update(t: ReduceByIndex, place: Place) -> None:
+    """Check what work-items of a group combine with cells of its memory at once."""
+    items = updating(t)
+    _read(t.init, place)
+    _read(items.xs, place)
+    _read(items.f.body, replace(_under(items, place), sequential=True))
 
 
 def _check_registers(t: terms.Pattern, state: Type) -> None:

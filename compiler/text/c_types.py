@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import CType
+from relift.compiler.text.tree import CType, Element, Expression, Invocation, Prefix
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 RANGES = {
@@ -83,6 +83,26 @@ def vector_function(function: str, how: Literal["vload", "vstore"]) -> int:
     return int(m["width"]) if m is not None and m["how"] == how else 0
 
 
+UPDATES = {"atomic_add": "add", "atomic_max": "maximum", "atomic_min": "minimum"}
+"""Functions that combine a cell with a value, while nobody else reaches it, and what they combine them by."""
+
+
+def updated_by(e: Expression) -> tuple[str, Element, Expression] | None:
+    """By what a call combines which cell with what; None for any other.
+
+    >>> from relift.compiler.text.c_types import updated_by
+    >>> from relift.compiler.text.reader import read_expression
+    >>> found = updated_by(read_expression("atomic_add(&bins[k], 1)"))
+    >>> found[0], found[1].index, found[2]
+    ('add', Name(name='k'), Whole(value=1))
+    """
+    if isinstance(e, Invocation) and e.function in UPDATES and len(e.arguments) == 2:
+        at, value = e.arguments
+        if isinstance(at, Prefix) and at.operator == "&" and isinstance(at.operand, Element):
+            return UPDATES[e.function], at.operand, value
+    return None
+
+
 def promoted(t: CType) -> CType:
     """What arithmetic makes of one operand: small whole numbers become `int`; lanes stay."""
     if t.width > 1 or t.scalar in _RANKS:
@@ -94,7 +114,7 @@ def common(left: CType, right: CType) -> CType:
     """The type in which an operator computes; raises `NotUnderstood` for vectors that do not fit.
 
     >>> from relift.compiler.text.c_types import common
-    >>> from relift.compiler.text.tree import CType
+    >>> from relift.compiler.text.tree import CType, Element, Expression, Invocation, Prefix
     >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
     ('uint', 'long')
     """

@@ -3,6 +3,7 @@
 op acc (if c then x else z)  =  if c then op acc x else acc                                          (z neutral)
 generate m (\\j. fold (\\acc x. if key x == j then g acc x else acc) z xs)
     =  fold (\\cells x. cells with g (cells ! key x) x at key x, if that is an index) (repeat m z) xs
+    =  reduce_by_index op (repeat m z) (map (\\x. (key x, value x)) xs)                 (g acc x = op acc (value x))
 map f  =  map (\\i. at_runtime i (f i) (generate m f))
 """
 
@@ -10,12 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.conditions import neutral
+from relift.rewrites.conditions import associative, commutative, neutral
 from relift.rewrites.families import Among, Number
 from relift.rewrites.notation import A, B, m, n
 from relift.rewrites.proofs_of_bins import (
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
+    FOLD_BY_INDEX,
     LOOKED_UP_OR_COMPUTED,
     SELECT_NEUTRAL,
 )
@@ -28,6 +30,7 @@ from relift.semantics.language.vocabulary import (
     let,
     make_array,
     map,
+    reduce_by_index,
     reduce_seq,
     scatter_indices,
     select,
@@ -82,6 +85,33 @@ def fold_of_said_bins_number(
 ):
     """Each element is folded into the cell ({number}) of its key alone: bins are {said}."""
     return _bins(g, key, z, xs, said)
+
+
+@rule(
+    lowering=True,
+    where=[associative("op"), commutative("op")],
+    source=_SOURCE,
+    proof=FOLD_BY_INDEX,
+)
+def fold_by_said_index_number(
+    op: Op[Number],
+    value: Fun[A, Number],
+    key: Fun[A, i32],
+    z: Number,
+    xs: A[n],
+    said: Compared,
+):
+    """Each value ({number}) is combined into the cell of its key, by whoever has it: bins are {said}.
+
+    Cells that many update at once are updated in any order, of which the operator must not depend.
+    """
+    each = lambda acc, x, j: select(said(key(x), j), op(acc, value(x)), acc)
+    return (
+        generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),
+        reduce_by_index(
+            op, generate(m + 1, lambda _: z), map(lambda x: (key(x), value(x)), xs)
+        ),
+    )
 
 
 # ---- labels that are data
