@@ -53,6 +53,7 @@ from relift.semantics.patterns import (
     MapSeq,
     MapSeqSlide,
     MapVec,
+    ReduceByIndex,
     ScanSeq,
     ScatterIndices,
     Splat,
@@ -238,6 +239,13 @@ class Walk:
                     self._accesses.touch(self._view(f.body, inner))
             case InOrder():
                 self._in_order(t, environment)
+            case ReduceByIndex(_, init, EachOf(_, f, xs) as items):
+                cells, data = (array(self._view(u, environment)) for u in (init, xs))
+                with self._meter.work_items(items, data.length, self._members(f.body)) as i:
+                    self._accesses.touch(self._view(f.body, environment.bind(f, data.at(i))))
+                    self._operations.update(float(cells.length.constant or 1))
+                self._meter.barrier()
+                return cells
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 self._meter.counted.has_lanes = True

@@ -21,7 +21,7 @@ COUNTED = frozenset(
 BINS = frozenset(
     rule.name
     for name, family in CHOICES.items()
-    if name.startswith("fold_of_said_bins")
+    if name in ("fold_of_said_bins_number", "fold_by_said_index_number")
     for rule in family.rules
 )
 """Folds of the elements of each key as one fold, for each way to compare a key, and each type of results."""
