@@ -378,6 +378,22 @@ def operator_lambda(operator: terms.BinaryOperator, element: Type) -> terms.Lamb
     return trace(lambda x, y: operator.function(x, y), [element, element], element)
 
 
+def scalar_function(operator: terms.Operator, element: Type) -> str | None:
+    """The function of scalars that an operator is, which does not ask which of two is the first; None where it is none.
+
+    >>> from relift import add, i32, maximum, operator
+    >>> from relift.semantics.interpreter import scalar_function
+    >>> twice = operator(lambda x, y: x + y + y, name="add")
+    >>> [scalar_function(op, i32) for op in (add, maximum.operator, twice)]
+    ['add', 'maximum', None]
+    """
+    if not isinstance(operator, terms.BinaryOperator):
+        return None
+    f = operator_lambda(operator, element)
+    straight = isinstance(f.body, terms.Apply) and f.body.arguments == f.parameters
+    return f.body.function if straight and isinstance(f.body, terms.Apply) else None
+
+
 def fits(value: Value, t: Type, size: Callable[[Size], int]) -> bool:
     """Whether a value has the shape that its type promises."""
     match t:

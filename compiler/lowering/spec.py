@@ -300,9 +300,6 @@ def _read(t: terms.Term, place: Place) -> None:
         case Store(xs) if t.space.of_group:
             _check_group(t, place)
             _write(xs, replace(place, target=t.space))
-        case ReduceWhile():
-            _check_registers(t, t.init.type)
-            _go_through(t, place)
         case ReduceByIndex():
             _update(t, place)
         case InOrder():
@@ -348,6 +345,8 @@ def _go_through(t: InOrder, place: Place) -> None:
     """Check what a work-item looks at in order, and what it asks of each element; one that it overwrites is written."""
     if place.lanes:
         raise Unsupported(f"{t.name} inside map_vec; the lanes of a vector go the same way")
+    if isinstance(t, ReduceWhile):
+        _check_registers(t, t.init.type)
     for name, child in terms.children(t):
         if isinstance(child, terms.Lambda):
             _read(child.body, replace(place, sequential=True))

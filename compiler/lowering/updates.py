@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from relift.compiler.text.c_types import UPDATES
 from relift.semantics.errors import Unsupported
-from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.interpreter import operand_type, scalar_function
 from relift.semantics.patterns import EachOf, MapLcl, ReduceByIndex
 from relift.semantics.patterns.opencl import in_group_memory
-from relift.semantics.syntax.terms import Apply, BinaryOperator
 from relift.semantics.syntax.types import i32
 
 
@@ -20,7 +19,7 @@ def updating(t: ReduceByIndex) -> EachOf:
     if update_of(t) is None:
         by = getattr(t.op, "name", t.op)
         raise Unsupported(
-            f"{t.name} by {by} of {operand_type(t)}; cells are updated at once by {', '.join(UPDATES.values())} of i32"
+            f"{t.name} by {by} of {operand_type(t)}; cells are updated at once by {', '.join(t.at_once)} of i32"
         )
     if not (in_group_memory(t.init) or isinstance(t.init, ReduceByIndex)):
         raise Unsupported(
@@ -43,9 +42,5 @@ def update_of(t: ReduceByIndex) -> str | None:
     >>> [update_of(rl.reduce_by_index(op, cells, pairs)) for op in (rl.add, rl.maximum, rl.mul)]
     ['atomic_add', 'atomic_max', None]
     """
-    if operand_type(t) != i32 or not isinstance(t.op, BinaryOperator):
-        return None
-    f = operator_lambda(t.op, i32)
-    if not isinstance(f.body, Apply) or {*f.body.arguments} != {*f.parameters}:
-        return None
-    return next((name for name, of in UPDATES.items() if of == f.body.function), None)
+    function = scalar_function(t.op, i32) if operand_type(t) == i32 else None
+    return next((name for name, of in UPDATES.items() if of == function), None)

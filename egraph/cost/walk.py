@@ -239,13 +239,8 @@ class Walk:
                     self._accesses.touch(self._view(f.body, inner))
             case InOrder():
                 self._in_order(t, environment)
-            case ReduceByIndex(_, init, EachOf(_, f, xs) as items):
-                cells, data = (array(self._view(u, environment)) for u in (init, xs))
-                with self._meter.work_items(items, data.length, self._members(f.body)) as i:
-                    self._accesses.touch(self._view(f.body, environment.bind(f, data.at(i))))
-                    self._operations.update(float(cells.length.constant or 1))
-                self._meter.barrier()
-                return cells
+            case ReduceByIndex():
+                return _updated(self, t, environment)
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 self._meter.counted.has_lanes = True
@@ -384,6 +379,19 @@ class Walk:
         """Write what may be a loop of which a driver makes vectors."""
         with self._meter.packed() if _packs(self._meter, t, target) else nullcontext():
             self._write(t, target, environment)
+
+
+def _updated(walk: Walk, t: ReduceByIndex, environment: Environment) -> View:
+    """Cells of a group's memory, each of which whoever has a value for it combines with that."""
+    meter, items = walk._meter, t.xs
+    if not isinstance(items, EachOf):
+        raise Unsupported(f"{t.name} of what no work-items compute")
+    cells, data = (array(walk._view(u, environment)) for u in (t.init, items.xs))
+    with meter.work_items(items, data.length, 1.0) as i:
+        walk._accesses.touch(walk._view(items.f.body, environment.bind(items.f, data.at(i))))
+        walk._operations.update(float(cells.length.constant or 1))
+    meter.barrier()
+    return cells
 
 
 def _packs(meter: Meter, t: terms.Term, target: View) -> bool:

@@ -201,6 +201,8 @@ class ReduceByIndex(Pattern):
     )
     compiled: ClassVar = True
     branches: ClassVar = True
+    at_once: ClassVar = ("add", "maximum", "minimum")
+    """The operators on i32 by which kernels combine: of whole numbers, which wrap around, every order gives the same."""
     signature: ClassVar = Signature({"op": Op[a], "init": a[m], "xs": Tuple((i32, a))[n]}, a[m])
 
     @staticmethod

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.conditions import associative, commutative, neutral
+from relift.rewrites.conditions import bijective, neutral
 from relift.rewrites.families import Among, Number
-from relift.rewrites.notation import A, B, m, n
+from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, m, n
 from relift.rewrites.proofs_of_bins import (
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
     FOLD_BY_INDEX,
     LOOKED_UP_OR_COMPUTED,
+    REDUCE_BY_INDEX_GATHER,
     SELECT_NEUTRAL,
 )
 from relift.rewrites.rule import rule
@@ -26,6 +27,7 @@ from relift.semantics.language.vocabulary import (
     at_runtime,
     at_runtime_unsafe,
     equal,
+    gather,
     generate,
     let,
     make_array,
@@ -35,8 +37,8 @@ from relift.semantics.language.vocabulary import (
     scatter_indices,
     select,
 )
-from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import boolean, i32
+from relift.semantics.syntax.signatures import Fun, Index, Op
+from relift.semantics.syntax.types import boolean, i32, tup
 
 Compared = Among({"keyed": equal, "labelled": lambda key, j: equal(j, key)})
 """How a program asks whether a key is an index."""
@@ -87,24 +89,11 @@ def fold_of_said_bins_number(
     return _bins(g, key, z, xs, said)
 
 
-@rule(
-    lowering=True,
-    where=[associative("op"), commutative("op")],
-    source=_SOURCE,
-    proof=FOLD_BY_INDEX,
-)
-def fold_by_said_index_number(
-    op: Op[Number],
-    value: Fun[A, Number],
-    key: Fun[A, i32],
-    z: Number,
-    xs: A[n],
-    said: Compared,
+@rule(lowering=True, source=_SOURCE, proof=FOLD_BY_INDEX)
+def fold_by_said_index(
+    op: Op[i32], value: Fun[A, i32], key: Fun[A, i32], z: i32, xs: A[n], said: Compared
 ):
-    """Each value ({number}) is combined into the cell of its key, by whoever has it: bins are {said}.
-
-    Cells that many update at once are updated in any order, of which the operator must not depend.
-    """
+    """Each value is combined into the cell of its key, by whoever has it: bins are {said}."""
     each = lambda acc, x, j: select(said(key(x), j), op(acc, value(x)), acc)
     return (
         generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),
@@ -112,6 +101,14 @@ def fold_by_said_index_number(
             op, generate(m + 1, lambda _: z), map(lambda x: (key(x), value(x)), xs)
         ),
     )
+
+
+@rule(
+    where=[*COMMUTATIVE_SEMIGROUP, bijective("p")], source=_SOURCE, proof=REDUCE_BY_INDEX_GATHER
+)
+def reduce_by_index_gather(op: Op[A], zs: A[m], p: Index[n], xs: tup(i32, A)[n]):
+    """Cells do not care in which order they are updated: so many may do so at once, whoever comes first."""
+    return reduce_by_index(op, zs, gather(p, xs)), reduce_by_index(op, zs, xs)
 
 
 # ---- labels that are data

@@ -40,10 +40,11 @@ from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
-from relift.semantics.patterns import Generate, Map, Reduce
+from relift.semantics.interpreter import scalar_function
+from relift.semantics.patterns import Generate, Map, Reduce, ReduceByIndex
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
-from relift.semantics.syntax.types import Scalar, Type, dimensions
+from relift.semantics.syntax.types import Scalar, Type, dimensions, i32
 
 _ONE_FOLD = first(*(apply(r.name) for r in bins.fold_of_said_bins_number.rules))
 _KEPT = first(*(apply(r.name) for r in bins.select_neutral_number.rules))
@@ -64,11 +65,21 @@ _OF_CHUNKS = then(
 """Folds of chunks, for each number, as a table of each chunk."""
 
 
-_BY_INDEX = first(*(apply(r.name) for r in bins.fold_by_said_index_number.rules))
+_BY_ANY = first(*(apply(r.name) for r in bins.fold_by_said_index.rules))
+
+
+def _by_index(at: Rewriting, place: Position) -> Rewriting:
+    """The same by an operator by which cells are updated at once."""
+    at = _BY_ANY(at, place)
+    t = term_at(at.term, place)
+    if not isinstance(t, ReduceByIndex) or scalar_function(t.op, i32) not in t.at_once:
+        raise NoMatch("kernels update no cells at once by this operator")
+    return at
+
 
 _AT_ONCE = then(
     inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),
-    _BY_INDEX,
+    _by_index,
     inside("init")(then(apply("generate_as_map"), apply("map_to_lcl", d=0), apply("store_local"))),
     inside("xs")(apply("map_to_lcl", d=0)),
     apply("insert_copy"),
