@@ -218,9 +218,9 @@ class Walk:
             case terms.Combine(_, left, right):
                 touch(left, right)
                 self._operations.combine(t)
+            case Stepping() if holds_array(t.type) and not t.fills:
+                return self._fold(t, environment)
             case Fold(f, init, xs):
-                if holds_array(t.type):
-                    return self._fold(t, environment)
                 touch(init)
                 data = array(self._view(xs, environment))
                 with (
@@ -231,8 +231,6 @@ class Walk:
                     inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
-                if holds_array(t.type):
-                    return self._fold(t, environment)
                 touch(x)
                 inner = environment.bind(f, _registers(t.type))
                 with self._meter.loop(m):
