@@ -6,7 +6,15 @@ import re
 from typing import Literal
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import CType, Element, Expression, Invocation, Prefix
+from relift.compiler.text.tree import (
+    Binary,
+    CType,
+    Element,
+    Expression,
+    Invocation,
+    Prefix,
+    call,
+)
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 RANGES = {
@@ -103,6 +111,21 @@ def updated_by(e: Expression) -> tuple[str, Element, Expression] | None:
     return None
 
 
+def combined(by: str, cell: Expression, value: Expression) -> Expression:
+    """What an update makes of a cell of `int`: a sum wraps around.
+
+    >>> from relift.compiler.text.c_types import combined
+    >>> from relift.compiler.text.expressions import in_c
+    >>> from relift.compiler.text.tree import Name
+    >>> in_c(combined("add", Name("x"), Name("y"))), in_c(combined("minimum", Name("x"), Name("y")))
+    ('as_int(as_uint(x) + as_uint(y))', 'min(x, y)')
+    """
+    if by == "add":
+        bits = (call("as_uint", e) for e in (cell, value))
+        return call("as_int", Binary("+", *bits))
+    return call({"maximum": "max", "minimum": "min"}[by], cell, value)
+
+
 def promoted(t: CType) -> CType:
     """What arithmetic makes of one operand: small whole numbers become `int`; lanes stay."""
     if t.width > 1 or t.scalar in _RANKS:
@@ -114,7 +137,15 @@ def common(left: CType, right: CType) -> CType:
     """The type in which an operator computes; raises `NotUnderstood` for vectors that do not fit.
 
     >>> from relift.compiler.text.c_types import common
-    >>> from relift.compiler.text.tree import CType, Element, Expression, Invocation, Prefix
+    >>> from relift.compiler.text.tree import (
+    Binary,
+    CType,
+    Element,
+    Expression,
+    Invocation,
+    Prefix,
+    call,
+)
     >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
     ('uint', 'long')
     """
