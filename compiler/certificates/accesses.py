@@ -150,7 +150,10 @@ class _Walker:
                     raise NotUnderstood(f"the statement {in_c(call)}")
                 by, cell, value = update
                 place, value = self.names.resolved(cell), self.names.resolved(value)
-                if not isinstance(place, tree.Element) or self.memory.pointer(place.array)[0].type.width > 1:
+                if (
+                    not isinstance(place, tree.Element)
+                    or self.memory.pointer(place.array)[0].type.width > 1
+                ):
                     raise NotUnderstood(f"the statement {in_c(call)}")
                 return straight([*self.memory.reads(value), *self.memory.updated(place, by)])
 

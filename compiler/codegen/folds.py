@@ -16,7 +16,17 @@ from relift.compiler.codegen.unrolling import Unrolling, unrolling
 from relift.compiler.codegen.values.scalars import CExpression
 from relift.compiler.codegen.values.trees import Tree, widened
 from relift.compiler.lowering.updates import update_of, updating
-from relift.compiler.text.tree import Binary, Evaluation, Guard, Loop, Name, Prefix, Whole, bare, call
+from relift.compiler.text.tree import (
+    Binary,
+    Evaluation,
+    Guard,
+    Loop,
+    Name,
+    Prefix,
+    Whole,
+    bare,
+    call,
+)
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, Loaded
 from relift.semantics.indices.views import (

@@ -18,7 +18,15 @@ from relift.compiler.text.c_types import FLOATS, RANGES, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Expression, Invocation, Whole
 from relift.compiler.validation.arithmetic import Arithmetic, wrapped
-from relift.compiler.validation.machine import Fault, Item, Memory, Several, Shared, Undecided, Vectors
+from relift.compiler.validation.machine import (
+    Fault,
+    Item,
+    Memory,
+    Several,
+    Shared,
+    Undecided,
+    Vectors,
+)
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code

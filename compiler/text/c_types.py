@@ -136,18 +136,18 @@ def promoted(t: CType) -> CType:
 def common(left: CType, right: CType) -> CType:
     """The type in which an operator computes; raises `NotUnderstood` for vectors that do not fit.
 
-    >>> from relift.compiler.text.c_types import common
-    >>> from relift.compiler.text.tree import (
-    Binary,
-    CType,
-    Element,
-    Expression,
-    Invocation,
-    Prefix,
-    call,
-)
-    >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
-    ('uint', 'long')
+        >>> from relift.compiler.text.c_types import common
+        >>> from relift.compiler.text.tree import (
+        Binary,
+        CType,
+        Element,
+        Expression,
+        Invocation,
+        Prefix,
+        call,
+    )
+        >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
+        ('uint', 'long')
     """
     if left.width == right.width == 1:
         a, b = promoted(left).scalar, promoted(right).scalar

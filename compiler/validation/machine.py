@@ -278,16 +278,17 @@ class Shared(Memory):
     def updating(self, it: Item, i: Any, by: str) -> Iterator[None]:
         """Once, in which a cell is read and set while nobody else reaches it: others may have updated it likewise before."""
         i = self.place(it, i, "updates")
-        before, reader, epoch = self.writers[i], self.readers[i], self.epoch(it)
-        together = before is not None and self.updates.get(i) == (before, by)
-        together = together and before[0].group is it.group and before[1] == epoch
+        before, reader = self.writers[i], self.readers[i]
+        now = before is not None and before[0].group is it.group and before[1] == self.epoch(it)
+        together = now and self.updates.get(i) == (before, by)
         if together:
             self.writers[i] = None
         yield
         self.readers[i] = reader
         if together and before is not None and before[0] is not it:
-            self.writers[i] = Several(it.group), epoch
-        self.updates[i] = self.writers[i], by
+            self.writers[i] = Several(it.group), self.epoch(it)
+        if together or not now:  # what it set itself since the last barrier is no update
+            self.updates[i] = self.writers[i], by
 
     def race(self, i: int, detail: str) -> Exception:
         """Two work-items reach a cell at once, or may."""

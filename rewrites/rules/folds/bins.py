@@ -97,15 +97,11 @@ def fold_by_said_index(
     each = lambda acc, x, j: select(said(key(x), j), op(acc, value(x)), acc)
     return (
         generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),
-        reduce_by_index(
-            op, generate(m + 1, lambda _: z), map(lambda x: (key(x), value(x)), xs)
-        ),
+        reduce_by_index(op, generate(m + 1, lambda _: z), map(lambda x: (key(x), value(x)), xs)),
     )
 
 
-@rule(
-    where=[*COMMUTATIVE_SEMIGROUP, bijective("p")], source=_SOURCE, proof=REDUCE_BY_INDEX_GATHER
-)
+@rule(where=[*COMMUTATIVE_SEMIGROUP, bijective("p")], source=_SOURCE, proof=REDUCE_BY_INDEX_GATHER)
 def reduce_by_index_gather(op: Op[A], zs: A[m], p: Index[n], xs: tup(i32, A)[n]):
     """Cells do not care in which order they are updated: so many may do so at once, whoever comes first."""
     return reduce_by_index(op, zs, gather(p, xs)), reduce_by_index(op, zs, xs)
