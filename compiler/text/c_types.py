@@ -6,15 +6,7 @@ import re
 from typing import Literal
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Binary,
-    CType,
-    Element,
-    Expression,
-    Invocation,
-    Prefix,
-    call,
-)
+from relift.compiler.text.tree import Binary, CType, Element, Expression, Invocation, Prefix, call
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 RANGES = {
@@ -99,10 +91,11 @@ def updated_by(e: Expression) -> tuple[str, Element, Expression] | None:
     """By what a call combines which cell with what; None for any other.
 
     >>> from relift.compiler.text.c_types import updated_by
+    >>> from relift.compiler.text.expressions import in_c
     >>> from relift.compiler.text.reader import read_expression
-    >>> found = updated_by(read_expression("atomic_add(&bins[k], 1)"))
-    >>> found[0], found[1].index, found[2]
-    ('add', Name(name='k'), Whole(value=1))
+    >>> by, cell, value = updated_by(read_expression("atomic_add(&bins[k], 1)"))
+    >>> by, in_c(cell), in_c(value)
+    ('add', 'bins[k]', '1')
     """
     if isinstance(e, Invocation) and e.function in UPDATES and len(e.arguments) == 2:
         at, value = e.arguments
@@ -136,18 +129,10 @@ def promoted(t: CType) -> CType:
 def common(left: CType, right: CType) -> CType:
     """The type in which an operator computes; raises `NotUnderstood` for vectors that do not fit.
 
-        >>> from relift.compiler.text.c_types import common
-        >>> from relift.compiler.text.tree import (
-        Binary,
-        CType,
-        Element,
-        Expression,
-        Invocation,
-        Prefix,
-        call,
-    )
-        >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
-        ('uint', 'long')
+    >>> from relift.compiler.text.c_types import common
+    >>> from relift.compiler.text.tree import CType
+    >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
+    ('uint', 'long')
     """
     if left.width == right.width == 1:
         a, b = promoted(left).scalar, promoted(right).scalar

@@ -238,7 +238,7 @@ class Walk:
             case InOrder():
                 self._in_order(t, environment)
             case ReduceByIndex():
-                return _updated(self, t, environment)
+                return _updated(t, environment, self._view, self._accesses, self._operations)
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 self._meter.counted.has_lanes = True
@@ -379,15 +379,21 @@ class Walk:
             self._write(t, target, environment)
 
 
-def _updated(walk: Walk, t: ReduceByIndex, environment: Environment) -> View:
+def _updated(
+    t: ReduceByIndex,
+    environment: Environment,
+    view: Callable[[terms.Term, Environment], View],
+    accesses: Accesses,
+    operations: Operations,
+) -> View:
     """Cells of a group's memory, each of which whoever has a value for it combines with that."""
-    meter, items = walk._meter, t.xs
+    meter, items = operations.meter, t.xs
     if not isinstance(items, EachOf):
         raise Unsupported(f"{t.name} of what no work-items compute")
-    cells, data = (array(walk._view(u, environment)) for u in (t.init, items.xs))
+    cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
     with meter.work_items(items, data.length, 1.0) as i:
-        walk._accesses.touch(walk._view(items.f.body, environment.bind(items.f, data.at(i))))
-        walk._operations.update(float(cells.length.constant or 1))
+        accesses.touch(view(items.f.body, environment.bind(items.f, data.at(i))))
+        operations.update(float(cells.length.constant or 1))
     meter.barrier()
     return cells
 

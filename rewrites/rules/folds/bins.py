@@ -15,9 +15,9 @@ from relift.rewrites.conditions import bijective, neutral
 from relift.rewrites.families import Among, Number
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, m, n
 from relift.rewrites.proofs_of_bins import (
+    FOLD_BY_INDEX,
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
-    FOLD_BY_INDEX,
     LOOKED_UP_OR_COMPUTED,
     REDUCE_BY_INDEX_GATHER,
     SELECT_NEUTRAL,
