@@ -24,6 +24,10 @@ UNDEFINED_ALIKE = {f"scatter_{name} without bijective" for name in ("fusion", "m
 """No wrong rules: where the index function is no permutation, neither side has a value."""
 
 
+SELDOM = {f"reduce_by_index_gather without {law}" for law in ("associative", "commutative")}
+"""Wrong rules of which the few elements that are drawn seldom show it: three of them have to meet in one cell."""
+
+
 def test_types_and_free_symbols_kill_all_but_what_needs_larger_sizes() -> None:
     """Tier 3 alone kills at least 95 % of those that type; the survivors fall to tier 2."""
     wrong = wrong_rules()
@@ -33,7 +37,9 @@ def test_types_and_free_symbols_kill_all_but_what_needs_larger_sizes() -> None:
     killed, judged, _ = kill_rates(judgements)["3"]
 
     assert killed / judged >= 0.95
-    assert survivors(judge([wrong[name] for name in left], ("2",))) <= UNDEFINED_ALIKE, left
+    assert survivors(judge([wrong[name] for name in left], ("2",))) <= UNDEFINED_ALIKE | SELDOM, (
+        left
+    )
 
 
 @in_shares

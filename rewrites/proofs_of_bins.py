@@ -64,6 +64,52 @@ match goal with E : Rfun _ (Rfun _ iff) D_g D_g' |- _ => apply (E _ _ (cell l lt
 """,
 }
 
+FOLD_BY_INDEX = """
+hnf.
+intros.
+opened.
+reduced.
+intros j J.
+match goal with Z : ?S z z' |- _ => apply (fold_related S); [exact Z |] end.
+intros i b c I E. reduced.
+match goal with X : Rarr n R_A xs xs', K : Rfun _ eq key key' |- _ => rewrite (K _ _ (X i I)) end.
+rewrite ?(Z.eqb_sym (Z.of_nat j)). destruct (_ =? _)%Z; [| exact E].
+match goal with X : Rarr n R_A xs xs', O : Rfun _ (Rfun _ _) op op', V : Rfun _ _ value value' |- _ =>
+  apply O; [exact E | apply V, X, I] end.
+"""
+
+REDUCE_BY_INDEX_GATHER = """
+start.
+intros j J.
+set (S := fun u v : option A => match u, v with Some a, Some b => R_A a b | None, None => True | _, _ => False end).
+set (add := fun u v : option A => match u, v with Some a, Some b => Some (op a b) | None, _ => v | _, None => u end).
+set (item := fun x : Z * A => if (fst x =? Z.of_nat j)%Z then Some (snd x) else None).
+assert (lifted : forall k (ys : arr (Z * A)) z, fold add (Some z) k (fun i => item (ys i)) =
+  Some (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op acc (snd x) else acc) z k ys)).
+{ induction k as [| k more]; intros ys z; cbn [fold]; [reflexivity |]. rewrite more. unfold item, add.
+  destruct (_ =? _)%Z; reflexivity. }
+match goal with X : Rarr n _ xs xs', Z : Rarr m _ zs zs', Y : Rarr n _ xs xs, W : Rarr m _ zs zs |- _ =>
+  rename X into items, Z into cells, Y into each, W into starts end.
+match goal with |- R_A ?l ?r => assert (moved : S (Some l)
+  (Some (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op acc (snd x) else acc) (zs j) n xs))) end.
+{ rewrite <- !lifted. refine (@fold_permutation _ S add (Some (zs j)) _ _ _ _ _ n p (fun i => item (xs i)) _ _ _).
+  - split; [intros [a |] [b |]; cbn; auto; apply per_sym; assumption |
+      intros [a |] [b |] [c |]; cbn; try tauto; apply per_trans; assumption].
+  - match goal with O : Rfun R_A _ op op |- _ =>
+      intros [a |] [b |] E [c |] [d |] F; cbn in *; try tauto; apply O; assumption end.
+  - apply starts, J.
+  - match goal with L : associative R_A op, O : Rfun R_A _ op op |- _ =>
+      intros [a |] [b |] [c |]; cbn; intros; first [tauto | apply L; assumption | apply O; assumption] end.
+  - match goal with L : commutative R_A op |- _ => intros [a |] [b |]; cbn; intros; first [tauto | apply L; assumption] end.
+  - match goal with I : Rindex n p _ |- _ => intros i L; apply I, L end.
+  - assumption.
+  - intros i L. unfold item. destruct (_ =? _)%Z; [apply each, L | exact Logic.I]. }
+cbn in moved. apply per_trans with (2 := moved); [assumption |].
+apply (fold_related R_A); [apply cells, J |].
+intros i b c L E. destruct (items i L) as [key value]. rewrite key.
+match goal with O : Rfun R_A _ op op' |- _ => destruct (_ =? _)%Z; [apply O; assumption | exact E] end.
+"""
+
 SELECT_NEUTRAL = """
 hnf.
 intros.

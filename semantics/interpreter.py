@@ -365,14 +365,33 @@ def denote_operator(
 
 
 def operand_type(t: terms.Term) -> Type:
-    """What the operator of a node works on: where it is a reduction, its `init` is one of them."""
+    """What the operator of a node works on: where it is a reduction, its `init` is one of them, or has one in each cell."""
     operand: terms.Term = getattr(t, "left" if isinstance(t, terms.Combine) else "init")
+    has_cells = isinstance(t, terms.Pattern) and isinstance(t.signature.parameters["init"], Array)
+    if has_cells and isinstance(operand.type, Array):
+        return operand.type.element
     return operand.type
 
 
 def operator_lambda(operator: terms.BinaryOperator, element: Type) -> terms.Lambda:
     """The function that an operator abbreviates, on a given type."""
     return trace(lambda x, y: operator.function(x, y), [element, element], element)
+
+
+def scalar_function(operator: terms.Operator, element: Type) -> str | None:
+    """The function of scalars that an operator is, which does not ask which of two is the first; None where it is none.
+
+    >>> from relift import add, i32, maximum, operator
+    >>> from relift.semantics.interpreter import scalar_function
+    >>> twice = operator(lambda x, y: x + y + y, name="add")
+    >>> [scalar_function(op, i32) for op in (add, maximum.operator, twice)]
+    ['add', 'maximum', None]
+    """
+    if not isinstance(operator, terms.BinaryOperator):
+        return None
+    f = operator_lambda(operator, element)
+    straight = isinstance(f.body, terms.Apply) and f.body.arguments == f.parameters
+    return f.body.function if straight and isinstance(f.body, terms.Apply) else None
 
 
 def fits(value: Value, t: Type, size: Callable[[Size], int]) -> bool:

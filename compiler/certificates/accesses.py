@@ -24,7 +24,7 @@ from relift.compiler.certificates.flows import (
 from relift.compiler.certificates.memory import Memory
 from relift.compiler.certificates.names import Names
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import vector_function
+from relift.compiler.text.c_types import updated_by, vector_function
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 
@@ -146,7 +146,16 @@ class _Walker:
                 found = self.memory.reads(value)
                 return straight([*found, *self.memory.vector("write", n, pointer, width)])
             case tree.Evaluation(call):
-                raise NotUnderstood(f"the statement {in_c(call)}")
+                if (update := updated_by(call)) is None:
+                    raise NotUnderstood(f"the statement {in_c(call)}")
+                by, cell, value = update
+                place, value = self.names.resolved(cell), self.names.resolved(value)
+                if (
+                    not isinstance(place, tree.Element)
+                    or self.memory.pointer(place.array)[0].type.width > 1
+                ):
+                    raise NotUnderstood(f"the statement {in_c(call)}")
+                return straight([*self.memory.reads(value), *self.memory.updated(place, by)])
 
     def stop(self) -> BarrierSite:
         """A barrier that stands here."""

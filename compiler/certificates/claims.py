@@ -259,7 +259,7 @@ def _written_claims(
 
     for array in dict.fromkeys(a.array for a in accesses):
         own = [a for a in accesses if a.array == array]
-        reads = [a for a in own if a.kind == "read"]
+        reads = [a for a in own if a.kind != "write"]  # an update is of a value that is there
         writes = [a for a in own if a.kind == "write"]
         is_global = array.type.space.of_device
         if reads and array.name not in full and not array.type.space.of_kernel:
@@ -281,8 +281,8 @@ def _initialised(prover: Prover, own: Sequence[Access], *, held: bool) -> str:
         return "it rests on bounds and races that are not proved"
     fillings: list[list[Access]] = []
     together: dict[Any, list[Access]] = {}
-    for kind, run in itertools.groupby(own, lambda a: a.kind):
-        if kind == "write":  # an array that was read between is filled anew, for other values
+    for writes, run in itertools.groupby(own, lambda a: a.kind == "write"):
+        if writes:  # an array that was read between is filled anew, for other values
             fillings.append(list(run))
             continue
         for r in run:

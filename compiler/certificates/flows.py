@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias
 from relift.compiler.text import tree
 from relift.compiler.text.expressions import shown
 
-AccessKind: TypeAlias = Literal["read", "write"]
+AccessKind: TypeAlias = Literal["read", "write", "update"]
+"""An update reads and writes a cell while nobody else reaches it."""
 
 MOST_WAYS = 16
 """Ways through a piece of code that are told apart."""
@@ -99,7 +100,7 @@ class Access:
     """`width` elements of `array` from `offset` on are read or written; `aligned` ones in one vector.
 
     Not `sure` when a condition around it is missing in `place`: it may be made less often.  One that is `partial`
-    writes some lanes of a vector only.
+    writes some lanes of a vector only, one that is an update does so `by` an operation.
     """
 
     kind: AccessKind
@@ -110,6 +111,13 @@ class Access:
     place: Place
     sure: bool = True
     partial: bool = False
+    by: str = ""
+
+    def conflicts_with(self, other: Access) -> bool:
+        """Whether it matters in which order two work-items make both: not of reads, nor of updates by one operation."""
+        if self.array != other.array or (self.kind, other.kind) == ("read", "read"):
+            return False
+        return (self.kind, other.kind) != ("update", "update") or self.by != other.by
 
     def __str__(self) -> str:
         more = f" and {self.width - 1} more" if self.width > 1 else ""
@@ -288,5 +296,5 @@ def _meet(left: Iterable[AccessAt], right: Iterable[AccessAt]) -> Iterator[Confl
     right = tuple(right)
     for a in left:
         for b in right:
-            if a.access.array == b.access.array and "write" in (a.access.kind, b.access.kind):
+            if a.access.conflicts_with(b.access):
                 yield ConflictPair(a, b)

@@ -44,14 +44,15 @@ class Memory:
         *,
         aligned: bool = False,
         partial: bool = False,
+        by: str = "",
     ) -> Access:
         """One access, under the loops and conditions around it that are still what they were."""
-        if kind == "write" and array.constant:
+        if kind != "read" and array.constant:
             raise NotUnderstood(f"a write to {array.name}, which is constant")
         kept = tuple(
             w for w in self.place if isinstance(w, Iteration) or not self.names.changes(w.condition)
         )
-        made = Access(kind, array, offset, width, aligned, kept, kept == self.place, partial)
+        made = Access(kind, array, offset, width, aligned, kept, kept == self.place, partial, by)
         self.found.append(made)
         return made
 
@@ -106,6 +107,11 @@ class Memory:
             raise NotUnderstood(f"{array.name} as an array of scalars")
         start = Binary("+", offset, Binary("*", n, Whole(width)))
         return [*self.reads(start), self.access(kind, array, start, width)]
+
+    def updated(self, cell: Element, by: str) -> list[Access]:
+        """What combining a cell with a value by an operation does to memory, and the reads to find it."""
+        array, offset = self.pointer(Prefix("&", cell))
+        return [*self.reads(offset), self.access("update", array, offset, by=by)]
 
     def written(self, target: Expression, *, partial: bool = False) -> list[Access]:
         """The accesses that an assignment to a target makes; `partial` where lanes of it are meant."""

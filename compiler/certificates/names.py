@@ -118,7 +118,7 @@ class Names:
         wide = d.value is not None and self._is_long(d.value)
         cut = wide and d.type.scalar == "int"  # C drops the higher bits
         fixed = d.type.constant and is_whole(d.type) and not cut
-        if value is not None and fixed and self.is_fixed(value):
+        if value is not None and fixed and self.is_fixed(value) and not _is_beyond(value):
             self.numbers.add(d.type.scalar)
             self._require_unreached(d.name)
             self.scope[d.name] = value
@@ -318,6 +318,15 @@ def _array_of(pointer: tree.Expression) -> str:
     while isinstance(pointer, tree.Binary) and pointer.operator in ("+", "-"):
         pointer = pointer.left
     return pointer.name if isinstance(pointer, tree.Name) else ""
+
+
+def _is_beyond(e: tree.Expression) -> bool:
+    """Whether a number is computed by more than arithmetic, so that nothing is known of it: a variable holds one, wherever it is asked."""
+    return any(
+        (isinstance(u, tree.Invocation) and u.function not in (*NUMBERS_OF_ITEMS, *UNIFORM))
+        or (isinstance(u, tree.Binary) and u.operator in ("&", "|", "^", "<<", ">>"))
+        for u in tree.within(e)
+    )
 
 
 def _element(array: tree.Expression, index: tree.Expression) -> tree.Element:

@@ -72,7 +72,7 @@ class Prover:
         return [
             self.race(a, b, self.item(), self.item("'", "'"))
             for a, b in itertools.combinations_with_replacement(bundles, 2)
-            if a[0].array == b[0].array and "write" in (a[0].kind, b[0].kind)
+            if a[0].conflicts_with(b[0])
         ]
 
     def local_races(self) -> list[Claim]:
@@ -226,7 +226,7 @@ def _bundled(accesses: Sequence[Access]) -> list[tuple[Access, ...]]:
     """Accesses of one kind to one array in one place, together."""
     found: dict[Any, list[Access]] = {}
     for a in accesses:
-        found.setdefault((a.array, a.kind, a.place), []).append(a)
+        found.setdefault((a.array, a.kind, a.by, a.place), []).append(a)
     return [tuple(bundle) for bundle in found.values()]
 
 
@@ -238,7 +238,7 @@ def _surely(*accesses: Access) -> bool:
 def _about(claim: Claim, accesses: Sequence[Access]) -> Claim:
     """The claim, with the arrays of the accesses that it is about."""
     reads, writes = (
-        tuple(dict.fromkeys(a.array.name for a in accesses if a.kind == kind))
+        tuple(dict.fromkeys(a.array.name for a in accesses if a.kind in (kind, "update")))
         for kind in ("read", "write")
     )
     return replace(claim, reads=reads, writes=writes)
@@ -259,7 +259,7 @@ def _of_two_places(conflicts: Iterable[ConflictPair]) -> list[list[ConflictPair]
     found: dict[Any, list[ConflictPair]] = {}
     for pair in conflicts:
         sides = [
-            (p.access.array, p.access.kind, p.access.place, p.first, p.last, p.way)
+            (p.access.array, p.access.kind, p.access.by, p.access.place, p.first, p.last, p.way)
             for p in (pair.left, pair.right)
         ]
         found.setdefault((*sides, pair.same, pair.follows, pair.later), []).append(pair)

@@ -1,32 +1,55 @@
-"""Folds: loops that carry a value from step to step, in registers, in a private array, or in two local arrays."""
+"""Folds: loops that carry a value from step to step, in registers, in a private array, or in two local arrays; or update cells at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import TypeAlias
 
 from relift.compiler.codegen.arrays import exchanged, into_group, into_private, new_in_group
 from relift.compiler.codegen.emission import Emission, Terms, fits_registers
-from relift.compiler.codegen.loops import around_loop, copy, loop
+from relift.compiler.codegen.loops import around_loop, copy, in_parallel, loop
 from relift.compiler.codegen.passes.fetched_ahead import fetched_ahead
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import Unrolling, unrolling
+from relift.compiler.codegen.values.scalars import CExpression
 from relift.compiler.codegen.values.trees import Tree, widened
-from relift.compiler.text.tree import Loop
+from relift.compiler.lowering.updates import update_of, updating
+from relift.compiler.text.tree import (
+    Binary,
+    Evaluation,
+    Guard,
+    Loop,
+    Name,
+    Prefix,
+    Whole,
+    bare,
+    call,
+)
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.atoms import Index
+from relift.semantics.indices.atoms import Index, Loaded
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,
     View,
     array,
+    cell,
     is_layout,
     memories_of,
     same_cells,
 )
 from relift.semantics.interpreter import operator_lambda
-from relift.semantics.patterns import Accumulating, Fold, InTurn, Iterate, ScanSeq, Stepping, Store
+from relift.semantics.patterns import (
+    Accumulating,
+    Fold,
+    InTurn,
+    Iterate,
+    ReduceByIndex,
+    ScanSeq,
+    Stepping,
+    Store,
+)
 from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -250,3 +273,48 @@ def iterate_in_group(g: Terms, t: Iterate, first: Store, scope: Scope) -> View:
 
     loop(e, ArrayView(t.m, lambda _: old), scope, step)
     return old
+
+
+# ---- in cells that many update at once
+
+
+def updated(g: Terms, t: ReduceByIndex, scope: Scope) -> View:
+    """Emit a loop of the work-items of a group, in which each combines what it has with the cells that it is for.
+
+    The memory is that of the first values, and of this fold alone: nobody else reads what lies there before.
+    """
+    e, items = g.emission, updating(t)
+    cells = array(
+        updated(g, t.init, scope)
+        if isinstance(t.init, ReduceByIndex)
+        else into_group(g, _own(t.init), scope)
+    )
+    function = update_of(t)
+    assert function is not None, "cannot happen: what updates cells was checked"
+    data = array(g.view(items.xs, scope))
+
+    def element(i: Index, inner: Scope) -> None:
+        pair = g.evaluate(items.f.body, e.applied(items.f, inner, data.at(i)))
+        assert isinstance(pair, tuple), "cannot happen: a fold of pairs"
+        key, value = e.named(_scalar(pair[0]), "at", anew=True), e.named(_scalar(pair[1]), "v")
+        assert isinstance(key.code, Name), "cannot happen: a register has a name"
+        place = cells.at(Size.atom(Loaded(key.code.name, None, cells.length)))
+        end = e.addressing.index(cells.length)
+        inside = Binary("&&", Binary(">=", key.code, Whole(0)), Binary("<", key.code, end))
+        with e.barriers.skippable(), e.body.block(partial(Guard, inside)):
+            code = bare(_scalar(e.read(place, inner)).code)
+            e.accesses.written(cell(place), None)
+            e.statement(Evaluation(call(function, Prefix("&", code), value.code)))
+
+    in_parallel(e, items, data.length, scope, element)
+    return cells
+
+
+def _own(t: Term) -> Store:
+    assert isinstance(t, Store), "cannot happen: what updates cells was checked"
+    return t
+
+
+def _scalar(value: Tree) -> CExpression:
+    assert isinstance(value, CExpression), "cannot happen: a key and a value are scalars"
+    return value

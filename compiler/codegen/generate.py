@@ -51,6 +51,7 @@ from relift.semantics.patterns import (
     Let,
     MapSeqSlide,
     MapVec,
+    ReduceByIndex,
     ScanSeq,
     Stepping,
     Store,
@@ -129,6 +130,8 @@ class Generator:
             case MakeTuple() if holds_array(t.type):
                 self._part_by_part(t, tuple_view(target), scope)
             case Store() if holds_array(t.type):
+                self._copy(t, target, scope)
+            case ReduceByIndex():
                 self._copy(t, target, scope)
             case Pattern() if (inverted := invert_layout(t, target)) is not None:
                 self.write(*inverted, scope)
@@ -236,6 +239,8 @@ class Generator:
                 return folds.reduce(self, t, scope)
             case Iterate():
                 return folds.iterate(self, t, scope)
+            case ReduceByIndex():
+                return folds.updated(self, t, scope)
             case Store() if t.space.of_group:
                 return into_group(self, t, scope)
             case Store(Stepping() as xs) if (

@@ -113,6 +113,11 @@ class Types:
             case tree.Invocation(name, arguments):
                 return self._called(name, [self.of(a) for a in arguments])
 
+    def is_of_group(self, array: tree.Expression) -> bool:
+        """Whether an array is one that a work-group has."""
+        v = self.variables.get(array.name) if isinstance(array, tree.Name) else None
+        return v is not None and v.type.space.of_group
+
     def _named(self, name: str) -> tree.CType:
         v = self.variables.get(name)
         if v is None:

@@ -18,7 +18,15 @@ from relift.compiler.text.c_types import FLOATS, RANGES, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Expression, Invocation, Whole
 from relift.compiler.validation.arithmetic import Arithmetic, wrapped
-from relift.compiler.validation.machine import Fault, Item, Memory, Shared, Undecided, Vectors
+from relift.compiler.validation.machine import (
+    Fault,
+    Item,
+    Memory,
+    Several,
+    Shared,
+    Undecided,
+    Vectors,
+)
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code
@@ -115,18 +123,6 @@ def loaded(values: Any, pointer: Expression) -> Code:
 
 
 # ---- while a kernel runs
-
-
-class Several(Item):
-    """Work-items that updated a cell; of one group, or of several, which is none."""
-
-    __slots__ = ()
-
-    def __init__(self, group: object) -> None:
-        self.group = group
-
-    def __str__(self) -> str:
-        return "several work-items"
 
 
 @dataclass(frozen=True)

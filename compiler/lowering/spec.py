@@ -15,6 +15,7 @@ import numpy as np
 
 from relift.compiler.codegen.values.scalars import WIDTHS
 from relift.compiler.lowering.threads import Used, describe, fixed, number
+from relift.compiler.lowering.updates import updating
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
 from relift.semantics.indices.expressions import divide, modulo, variable
@@ -42,6 +43,7 @@ from relift.semantics.patterns import (
     MapWrg,
     PadEmpty,
     Reduce,
+    ReduceByIndex,
     ReduceWhile,
     ScanSeq,
     Scatter,
@@ -298,9 +300,8 @@ def _read(t: terms.Term, place: Place) -> None:
         case Store(xs) if t.space.of_group:
             _check_group(t, place)
             _write(xs, replace(place, target=t.space))
-        case ReduceWhile():
-            _check_registers(t, t.init.type)
-            _go_through(t, place)
+        case ReduceByIndex():
+            _update(t, place)
         case InOrder():
             _go_through(t, place)
         case Store(xs) if t.space.of_item and holds_array(xs.type):
@@ -344,6 +345,8 @@ def _go_through(t: InOrder, place: Place) -> None:
     """Check what a work-item looks at in order, and what it asks of each element; one that it overwrites is written."""
     if place.lanes:
         raise Unsupported(f"{t.name} inside map_vec; the lanes of a vector go the same way")
+    if isinstance(t, ReduceWhile):
+        _check_registers(t, t.init.type)
     for name, child in terms.children(t):
         if isinstance(child, terms.Lambda):
             _read(child.body, replace(place, sequential=True))
@@ -362,6 +365,14 @@ def _write_state(body: terms.Term, first: terms.Term, place: Place) -> None:
         )
     else:
         _write(body, replace(place, target=Space.PRIVATE, sequential=True))
+
+
+def _update(t: ReduceByIndex, place: Place) -> None:
+    """Check what work-items of a group combine with cells of its memory at once."""
+    items = updating(t)
+    _read(t.init, place)
+    _read(items.xs, place)
+    _read(items.f.body, replace(_under(items, place), sequential=True))
 
 
 def _check_registers(t: terms.Pattern, state: Type) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import CType
+from relift.compiler.text.tree import Binary, CType, Element, Expression, Invocation, Prefix, call
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 RANGES = {
@@ -81,6 +81,42 @@ def vector_function(function: str, how: Literal["vload", "vstore"]) -> int:
     """The width of `vloadN`, or `vstoreN`; 0 for any other function."""
     m = MEMORY.fullmatch(function)
     return int(m["width"]) if m is not None and m["how"] == how else 0
+
+
+UPDATES = {"atomic_add": "add", "atomic_max": "maximum", "atomic_min": "minimum"}
+"""Functions that combine a cell with a value, while nobody else reaches it, and what they combine them by."""
+
+
+def updated_by(e: Expression) -> tuple[str, Element, Expression] | None:
+    """By what a call combines which cell with what; None for any other.
+
+    >>> from relift.compiler.text.c_types import updated_by
+    >>> from relift.compiler.text.expressions import in_c
+    >>> from relift.compiler.text.reader import read_expression
+    >>> by, cell, value = updated_by(read_expression("atomic_add(&bins[k], 1)"))
+    >>> by, in_c(cell), in_c(value)
+    ('add', 'bins[k]', '1')
+    """
+    if isinstance(e, Invocation) and e.function in UPDATES and len(e.arguments) == 2:
+        at, value = e.arguments
+        if isinstance(at, Prefix) and at.operator == "&" and isinstance(at.operand, Element):
+            return UPDATES[e.function], at.operand, value
+    return None
+
+
+def combined(by: str, cell: Expression, value: Expression) -> Expression:
+    """What an update makes of a cell of `int`: a sum wraps around.
+
+    >>> from relift.compiler.text.c_types import combined
+    >>> from relift.compiler.text.expressions import in_c
+    >>> from relift.compiler.text.tree import Name
+    >>> in_c(combined("add", Name("x"), Name("y"))), in_c(combined("minimum", Name("x"), Name("y")))
+    ('as_int(as_uint(x) + as_uint(y))', 'min(x, y)')
+    """
+    if by == "add":
+        bits = (call("as_uint", e) for e in (cell, value))
+        return call("as_int", Binary("+", *bits))
+    return call({"maximum": "max", "minimum": "min"}[by], cell, value)
 
 
 def promoted(t: CType) -> CType:

@@ -69,6 +69,18 @@ class Item:
         return f"work-item {_numbers(self.gid)}"
 
 
+class Several(Item):
+    """Work-items that updated a cell; of one group, or of several, which is none."""
+
+    __slots__ = ()
+
+    def __init__(self, group: object) -> None:
+        self.group = group
+
+    def __str__(self) -> str:
+        return "several work-items"
+
+
 Barrier: TypeAlias = tuple[int, bool, bool]
 """The number of a barrier in its kernel, and whether it orders local and global memory."""
 
@@ -209,6 +221,7 @@ class Shared(Memory):
         self.readers: list[tuple[Item | None, object, int] | None] = [None] * len(self.cells)
         self.sometimes: dict[int, list[Any]] = {}
         self.doubtful: dict[int, Symbol] = {}
+        self.updates: dict[int, tuple[tuple[Item, int] | None, str]] = {}
 
     def epoch(self, it: Item) -> int:
         """The interval between barriers in which a work-item is."""
@@ -261,6 +274,21 @@ class Shared(Memory):
             raise self.race(i, f"{self.name}[{i}] is written by {it} and read by {reader}")
         self.writers[i] = it, epoch
         self.cells[i] = value
+
+    def updating(self, it: Item, i: Any, by: str) -> Iterator[None]:
+        """Once, in which a cell is read and set while nobody else reaches it: others may have updated it likewise before."""
+        i = self.place(it, i, "updates")
+        before, reader = self.writers[i], self.readers[i]
+        now = before is not None and before[0].group is it.group and before[1] == self.epoch(it)
+        together = now and self.updates.get(i) == (before, by)
+        if together:
+            self.writers[i] = None
+        yield
+        self.readers[i] = reader
+        if together and before is not None and before[0] is not it:
+            self.writers[i] = Several(it.group), self.epoch(it)
+        if together or not now:  # what it set itself since the last barrier is no update
+            self.updates[i] = self.writers[i], by
 
     def race(self, i: int, detail: str) -> Exception:
         """Two work-items reach a cell at once, or may."""

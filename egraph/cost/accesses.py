@@ -8,7 +8,7 @@ from math import gcd, prod
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import read_of
 from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
-from relift.egraph.cost.kernel import ACCUMULATORS, bytes_of
+from relift.egraph.cost.kernel import ACCUMULATORS, BANKS, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
 from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
@@ -92,7 +92,6 @@ _LOOKED_UP_BYTES = 1 << 17
 """The same of cells at indices that are data: a work-group's neighbours look up anything, and only the nearest cache has it.
 
 A GPU takes 290 us for 9.4e6 lookups of three numbers each in tables of 295 kB."""
-_BANKS = 32  # of local memory of a GPU, each of which sends one work-item a number in a cycle
 _SECTOR = SECTOR_BYTES // 4  # cells of f32
 _APART = 15.0
 """What a cell costs that is sent and not used.  An H200's second cache sends 1.7e11 sectors a second, in which time its
@@ -210,7 +209,7 @@ class Accesses:
         stride = 1 if scope.thread is None else stride_of(offset, scope.thread)
         if stride == 0:
             return 1.0
-        return max(scope.width, float(gcd(stride or 1, _BANKS)))
+        return max(scope.width, float(gcd(stride or 1, BANKS)))
 
     def _reach(self, memory: Memory, offset: Index) -> None:
         """Count the bytes that an access moves: of a line its cells, where neighbours or the next step access the others.

@@ -72,6 +72,8 @@ _LOCAL_BYTES = 224e3
 """Local memory of a unit, which the groups that run there share."""
 WARP = 32.0
 """Work-items of a GPU that run as one: a smaller group leaves the others of its own idle."""
+BANKS = 32
+"""Of local memory of a GPU, each of which sends one work-item a number in a cycle."""
 _FILLING, _FILLING_AHEAD = 0.4, 0.2
 """What of the time in which groups get from the second cache what they put in local memory is not behind what they compute, and
 where they fetch it a turn ahead.

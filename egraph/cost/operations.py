@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from relift.egraph.cost.kernel import BANKS, WARP
 from relift.egraph.cost.library import GENERAL, LIBRARIES
 from relift.egraph.cost.meter import LATENCY, Meter
 from relift.rewrites.declared_laws import holds_floats
@@ -62,6 +63,11 @@ _ON_GPU = {
 A quotient by a constant is a product.  exp takes 6 there, and comes to 10 beside the comparisons of a softmax: with 6, rows of
 8192 were given to groups of 128, which take 73 us, where groups of 256 take 66."""
 
+_UPDATED, _ASKED_FOR = 8.0, 4.0
+"""Instructions in whose time a unit of a GPU updates a cell of local memory for one work-item after the other, and what asks whether there is one."""
+_UPDATED_ALONE = 20.0
+"""Cycles of a CPU in which a core updates a cell that others might."""
+
 _WHOLE = 1.0
 """Cycles of a CPU until a sum of whole numbers can be added to: running sums of 4 million take a core 2.3 ms, of floats 3.5."""
 _CHOSEN = 7.0
@@ -69,6 +75,17 @@ _CHOSEN = 7.0
 
 The smallest and the largest of 4 million numbers, chunk by chunk, take two cores 0.50 to 0.55 ms with one vector of accumulators, and 0.26 to 0.30
 with four, between which nothing waits."""
+
+
+def in_turn(places: float) -> float:
+    """How many of the work-items that run as one ask for one place, where most do, if each asks for any of so many.
+
+    >>> from relift.egraph.cost.operations import in_turn
+    >>> [round(in_turn(places), 1) for places in (1, 8, 32)]
+    [32.0, 8.1, 3.6]
+    """
+    each = WARP / places
+    return each + math.sqrt(2.0 * each * math.log(places))
 
 
 def latency_of(f: Lambda) -> float:
@@ -198,6 +215,18 @@ class Operations:
         """A function of the user's."""
         cycles = _SPECIAL_UNIT if self.meter.on_gpu else self._cycles_of(user)
         self.meter.charge(cycles * self.meter.issue())
+
+    def update(self, cells: float) -> None:
+        """A cell of local memory is combined with a value while others are, each as likely as any other.
+
+        Where few keys are frequent, they wait for one another longer than is counted here.
+        """
+        if not self.meter.on_gpu:
+            self.meter.charge_each(_UPDATED_ALONE)
+            return
+        turns = in_turn(min(cells, BANKS))
+        self.meter.charge(_ASKED_FOR + _UPDATED * turns)
+        self.meter.wait(_UPDATED * turns)
 
     def combine(self, t: Combine) -> None:
         """An operator, on scalars or on vectors; one on tuples takes what its definition says."""

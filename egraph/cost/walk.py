@@ -53,6 +53,7 @@ from relift.semantics.patterns import (
     MapSeq,
     MapSeqSlide,
     MapVec,
+    ReduceByIndex,
     ScanSeq,
     ScatterIndices,
     Splat,
@@ -217,9 +218,9 @@ class Walk:
             case terms.Combine(_, left, right):
                 touch(left, right)
                 self._operations.combine(t)
+            case Stepping() if holds_array(t.type) and not t.fills:
+                return self._fold(t, environment)
             case Fold(f, init, xs):
-                if holds_array(t.type):
-                    return self._fold(t, environment)
                 touch(init)
                 data = array(self._view(xs, environment))
                 with (
@@ -230,14 +231,14 @@ class Walk:
                     inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
-                if holds_array(t.type):
-                    return self._fold(t, environment)
                 touch(x)
                 inner = environment.bind(f, _registers(t.type))
                 with self._meter.loop(m):
                     self._accesses.touch(self._view(f.body, inner))
             case InOrder():
                 self._in_order(t, environment)
+            case ReduceByIndex():
+                return _updated(t, environment, self._view, self._accesses, self._operations)
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 self._meter.counted.has_lanes = True
@@ -376,6 +377,25 @@ class Walk:
         """Write what may be a loop of which a driver makes vectors."""
         with self._meter.packed() if _packs(self._meter, t, target) else nullcontext():
             self._write(t, target, environment)
+
+
+def _updated(
+    t: ReduceByIndex,
+    environment: Environment,
+    view: Callable[[terms.Term, Environment], View],
+    accesses: Accesses,
+    operations: Operations,
+) -> View:
+    """Cells of a group's memory, each of which whoever has a value for it combines with that."""
+    meter, items = operations.meter, t.xs
+    if not isinstance(items, EachOf):
+        raise Unsupported(f"{t.name} of what no work-items compute")
+    cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
+    with meter.work_items(items, data.length, 1.0) as i:
+        accesses.touch(view(items.f.body, environment.bind(items.f, data.at(i))))
+        operations.update(float(cells.length.constant or 1))
+    meter.barrier()
+    return cells
 
 
 def _packs(meter: Meter, t: terms.Term, target: View) -> bool:

@@ -109,6 +109,27 @@ def vectors_at_borders(n: int) -> Program:
     return vectors_at_borders
 
 
+@case(
+    lambda x: np.stack([x[:, j::8].sum(1) for j in range(5)], 1),
+    [(1, 1), (2, 7), (3, 40)],
+    (64, 3000),
+)
+def updated_at_once(n: int, m: int) -> Program:
+    """Of each row the sums of every eighth number, from each of the first five on."""
+
+    @typed(x=i32[n, m])
+    def updated_at_once(x: Any) -> Any:
+        def sums(row: Any) -> Any:
+            first = rl.to_local(rl.map_lcl(0)(lambda i: 0, rl.generate(5, lambda i: i)))
+            numbered = rl.zip(rl.generate(m, lambda i: i), row)
+            pairs = rl.map_lcl(0)(lambda p: (p[0] & 7, p[1]), numbered)
+            return rl.map_lcl(0)(lambda v: v, rl.reduce_by_index(rl.add, first, pairs))
+
+        return rl.map_wrg(0)(sums, x)
+
+    return updated_at_once
+
+
 @case(lambda x, y: np.sum(x * y), [(4, 1, 8), (4, 3, 24), (2, 5, 30)], (16, 64, 1 << 20))
 def dot(w: int, parts: int, n: int) -> Program:
     @typed(x=f32[n], y=f32[n])

@@ -19,12 +19,13 @@ COUNTED = frozenset(
 """What counts the elements is their index."""
 
 BINS = frozenset(
-    rule.name
-    for name, family in CHOICES.items()
-    if name.startswith("fold_of_said_bins")
-    for rule in family.rules
+    [
+        "reduce_by_index_gather",
+        *(r.name for r in CHOICES["fold_of_said_bins_number"].rules),
+        *(r.name for r in CHOICES["fold_by_said_index"].rules),
+    ]
 )
-"""Folds of the elements of each key as one fold, for each way to compare a key, and each type of results."""
+"""Folds of the elements of each key as one fold, for each way to compare a key, and each type of results; in any order."""
 
 BETTER_KEYS = frozenset(
     rule.name

@@ -206,8 +206,9 @@ OTHER_GUARDS = {
 }  # fmt: skip
 """A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, chunks may begin with a
 neutral element, and a neutral element commutes with all others."""
-UNDECIDED = {"separate_dot_hv", "separate_dot_vh"}
-"""Without some of their laws nobody knows a normal form: tier 3 says so instead of refuting, and no guard is proposed."""
+UNDECIDED = {"separate_dot_hv", "separate_dot_vh", "reduce_by_index_gather"}
+"""Without some of their laws nobody knows a normal form, and keys that are symbols choose no cell: tier 3 says so instead of
+refuting, and no law is proposed, at most that there is nothing."""
 
 
 IDLE = {
@@ -239,7 +240,7 @@ def test_no_law_of_a_library_rule_is_redundant(rule: Rule, dropped: int) -> None
     status = check_free(weaker).status
 
     if status == "skipped" and rule.name in UNDECIDED:
-        assert guard is None
+        assert guard is None or guard.conditions == ("n is 0",)
         return
     assert status == "refuted"
     if rule.name in KEPT | ANEW:

@@ -74,6 +74,8 @@ partial_reduce: Final[PartialApplication]
 """`partial_reduce(op, init, m, xs)`: each chunk of m elements combined to one."""
 reduce: Final[PartialApplication]
 """`reduce(op, init, xs)`: all elements combined, from the left, starting with `init`; one value."""
+reduce_by_index: Final[PartialApplication]
+"""`reduce_by_index(op, init, xs)`: `init`, with x combined into cell i for each (i, x) of xs in turn."""
 reduce_seq: Final[PartialApplication]
 """`reduce_seq(f, init, xs)`: a left fold in one work-item; f needs no law."""
 reduce_seq_ahead: Final[PartialApplication]
@@ -151,6 +153,7 @@ __all__ = [
     "pad_empty",
     "partial_reduce",
     "reduce",
+    "reduce_by_index",
     "reduce_seq",
     "reduce_seq_ahead",
     "reduce_seq_unroll",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,9 +14,9 @@ from relift.semantics.indices.algebra import Algebra
 from relift.semantics.patterns.algorithmic import Stepping
 from relift.semantics.patterns.letters import a, m, n
 from relift.semantics.patterns.sequential import InOrder
-from relift.semantics.syntax.signatures import Signature
-from relift.semantics.syntax.terms import Literal, Pattern, Term, subterms
-from relift.semantics.syntax.types import Scalar, i32
+from relift.semantics.syntax.signatures import Op, Signature
+from relift.semantics.syntax.terms import Literal, Operator, Pattern, Term, subterms
+from relift.semantics.syntax.types import Scalar, Tuple, i32
 
 
 def within(i: Any, n: int, what: str) -> int:
@@ -167,3 +168,47 @@ class ScatterIndices(InOrder):
             raise Undefined("scatter_indices: two elements have the same index")
         written = dict(zip(places, xs, strict=True))
         return [written.get(i, x) for i, x in enumerate(into)]
+
+
+@dataclass(frozen=True)
+class ReduceByIndex(Pattern):
+    """`reduce_by_index(op, init, xs)`: `init`, with x combined into cell i for each (i, x) of xs in turn.
+
+    What has an index without a cell changes nothing.  In a kernel the work-items of a group do so at once, in any order:
+    op is one of which that is the same.
+
+    Law: reduce_by_index(op, z, concat(xs, ys)) == reduce_by_index(op, reduce_by_index(op, z, xs), ys).
+    Source: accumArray of Haskell; Futhark (`reduce_by_index`), Henriksen et al., SC'20.
+
+    >>> from relift.semantics.catalogue import interpret
+    >>> interpret("reduce_by_index(add, zs, zip(ids, xs))", zs=[0, 0, 9], ids=[1, 2, 1, 7], xs=[1, 2, 3, 4])
+    [0, 4, 11]
+    """
+
+    op: Operator
+    init: Term
+    xs: Term
+    name: ClassVar = "reduce_by_index"
+    rocq: ClassVar = (
+        "(fun cell => fold (fun acc x => if Z.eqb (fst x) (Z.of_nat cell) then {op} acc (snd x) else acc) "
+        "({init} cell) {n} {xs})"
+    )
+    rocq_defined: ClassVar = (
+        "(every {m} (fun cell => fold_defined "
+        "(fun acc x => if Z.eqb (fst x) (Z.of_nat cell) then {op} acc (snd x) else acc) "
+        "(fun acc x => Z.eqb (fst x) (Z.of_nat cell) = true -> {op_defined} acc (snd x)) "
+        "({init} cell) {n} {xs}))"
+    )
+    compiled: ClassVar = True
+    branches: ClassVar = True
+    at_once: ClassVar = ("add", "maximum", "minimum")
+    """The operators on i32 by which kernels combine: of whole numbers, which wrap around, every order gives the same."""
+    signature: ClassVar = Signature({"op": Op[a], "init": a[m], "xs": Tuple((i32, a))[n]}, a[m])
+
+    @staticmethod
+    def meaning(op: Callable[[Any, Any], Any], init: list[Any], xs: list[Any]) -> list[Any]:
+        cells = list(init)
+        for i, x in xs:
+            if 0 <= (place := operator.index(i)) < len(cells):
+                cells[place] = op(cells[place], x)
+        return cells

@@ -8,16 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relift.compiler.dialects.c.library import Definition, definition, spelled
+from relift.compiler.dialects.c.library import (
+    Definition,
+    definition,
+    spelled,
+    update_alone,
+    update_at_once,
+)
 from relift.compiler.dialects.c.names import OF_GROUPS
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.dialects.types import CONVERSION, Types, lanes_of
-from relift.compiler.text.c_types import FLOATS, MEMORY, common, mask_of
+from relift.compiler.text.c_types import FLOATS, MEMORY, common, mask_of, updated_by
 from relift.compiler.text.tree import (
     Binary,
     Cast,
     Conditional,
     CType,
+    Element,
     Expression,
     Invocation,
     Member,
@@ -26,6 +33,7 @@ from relift.compiler.text.tree import (
     Real,
     Whole,
 )
+from relift.semantics.errors import Unsupported
 
 _WORDS = frozenset(
     [
@@ -141,6 +149,8 @@ class CExpressions(Printer):
         if name in self.types.functions or name in OF_GROUPS:
             called = name if name in OF_GROUPS else function_name(name)
             return f"{called}({', '.join(map(self.expression, given))})"
+        if (update := updated_by(e)) is not None:
+            return self._update(*update)
         result = self.types.of(e)
         if m := MEMORY.fullmatch(name):
             return self._memory(m["how"], int(m["width"]), given)
@@ -174,6 +184,15 @@ class CExpressions(Printer):
             text = f"static inline void {name}({own} v, void* p) {{\n  __builtin_memcpy(p, &v, {bytes_});\n}}"
         self.needed.setdefault(name, text)
         return f"{name}({', '.join([*map(self.expression, value), at])})"
+
+    def _update(self, by: str, cell: Element, value: Expression) -> str:
+        """A cell combined with a value: that of a group is reached by one thread, any other by several."""
+        if (t := self.types.of(cell)) != CType("int"):
+            raise Unsupported(f"C with OpenMP updates cells of int at once, not of {spelled(t)}")
+        alone = self.types.is_of_group(cell.array)
+        update = update_alone(by) if alone else update_at_once(by)
+        self.needed.setdefault(update.name, update.text)
+        return f"{update.name}(&{self.inside(cell, 12)}, {self.expression(value)})"
 
     def _conversion(
         self, name: str, how: str, saturated: bool, e: Expression, result: CType

@@ -118,3 +118,36 @@ def _whole(value: int, scalar: str) -> str:
     if scalar in UNSIGNED:
         return f"{value}ul"
     return f"({value + 1}L - 1)" if value < 0 else f"{value}L"
+
+
+_COMBINED = {
+    "add": "(int)((unsigned)old + (unsigned)x)",  # which wraps around
+    "maximum": "old > x ? old : x",
+    "minimum": "old < x ? old : x",
+}
+
+
+def update_alone(by: str) -> Definition:
+    """What combines a cell with a number where one thread does.
+
+    >>> from relift.compiler.dialects.c.library import update_alone
+    >>> print(update_alone("maximum").text)
+    static inline void relift_update_maximum(int* p, int x) {
+      const int old = *p;
+      *p = old > x ? old : x;
+    }
+    """
+    name = f"relift_update_{by}"
+    body = f"const int old = *p;\n  *p = {_COMBINED[by]};"
+    return Definition(name, f"static inline void {name}(int* p, int x) {{\n  {body}\n}}")
+
+
+def update_at_once(by: str) -> Definition:
+    """What combines a cell with a number where several threads may: again until nobody came between."""
+    name = f"relift_update_{by}_at_once"
+    order = "__ATOMIC_RELAXED"
+    body = (
+        f"int old = __atomic_load_n(p, {order});\n"
+        f"  while (!__atomic_compare_exchange_n(p, &old, {_COMBINED[by]}, 1, {order}, {order})) {{\n  }}"
+    )
+    return Definition(name, f"static inline void {name}(int* p, int x) {{\n  {body}\n}}")

@@ -15,6 +15,7 @@ from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS
 from relift.compiler.dialects.printing import Printer, is_local_array, is_table
 from relift.compiler.dialects.types import types_of
 from relift.compiler.text import tree
+from relift.compiler.text.c_types import updated_by
 from relift.compiler.text.lexing import NotUnderstood
 from relift.semantics.errors import Unsupported
 
@@ -96,9 +97,11 @@ class C(CExpressions):
         return f"{self.expression(s.target)} {s.operator} {self._value(s.value, t)}"
 
     def advice(self, s: tree.Loop) -> list[str]:
-        """Loops over work-items may be made vectors of; short loops are written out."""
+        """Loops over work-items may be made vectors of, unless they update cells of each other; short loops are written out."""
         if s.counter == "item_0":
-            return ["RELIFT_ITEMS"]
+            inner = tree.statements_within(s.body)
+            at_once = any(isinstance(u, tree.Evaluation) and updated_by(u.call) for u in inner)
+            return [] if at_once else ["RELIFT_ITEMS"]
         known = [e.value for e in (s.start, s.end, s.step) if isinstance(e, tree.Whole)]
         if len(known) < 3:
             return []

@@ -14,7 +14,7 @@ from importlib.resources import files
 from relift.compiler.dialects.printing import Printer, is_local_array, is_table
 from relift.compiler.dialects.types import Types, lanes_of, types_of
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import FLOATS, MEMORY
+from relift.compiler.text.c_types import FLOATS, MEMORY, UPDATES
 from relift.semantics.errors import Unsupported
 
 _SCALARS = {
@@ -158,6 +158,8 @@ class Cuda(Printer):
             name = f"relift_{m[1]}{m[3] or ''}<{_scalar(m[2])}>"
         elif name in _LIBRARY:
             name = f"relift_{name}"
+        elif name in UPDATES:
+            name = f"atomic{name.removeprefix('atomic_').capitalize()}"
         return f"{name}({', '.join(arguments)})"
 
     def cast(self, e: tree.Cast) -> str:

@@ -417,6 +417,8 @@ def _assigned(body: Sequence[tree.Statement]) -> set[str]:
                 found |= tree.root_of(target) - declared
             case tree.Evaluation(tree.Invocation(_, (_, _, pointer))):
                 found |= tree.root_of(pointer) - declared
+            case tree.Evaluation(tree.Invocation(_, (tree.Prefix("&", cell), _))):
+                found |= tree.root_of(cell) - declared
             case tree.Loop() | tree.Guard():
                 found |= _assigned(s.body) - declared
             case tree.Evaluation() | tree.Barrier():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from relift.compiler.meaning.kernels.alike import Alike
@@ -48,6 +48,10 @@ class Array(ABC):
     @abstractmethod
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell."""
+
+    def updating(self, it: Item, i: Any, by: str) -> Iterator[None]:
+        """Once, in which a cell is read and set while nobody else reaches it: all that is run here is so."""
+        yield
 
     def load_vector(self, it: Item, i: Any, width: int, *, aligned: bool) -> tuple[Any, ...]:
         """Some cells in a row."""
@@ -275,6 +279,13 @@ class Own(Array):
         if isinstance(i, Index) and all(cell is OPEN for cell in self.cells):
             return OPEN
         return self._plain(Item(), i)
+
+    def updating(self, it: Item, i: Any, by: str) -> Iterator[None]:
+        """Once, but for who stands for others, who do it."""
+        if isinstance(it, Ghost) and self.shared:
+            self.touched = it.phase
+        else:
+            yield
 
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell."""

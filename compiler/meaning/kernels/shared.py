@@ -12,11 +12,13 @@ from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Declaration,
+    Element,
     Evaluation,
     Guard,
     Invocation,
     KernelText,
     Loop,
+    Prefix,
     Statement,
     expressions_of,
     root_of,
@@ -72,6 +74,8 @@ class Slice:
                 keep = bool(root_of(target) & (self.needed | self.local))
             case Evaluation(Invocation(_, (_, _, pointer))):
                 keep = bool(root_of(pointer) & (self.needed | self.local))
+            case Evaluation(Invocation(_, (Prefix("&", Element() as cell), _))):
+                keep = bool(root_of(cell) & (self.needed | self.local))
             case Evaluation():
                 keep = True
             case Loop() | Guard():

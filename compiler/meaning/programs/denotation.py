@@ -241,6 +241,16 @@ class Denotation(Carrying):
                 return Cells(ids.length, lambda i: xs(self.within(ids(i), n)))
             case p.ScatterIndices():
                 return self.updated(data(t.into), data(t.ids), data(t.xs), size("m"))
+            case p.ReduceByIndex():
+                op, first, xs = self.operator(t.op, operand_type(t)), data(t.init), data(t.xs)
+                fits, chosen = self.values.function("equal"), self.values.function("select")
+
+                def cell(j: Whole) -> Any:
+                    here = self.number(j)
+                    step = lambda acc, x: chosen(fits(x[0], here), op(acc, x[1]), acc)
+                    return self.fold(step, first(j), xs, size("n"), operand_type(t))
+
+                return Cells(size("m"), cell)
             case p.Store():
                 return data(t.xs)
             case _:

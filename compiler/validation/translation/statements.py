@@ -8,7 +8,16 @@ from functools import cache
 from typing import Any
 
 from relift.compiler.text import tree
-from relift.compiler.text.c_types import FLOATS, RANGES, plain, size_of, vector_function
+from relift.compiler.text.c_types import (
+    FLOATS,
+    INT,
+    RANGES,
+    combined,
+    plain,
+    size_of,
+    updated_by,
+    vector_function,
+)
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.validation.arithmetic import Arithmetic
@@ -87,12 +96,23 @@ class Translator:
                     depth, f"{memory}.store_vector(it, {at.text}, {width}, {text}, aligned=False)"
                 )
             case tree.Evaluation(call):
-                raise NotUnderstood(f"the statement {in_c(call)}")
+                if (update := updated_by(call)) is None:
+                    raise NotUnderstood(f"the statement {in_c(call)}")
+                self._update(*update, depth)
             case tree.Guard(condition, body):
                 self.w.emit(depth, f"if {self._condition(condition)}:")
                 self._block(body, depth + 1)
             case tree.Loop():
                 self._loop(statement, depth)
+
+    def _update(self, by: str, cell: tree.Element, value: tree.Expression, depth: int) -> None:
+        """A cell that is combined with a value while nobody else reaches it."""
+        memory, offset, t = self.values.pointer(cell.array)
+        if plain(t) != INT or t.space.of_item:
+            raise NotUnderstood(f"an update of {in_c(cell)}")
+        at = moved(offset, self.values.value(cell.index))
+        self.w.emit(depth, f"for _ in {memory}.updating(it, {at.text}, {by!r}):")
+        self._assignment(cell, combined(by, cell, value), depth + 1)
 
     def _declaration(self, d: tree.Declaration, depth: int) -> None:
         name, t = self.w.fresh(d.name), d.type

@@ -151,6 +151,9 @@ def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
 _GROUPS_OF_TABLES = 8
 """Groups for each unit of a GPU, whose local memory holds the tables of about as many."""
 
+_GROUPS_AT_ONCE = (4, 2)
+"""Groups for each unit of a GPU with one table each: the larger it is, the longer take many of them to be added up."""
+
 _TABLES = 8
 """Tables for each thread of a CPU: work-items that take unlike times fill its threads evenly."""
 
@@ -158,10 +161,13 @@ _TABLES = 8
 def folds_in_bins(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics by which work-items fold each element into the cell of its key; they raise `NoMatch` for others.
 
-    On a GPU the table of a work-item lies in the local memory of its group.
+    On a GPU the table of a work-item lies in the local memory of its group, or there is one for all of these.
     """
     if device.kind == "gpu":
-        yield in_bins(_GROUPS_OF_TABLES * device.compute_units, device.local_memory_bytes)
+        room = device.local_memory_bytes
+        yield in_bins(_GROUPS_OF_TABLES * device.compute_units, room)
+        for each in _GROUPS_AT_ONCE:
+            yield in_bins(each * device.compute_units, room, at_once=True)
     else:
         yield in_bins(_TABLES * device.compute_units)
         yield in_bins(device.compute_units)

@@ -50,6 +50,7 @@ template <class T, class U> T to_zero(U x) {
   if (x != x) return 0;
   return x >= end ? (T)(~((T)1 << (8 * sizeof(T) - 1))) : x <= -end ? (T)((T)1 << (8 * sizeof(T) - 1)) : (T)x;
 }
+#define atomicAdd(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
 #define rsqrtf(x) (1.0f / std::sqrt(x))
 #define rsqrt(x) (1.0 / std::sqrt(x))
 #define __float2int_rz to_zero<int>

@@ -56,6 +56,13 @@ def weighted(fold: Any) -> Body:
     )
 
 
+def counted(c: Any) -> Any:
+    """How many of a group's numbers are of each kind, and one more."""
+    first = rl.to_local(rl.map_lcl(0)(lambda i: 1, rl.generate(3, lambda i: i)))
+    kinds = rl.map_lcl(0)(lambda v: (rl.i32(4.0 * v), 2), c)
+    return rl.map_lcl(0)(lambda v: rl.f32(v), rl.reduce_by_index(rl.add, first, kinds))
+
+
 def each(layout: Body) -> Body:
     """A layout, read by one work-item an element."""
     return lambda xs: rl.map_glb(0)(inc, layout(xs))
@@ -101,6 +108,7 @@ COMPILED: dict[str, Body] = {
     "scatter_indices": lambda xs: rl.scatter_indices(
         rl.literal_array([5, 0]), rl.take(2, xs), rl.map_seq(inc, xs)
     ),
+    "reduce_by_index": lambda xs: rl.join(rl.map_wrg(0)(counted, rl.split(6, xs))),
     "a fold in the array of its result": lambda xs: rl.reduce_seq(
         lambda acc, i: rl.scatter_indices(
             rl.make_array(i // 3), rl.make_array(rl.at_runtime_unsafe(i // 3, acc) + 1.0), acc

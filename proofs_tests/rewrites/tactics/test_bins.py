@@ -27,7 +27,7 @@ from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
 from relift.semantics.language.programs import Program
 
 n, m, b = rl.nat("n"), rl.nat("m"), rl.nat("b")
-BELOW = float("-inf")
+BELOW, LEAST = float("-inf"), -(2**31)
 
 
 def counted(keys: Any, chosen: Any) -> Any:
@@ -186,15 +186,64 @@ def test_tables_without_room_are_no_way() -> None:
         derive(labelled, in_bins(4, 1024), {"n": 1 << 14, "b": 128})
 
 
-def test_a_gpu_counts_in_tables() -> None:
-    """Its groups are estimated to take a third of what takes a register for each label."""
+@rl.program
+def heaviest(keys: rl.i32[n], weights: rl.i32[n]):
+    def of(j):
+        kept = rl.map(lambda p: rl.select(rl.equal(p[0], j), p[1], LEAST), rl.zip(keys, weights))
+        return rl.reduce(rl.maximum, LEAST, kept)
+
+    return rl.generate(5, of)
+
+
+@rl.program
+def product(keys: rl.i32[n]):
+    def of(j):
+        return rl.reduce(rl.mul, 1, rl.map(lambda v: rl.select(rl.equal(v, j), v, 1), keys))
+
+    return rl.generate(5, of)
+
+
+AT_ONCE = [
+    (numbered, (MANY[:2048],), (FIVE[:, None] == MANY[:2048]).sum(1)),
+    (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
+    (numbered, (MANY[:2999],), (FIVE[:, None] == MANY[:2999]).sum(1)),
+    (heaviest, (MANY, 3 * MANY - 1), [3 * j - 1 for j in FIVE]),
+    (of_tables, (MANY.reshape(1500, 2),), (FIVE[:, None] == MANY).sum(1)),
+]
+
+
+@portioned("program,arguments,wanted", AT_ONCE, 3)
+def test_the_members_of_a_group_update_one_table(
+    program: Program, arguments: Any, wanted: Any
+) -> None:
+    """In local memory, at once: whoever comes first, all are counted."""
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, in_bins(4, ROOM, at_once=True), sizes)
+    require_standing(derivation, RULES)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    assert "atomic_" in compiled.source
+    assert np.array_equal(compiled(*arguments), wanted)
+
+
+def test_members_update_a_table_at_once_where_the_order_is_the_same() -> None:
+    """Of whole numbers, by sums and extremes; not of floats, nor by what no device has."""
+    for program in (shares, product):
+        with pytest.raises(NoMatch):
+            derive(program, in_bins(4, ROOM, at_once=True), {"n": 4096})
+
+
+@pytest.mark.parametrize(("cells", "at_once"), [(16, False), (1000, True), (12_000, True)])
+def test_a_gpu_counts_in_tables(cells: int, at_once: bool) -> None:
+    """Of few cells each work-item has its own, of many a group: that takes a third, at most, of a register for each label."""
     histogram = load_program("examples/histogram.py")
-    proposals = Proposals(histogram, {"n": 1 << 22, "b": 256}, GPU)
-    found = proposals.derived(next(iter(folds_in_bins(proposals.source, GPU))))[0]
-    _, others = proposals.all()
-    assert found.cost.seconds == others[0].cost.seconds
-    registers = [each for each in others if "scatter_indices" not in str(each.low)]
-    assert 3 * found.cost.seconds < registers[0].cost.seconds
+    proposals = Proposals(histogram, {"n": 1 << 22, "b": cells}, GPU)
+    _, found = proposals.all()
+    assert ("reduce_by_index" in str(found[0].low)) == at_once
+    assert at_once or "scatter_indices" in str(found[0].low)
+    others = [each for each in found if "_ind" not in str(each.low)]
+    assert (3 if at_once else 1) * found[0].cost.seconds < others[0].cost.seconds
 
 
 def test_what_fills_no_chunk_is_shared_out_too() -> None:

@@ -172,6 +172,14 @@ CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
         lambda x, y: rl.scatter_indices(rl.literal_array([3, 1]), rl.take(2, x), rl.map(rl.head, y)),
         lambda x, y: np.array([y[0, 0], x[1], y[2, 0], x[0]]),
     ),
+    (
+        "reduce_by_index",
+        (V, M),
+        lambda x, y: rl.reduce_by_index(
+            rl.add, rl.map(rl.head, y), rl.zip(rl.literal_array([3, 1, 3, -1, 4, 9]), x)
+        ),
+        lambda x, y: np.array([y[0, 0], y[1, 0] + x[1], y[2, 0], y[3, 0] + x[0] + x[2]]),
+    ),
     ("head", (M,), rl.head, lambda x: x[0]),
     ("tail", (M,), rl.tail, lambda x: x[1:]),
     ("concat", (V, V), rl.concat, lambda x, y: np.concatenate([x, y])),

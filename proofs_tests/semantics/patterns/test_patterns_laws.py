@@ -229,6 +229,19 @@ LAWS: dict[str, list[Rule]] = {
             xs=A[n], ys=A[n],
         ),
     ],
+    "reduce_by_index": [
+        law(
+            lambda op, zs, xs, ys: (
+                rl.reduce_by_index(op, zs, rl.zip(rl.literal_array([2, 0, 2, 5]), rl.concat(xs, ys))),
+                rl.reduce_by_index(
+                    op,
+                    rl.reduce_by_index(op, zs, rl.zip(rl.literal_array([2, 0]), xs)),
+                    rl.zip(rl.literal_array([2, 5]), ys),
+                ),
+            ),
+            op=Op[A], zs=A[n + 1], xs=A[2], ys=A[2],
+        ),
+    ],
     "split": [law(lambda xs: (rl.join(rl.split(m, xs)), xs), xs=A[k * m])],
     "join": [law(lambda xss: (rl.split(m, rl.join(xss)), xss), xss=A[n, m])],
     "transpose": [law(lambda xss: (rl.transpose(rl.transpose(xss)), xss), xss=A[n, m])],

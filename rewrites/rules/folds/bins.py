@@ -3,6 +3,7 @@
 op acc (if c then x else z)  =  if c then op acc x else acc                                          (z neutral)
 generate m (\\j. fold (\\acc x. if key x == j then g acc x else acc) z xs)
     =  fold (\\cells x. cells with g (cells ! key x) x at key x, if that is an index) (repeat m z) xs
+    =  reduce_by_index op (repeat m z) (map (\\x. (key x, value x)) xs)                 (g acc x = op acc (value x))
 map f  =  map (\\i. at_runtime i (f i) (generate m f))
 """
 
@@ -10,13 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.conditions import neutral
+from relift.rewrites.conditions import bijective, neutral
 from relift.rewrites.families import Among, Number
-from relift.rewrites.notation import A, B, m, n
+from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, m, n
 from relift.rewrites.proofs_of_bins import (
+    FOLD_BY_INDEX,
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
     LOOKED_UP_OR_COMPUTED,
+    REDUCE_BY_INDEX_GATHER,
     SELECT_NEUTRAL,
 )
 from relift.rewrites.rule import rule
@@ -24,16 +27,18 @@ from relift.semantics.language.vocabulary import (
     at_runtime,
     at_runtime_unsafe,
     equal,
+    gather,
     generate,
     let,
     make_array,
     map,
+    reduce_by_index,
     reduce_seq,
     scatter_indices,
     select,
 )
-from relift.semantics.syntax.signatures import Fun, Op
-from relift.semantics.syntax.types import boolean, i32
+from relift.semantics.syntax.signatures import Fun, Index, Op
+from relift.semantics.syntax.types import boolean, i32, tup
 
 Compared = Among({"keyed": equal, "labelled": lambda key, j: equal(j, key)})
 """How a program asks whether a key is an index."""
@@ -82,6 +87,24 @@ def fold_of_said_bins_number(
 ):
     """Each element is folded into the cell ({number}) of its key alone: bins are {said}."""
     return _bins(g, key, z, xs, said)
+
+
+@rule(lowering=True, source=_SOURCE, proof=FOLD_BY_INDEX)
+def fold_by_said_index(
+    op: Op[i32], value: Fun[A, i32], key: Fun[A, i32], z: i32, xs: A[n], said: Compared
+):
+    """Each value is combined into the cell of its key, by whoever has it: bins are {said}."""
+    each = lambda acc, x, j: select(said(key(x), j), op(acc, value(x)), acc)
+    return (
+        generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),
+        reduce_by_index(op, generate(m + 1, lambda _: z), map(lambda x: (key(x), value(x)), xs)),
+    )
+
+
+@rule(where=[*COMMUTATIVE_SEMIGROUP, bijective("p")], source=_SOURCE, proof=REDUCE_BY_INDEX_GATHER)
+def reduce_by_index_gather(op: Op[A], zs: A[m], p: Index[n], xs: tup(i32, A)[n]):
+    """Cells do not care in which order they are updated: so many may do so at once, whoever comes first."""
+    return reduce_by_index(op, zs, gather(p, xs)), reduce_by_index(op, zs, xs)
 
 
 # ---- labels that are data

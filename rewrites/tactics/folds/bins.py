@@ -40,10 +40,11 @@ from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
-from relift.semantics.patterns import Generate, Map, Reduce
+from relift.semantics.interpreter import scalar_function
+from relift.semantics.patterns import Generate, Map, Reduce, ReduceByIndex
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
-from relift.semantics.syntax.types import Scalar, Type, dimensions
+from relift.semantics.syntax.types import Scalar, Type, dimensions, i32
 
 _ONE_FOLD = first(*(apply(r.name) for r in bins.fold_of_said_bins_number.rules))
 _KEPT = first(*(apply(r.name) for r in bins.select_neutral_number.rules))
@@ -62,6 +63,45 @@ _OF_CHUNKS = then(
     inside("xss")(then(inside("f")(_TABLE), apply("map_to_glb", d=0), apply("store_global"))),
 )
 """Folds of chunks, for each number, as a table of each chunk."""
+
+
+_BY_ANY = first(*(apply(r.name) for r in bins.fold_by_said_index.rules))
+
+
+def _by_index(at: Rewriting, place: Position) -> Rewriting:
+    """The same by an operator by which cells are updated at once."""
+    at = _BY_ANY(at, place)
+    t = term_at(at.term, place)
+    if not isinstance(t, ReduceByIndex) or scalar_function(t.op, i32) not in t.at_once:
+        raise NoMatch("kernels update no cells at once by this operator")
+    return at
+
+
+_AT_ONCE = then(
+    inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),
+    _by_index,
+    inside("init")(then(apply("generate_as_map"), apply("map_to_lcl", d=0), apply("store_local"))),
+    inside("xs")(apply("map_to_lcl", d=0)),
+    apply("insert_copy"),
+    apply("map_to_lcl", d=0),
+)
+"""Generated folds as one of a group, whose members update the cells of one table in local memory at once."""
+
+
+def _of_one_table(room: int) -> Tactic:
+    """Folds of chunks, for each number, as a table of each chunk, of a group with so many bytes of local memory."""
+
+    def of_a_group(at: Rewriting, place: Position) -> Rewriting:
+        if _bytes_of(term_at(at.term, place).type) > room:
+            raise NoMatch(f"no table lies in {room} bytes")
+        return _AT_ONCE(at, place)
+
+    each = then(inside("f")(of_a_group), apply("map_to_wrg", d=0))
+    return then(
+        apply("map_generate"),
+        apply("map_outside_generate"),
+        inside("xss")(then(each, apply("store_global"))),
+    )
 
 
 _MOST_MEMBERS, _FEWEST_MEMBERS = 256, 8
@@ -137,10 +177,11 @@ def _of_rows(at: Rewriting, place: Position) -> Rewriting:
             raise NoMatch("no folds are folded here")
 
 
-def in_bins(blocks: int, room: int = 0) -> Tactic:
+def in_bins(blocks: int, room: int = 0, *, at_once: bool = False) -> Tactic:
     """The outermost map or generated array of such folds with tables for `blocks` chunks of the elements.
 
-    Where there is `room`, that many bytes of local memory, a group has a chunk, and its members the tables.
+    Where there is `room`, that many bytes of local memory, a group has a chunk, and its members the tables, or one, whose
+    cells they update `at_once`.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -154,7 +195,7 @@ def in_bins(blocks: int, room: int = 0) -> Tactic:
     ['fold_of_keyed_bins_i32']
     """
 
-    of_chunks = _of_groups(room) if room else _OF_CHUNKS
+    of_chunks = (_of_one_table if at_once else _of_groups)(room) if room else _OF_CHUNKS
     by_groups = first(rows_by_groups(1, _OF_A_RESULT, _WIDTH, room), then(IN_ORDER, EACH_RESULT))
     tables = _tables(blocks, of_chunks, by_groups if room else None)
 

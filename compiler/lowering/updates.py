@@ -1,0 +1,46 @@
+"""Cells that the work-items of a group update at once: by which operators, where, and by whom.
+
+What has updated a cell before is not known, so the operator must be one of which the order is the same: of whole numbers the sum, which
+wraps around, and the larger or the smaller one are.
+"""
+
+from __future__ import annotations
+
+from relift.compiler.text.c_types import UPDATES
+from relift.semantics.errors import Unsupported
+from relift.semantics.interpreter import operand_type, scalar_function
+from relift.semantics.patterns import EachOf, MapLcl, ReduceByIndex
+from relift.semantics.patterns.opencl import in_group_memory
+from relift.semantics.syntax.types import i32
+
+
+def updating(t: ReduceByIndex) -> EachOf:
+    """Who updates cells, and with what; raises `Unsupported` where that is no work-item of a group."""
+    if update_of(t) is None:
+        by = getattr(t.op, "name", t.op)
+        raise Unsupported(
+            f"{t.name} by {by} of {operand_type(t)}; cells are updated at once by {', '.join(t.at_once)} of i32"
+        )
+    if not (in_group_memory(t.init) or isinstance(t.init, ReduceByIndex)):
+        raise Unsupported(
+            f"{t.name} of cells that no work-group shares; write to_local around the computation of their first values"
+        )
+    if not isinstance(t.xs, MapLcl):
+        raise Unsupported(
+            f"{t.name} of what no work-items of a group compute; what is combined is a map_lcl of pairs"
+        )
+    return t.xs
+
+
+def update_of(t: ReduceByIndex) -> str | None:
+    """The function of OpenCL C that updates a cell as the operator says; None where there is none.
+
+    >>> import relift as rl
+    >>> from relift.compiler.lowering.updates import update_of
+    >>> from relift.semantics.syntax.terms import Input
+    >>> cells, pairs = Input("cells", rl.i32[4]), Input("pairs", rl.tup(rl.i32, rl.i32)[8])
+    >>> [update_of(rl.reduce_by_index(op, cells, pairs)) for op in (rl.add, rl.maximum, rl.mul)]
+    ['atomic_add', 'atomic_max', None]
+    """
+    function = scalar_function(t.op, i32) if operand_type(t) == i32 else None
+    return next((name for name, of in UPDATES.items() if of == function), None)
