@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -14,6 +15,7 @@ from relift.egraph.cost.model import Cost
 from relift.egraph.process.saturation import REASONS, Saturation
 from relift.rewrites.derivation.steps import Derivation
 from relift.semantics.errors import ReliftError
+from relift.semantics.kept import Kept
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import canonical
@@ -54,6 +56,36 @@ class Proposal:
     def rank_among_several(self) -> tuple[int, ...]:
         """The same where candidates are to differ in their tiles: the best of each comes before the second of any."""
         return self.round, *self.rank_in_the_end
+
+
+_derived: Kept[Callable[[], Derivation], Derivation] = Kept("how proposals were derived")
+
+
+@contextmanager
+def derived_once() -> Generator[None]:
+    """How a proposal follows is worked out once inside: that for a kernel is part of many candidates.
+
+    >>> from relift.egraph.search.outcomes import derivation_of, derived_once
+    >>> from relift.egraph.search.proposals import Proposals
+    >>> from relift.device import CPU
+    >>> from relift.rewrites.loading import load_program
+    >>> written = Proposals(load_program("examples/saxpy.py"), {"n": 8}, CPU).as_written()[0]
+    >>> with derived_once():
+    ...     derivation_of(written) is derivation_of(written)
+    True
+    """
+    with _derived.once():
+        yield
+
+
+def derivation_of(proposal: Proposal) -> Derivation:
+    """How a proposal follows from the program."""
+    known = _derived.now()
+    if known is None:
+        return proposal.derive()
+    if (found := known.get(proposal.derive)) is None:
+        found = known[proposal.derive] = proposal.derive()
+    return found
 
 
 def _steps(seconds: float, factor: float) -> int:
