@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import cache
 from operator import is_
 
 from relift.device import DeviceDescription
@@ -413,12 +414,18 @@ def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
 
     What a kernel of its own computes is not shared out here.
     """
-    if is_stored(t):
+    if not _shares_out(terms.kinds_in(t)) or is_stored(t):
         return 1.0
     within = max((_parallel(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
     if isinstance(t, EachOf) and counts(t) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)
     return within
+
+
+@cache
+def _shares_out(kinds: int) -> bool:
+    """Whether among kinds of terms are maps over work-items."""
+    return any(kinds & terms.mask_of(kind) for kind in EachOf.__subclasses__())
 
 
 def _of_group(t: EachOf) -> bool:

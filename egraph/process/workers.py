@@ -198,10 +198,10 @@ class _Pickler(pickle.Pickler):
 
     def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.places = {id(value): place for place, value in enumerate(shared)}
+        self.place_of = {id(value): place for place, value in enumerate(shared)}.get
 
     def persistent_id(self, obj: Any) -> int | None:
-        return self.places.get(id(obj))
+        return self.place_of(id(obj))
 
 
 class _Unpickler(pickle.Unpickler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
@@ -18,7 +18,7 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.kept import Kept
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.binding import canonical, inputs_by_number
 from relift.semantics.syntax.terms import Input, Term, parts_of
 
 
@@ -59,11 +59,22 @@ class Proposal:
 
 
 _derived: Kept[Callable[[], Derivation], Derivation] = Kept("how proposals were derived")
+_lowered: Kept[Hashable, list[Proposal]] = Kept("what kernels are lowered to without a search")
+
+
+def once_for_shape(shape: Hashable, lower: Callable[[], list[Proposal]]) -> list[Proposal]:
+    """What a kernel of a shape is lowered to: kernels that forms of a program store are kernels of its kernels' forms, too."""
+    known = _lowered.now()
+    if known is None:
+        return lower()
+    if (found := known.get(shape)) is None:
+        found = known[shape] = lower()
+    return found
 
 
 @contextmanager
 def derived_once() -> Generator[None]:
-    """How a proposal follows is worked out once inside: that for a kernel is part of many candidates.
+    """How a proposal follows is worked out once inside, as that for a kernel is part of many candidates; and what a kernel is lowered to.
 
     >>> from relift.egraph.search.outcomes import derivation_of, derived_once
     >>> from relift.egraph.search.proposals import Proposals
@@ -74,7 +85,7 @@ def derived_once() -> Generator[None]:
     ...     derivation_of(written) is derivation_of(written)
     True
     """
-    with _derived.once():
+    with _derived.once(), _lowered.once():
         yield
 
 
@@ -125,11 +136,19 @@ def asked_once(refused: Callable[[Program], str | None]) -> Callable[[Program], 
     (None, None, ['dot'])
     """
     known: dict[tuple[str, Sequence[Input], Term], str | None] = {}
+    taken: set[Hashable] = set()
+    """What is not refused is so whatever its inputs are called."""
 
     def asked(program: Program) -> str | None:
+        types = tuple([x.type for x in program.parameters])
+        shape = types, inputs_by_number(program.body)
+        if not program.sizes and shape in taken:
+            return None
         key = program.name, program.parameters, canonical(program.body)
         if key not in known:
             known[key] = refused(program)
+            if known[key] is None:
+                taken.add(shape)
         return known[key]
 
     return asked
