@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from relift.device import DeviceDescription
-from relift.egraph.cost.model import estimate, waiting
+from relift.egraph.cost.model import estimate
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.extractor import Extractor
@@ -348,7 +348,7 @@ def _finished(source: Program, proposal: Proposal, device: DeviceDescription) ->
             cost = estimate(low, device)
             done = partial(_goes_on, source, proposal, tactic)
             further = replace(proposal, cost=cost, low=low, derive=done)
-            if is_better(proposal, further, device):
+            if is_better(proposal, further):
                 proposal = further
     return proposal
 
@@ -357,17 +357,17 @@ def _goes_on(source: Program, proposal: Proposal, tactic: Tactic) -> Derivation:
     return after(source, derivation_of(proposal), tactic)
 
 
-def _takes_as_long(before: Proposal, now: Proposal, _: DeviceDescription) -> bool:
+def _takes_as_long(before: Proposal, now: Proposal) -> bool:
     """Whether what is estimated is the same; launches of what is left over are not."""
     return now.cost.seconds <= _AS_LONG * before.cost.seconds
 
 
-def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> bool:
+def _waits_less(before: Proposal, now: Proposal) -> bool:
     """Whether work-items wait for memory for a shorter time, and the whole takes no longer; or it takes less, as with a kernel of many."""
     sooner = now.cost.seconds <= _SOONER * before.cost.seconds
     return sooner or (
         now.cost.seconds <= _NO_MORE * before.cost.seconds
-        and waiting(now.low, device) < _LESS * waiting(before.low, device)
+        and now.cost.waited < _LESS * before.cost.waited
     )
 
 
