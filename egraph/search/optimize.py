@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -201,14 +202,7 @@ def optimize(
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     clock = clock_of(task.device.name, task.policy, tuning, measure, judge, timed_on)
-    with (
-        typed_once(),
-        applied_once(),
-        counted_once(),
-        extracted_once(),
-        derived_once(),
-        one_child(),
-    ):
+    with _found_out_once():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
         order = attrgetter("rank_among_several" if varied or clock else "rank_in_the_end")
         proposals.sort(key=order)
@@ -217,6 +211,20 @@ def optimize(
             proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock, evolves=sketch is None)
     return _optimized(task, grown, results)
+
+
+@contextmanager
+def _found_out_once() -> Generator[None]:
+    """What a search finds out of terms, kernels and rules is found out once inside."""
+    with (
+        typed_once(),
+        applied_once(),
+        counted_once(),
+        extracted_once(),
+        derived_once(),
+        one_child(),
+    ):
+        yield
 
 
 def _task(

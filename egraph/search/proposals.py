@@ -163,17 +163,22 @@ class Proposals:
         parts = [[self.of_part(kernel.program) for kernel in kernels] for _, kernels in chains]
         tasks = [*whole, *itertools.chain(*parts)]
         alike = of_one_shape([task.source for task in tasks], len(whole))
+        ways = [
+            (number, task, way)
+            for number, task in enumerate(tasks)
+            if alike[number] == number
+            for way in (task.searches() if task is self else _ways_of_a_kernel(task))
+        ]
+        # what takes longest first, so that no worker is left with it, then kernels
+        ways.sort(key=lambda each: (each[2] is not _written, each[0] < len(whole)))
         jobs = [
             SearchJob(
                 number,
                 partial(task._gone, way),
                 grows=getattr(way, "func", way) is Proposals.saturated,
             )
-            for number, task in enumerate(tasks)
-            if alike[number] == number
-            for way in (task.searches() if task is self else _ways_of_a_kernel(task))
+            for number, task, way in ways
         ]
-        jobs.sort(key=lambda job: job.number < len(whole))  # kernels first
         numbers = iter(alike)
         numbered = [[next(numbers) for _ in part] for part in ([whole] if whole else []) + parts]
         least = [least_seconds(task.source, self.device) for task in tasks]

@@ -154,10 +154,9 @@ def free_types(t: Term) -> Mapping[str, Type]:
     known: dict[str, Type] | None = vars(t).get("_free_types")
     if known is None:
         known = {t.name: t.type} if isinstance(t, Var) else {}
-        for _, u, binders in inside(t):
-            if free_variables(u):
-                bound = [x.name for x in binders]
-                known |= {x: of for x, of in free_types(u).items() if x not in bound}
+        for _, u, binders in inside(t) if free_variables(t) else ():
+            bound = [x.name for x in binders]
+            known |= {x: of for x, of in free_types(u).items() if x not in bound}
         vars(t)["_free_types"] = known
     return known
 
