@@ -13,7 +13,7 @@ from relift.egraph.cost.buffers import Buffers, Lying, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
-from relift.egraph.cost.operations import Operations, latency_of
+from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Loaded
 from relift.semantics.indices.components import component_view
@@ -224,7 +224,7 @@ class Walk:
                 touch(init)
                 data = array(self._view(xs, environment))
                 with (
-                    self._meter.chain(data.length, latency_of(f)),
+                    self._meter.chain(data.length, self._operations.latency(f)),
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
                     element = self._read(t.xs, data.at(i), f.parameters[1].type)
@@ -299,7 +299,7 @@ class Walk:
         accumulator = start if arrays else _registers(t.init.type)
         if not arrays:
             self._accesses.touch(start)
-        chain = self._meter.chain(data.length, latency_of(t.f))
+        chain = self._meter.chain(data.length, self._operations.latency(t.f))
         waits = self._meter.counted.waits, self._meter.counted.waited
         with chain, self._meter.loop(data.length) as i:
             inner = environment.bind(t.f, accumulator, data.at(i))
