@@ -16,7 +16,7 @@ f32[2, 4]
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeAlias
@@ -75,7 +75,7 @@ def made(kind: type[terms.Term], values: Iterable[Any]) -> terms.Term:
     return kind(*values)
 
 
-_typed: Kept[Hashable, terms.Pattern] = Kept("nodes that were typed")
+_typed: Kept[Any, terms.Pattern] = Kept("nodes that were typed")
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def typed_once() -> Generator[None]:
         yield
 
 
-def _pattern(kind: type[terms.Pattern], values: list[Any]) -> terms.Term:
+def _pattern(kind: Any, values: list[Any]) -> terms.Term:
     """A pattern that holds these values; as one before it where that had parts of the same types."""
     known = _typed.now()
     if known is None or _binds_a_size(kind):
@@ -108,7 +108,7 @@ def _pattern(kind: type[terms.Pattern], values: list[Any]) -> terms.Term:
     before = known.get(key)
     if before is None:
         found = _built(kind, values)
-        if type(found) is kind:
+        if isinstance(found, terms.Pattern) and type(found) is kind:
             known[key] = found
         return found
     held = (
@@ -119,7 +119,7 @@ def _pattern(kind: type[terms.Pattern], values: list[Any]) -> terms.Term:
 
 
 @cache
-def _binds_a_size(kind: type[terms.Pattern]) -> bool:
+def _binds_a_size(kind: type[Any]) -> bool:
     given = kind.signature.parameters.values()
     return any(isinstance(each, FunctionKind) and each.binds is not None for each in given)
 
@@ -133,7 +133,7 @@ def _built(kind: type[terms.Pattern], values: list[Any]) -> terms.Term:
     return build(kind, list(given))
 
 
-def _typing(value: Any) -> Hashable:
+def _typing(value: Any) -> Any:
     """What the type of a node hangs on in one of its fields: the types of what is below it, and what else it holds."""
     if isinstance(value, Expression):
         return value.type

@@ -360,7 +360,10 @@ def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:
     """The terms directly below `t`, each with the name of its place and the variables that are bound there."""
     for place in t.below:
         child: Term | Lambda = getattr(t, place)
-        yield (place, child.body, child.parameters) if type(child) is Lambda else (place, child, ())
+        if isinstance(child, Lambda):
+            yield place, child.body, child.parameters
+        else:
+            yield place, child, ()
     if t.row:
         for i, u in enumerate(getattr(t, t.row)):
             yield in_row(t.row, i), u, ()
@@ -371,7 +374,7 @@ def below_of(t: Term) -> list[Term]:
     below: list[Term] = []
     for place in t.below:
         u = getattr(t, place)
-        below.append(u.body if type(u) is Lambda else u)
+        below.append(u.body if isinstance(u, Lambda) else u)
     return [*below, *getattr(t, t.row)] if t.row else below
 
 
@@ -410,8 +413,7 @@ def operator_of(t: Term) -> Operator | None:
 
 def subterms(t: Term) -> Iterator[tuple[Term, tuple[Var, ...]]]:
     """`t` and everything below it, each with the variables bound around it, outermost first."""
-    # of nested generators each would hand on what all below it yield
-    waiting: list[tuple[Term, tuple[Var, ...]]] = [(t, ())]
+    waiting: list[tuple[Term, tuple[Var, ...]]] = [(t, ())]  # not as nested generators hand on
     while waiting:
         t, bound = waiting.pop()
         yield t, bound
