@@ -63,7 +63,16 @@ _lowered: Kept[Hashable, list[Proposal]] = Kept("what kernels are lowered to wit
 
 
 def once_for_shape(shape: Hashable, lower: Callable[[], list[Proposal]]) -> list[Proposal]:
-    """What a kernel of a shape is lowered to: kernels that forms of a program store are kernels of its kernels' forms, too."""
+    """What a kernel of a shape is lowered to: kernels that forms of a program store are kernels of its kernels' forms, too.
+
+    >>> from relift.egraph.search.outcomes import derived_once, once_for_shape
+    >>> asked = []
+    >>> with derived_once():
+    ...     for _ in range(2):
+    ...         found = once_for_shape("a sum", lambda: asked.append("lowered") or [])
+    >>> found, asked
+    ([], ['lowered'])
+    """
     known = _lowered.now()
     if known is None:
         return lower()

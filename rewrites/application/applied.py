@@ -121,6 +121,19 @@ def applied_again(
     """As `apply_filled`, which checks a step of a kernel once, in however many candidates of a search it stands; raises `NoMatch`.
 
     Where cells are open, what may be done at a place hangs on what is around it.
+
+    >>> from relift import add, f32, program, reduce
+    >>> from relift.rewrites.application.applied import applied_again, applied_once
+    >>> from relift.rewrites.library import RULES
+    >>> from relift.rewrites.tactics.combinators import apply, derive
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, x)
+    >>> (step,) = derive(total, apply("reduce_to_seq")).steps
+    >>> given = RULES[step.rule], total.body, (), "forward", step.substitution, "reassociate"
+    >>> with applied_once():
+    ...     applied_again(*given) is applied_again(*given)
+    True
     """
     known = _filled.now()
     if known is None or has_open_cells(t):
