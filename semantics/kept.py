@@ -1,11 +1,12 @@
-"""What is found once and kept while a caller asks for it to be, and then forgotten: a search, say, around all its candidates."""
+"""What is found once and kept while a caller asks for it to be, and then forgotten: a search, say, around all its candidates; and what terms keep."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Generic, TypeVar
+from functools import wraps
+from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -41,3 +42,30 @@ class Kept(Generic[K, V]):
     def now(self) -> dict[K, V] | None:
         """What is known by now; None where nothing is kept."""
         return self._held.get()
+
+
+def kept_by_term(place: str) -> Callable[[Callable[[K], V]], Callable[[K], V]]:
+    """A function of terms whose answer each term keeps in a place of its own.
+
+    >>> from relift import f32
+    >>> from relift.semantics.kept import kept_by_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> asked = []
+    >>> name = kept_by_term("_asked")(lambda t: asked.append(t) or t.name)
+    >>> x = Input("x", f32)
+    >>> name(x), name(x), len(asked)
+    ('x', 'x', 1)
+    """
+
+    def kept(of: Callable[[K], V]) -> Callable[[K], V]:
+        @wraps(of)
+        def asked(t: K) -> V:
+            held: dict[str, Any] = vars(t)
+            if place not in held:
+                held[place] = of(t)
+            known: V = held[place]
+            return known
+
+        return asked
+
+    return kept

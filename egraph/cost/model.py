@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relift.device import DeviceDescription, bytes_text
@@ -57,7 +57,8 @@ A softmax of rows of 8192 whose powers lie there takes an H100 235 us, and 184 w
 class Cost(Displayed):
     """Estimated seconds: of launches, of instructions, of memory traffic; and their combination.
 
-    `hidden` are those of instructions of a CPU that memory hides: where a cache keeps what is read, they are not.
+    `hidden` are those of instructions of a CPU that memory hides: where a cache keeps what is read, they are not.  `waited` are the cycles
+    for which all work-items of a GPU together wait for memory; while they do, others run, if there are any.
     """
 
     shown_by: ClassVar = "relift.egraph.displays:of_cost"
@@ -68,6 +69,7 @@ class Cost(Displayed):
     seconds: float
     bytes: float
     hidden: float = 0.0
+    waited: float = field(default=0.0, compare=False, repr=False)
 
     def __str__(self) -> str:
         return (
@@ -98,7 +100,8 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     compute, memory = sum(t.compute for t in times), sum(t.memory for t in times)
     total = launch + sum(_together(k, t, device) for k, t in zip(kernels, times, strict=True))
     hidden = sum(min(t.compute, t.memory) for t in times) if device.kind == "cpu" else 0.0
-    return Cost(launch, compute, memory, total, sum(k.bytes for k in kernels), hidden)
+    waited = sum(k.members * k.waited for k in kernels)
+    return Cost(launch, compute, memory, total, sum(k.bytes for k in kernels), hidden, waited)
 
 
 def _near(kernels: Sequence[Kernel], device: DeviceDescription) -> float:
@@ -112,12 +115,6 @@ def _part_near(touched: float, device: DeviceDescription) -> float:
     if not (device.third_bytes and device.third_gbs):
         return 0.0
     return min(1.0, max(0.0, (_GONE - touched / device.third_bytes) / (_GONE - _KEPT)))
-
-
-def waiting(program: Program, device: DeviceDescription) -> float:
-    """Cycles for which all work-items of a GPU together wait for memory; while they do, others run, if there are any."""
-    kernels = launched(program.body, inputs(*program.parameters), device)
-    return sum(k.members * k.waited for k in kernels)
 
 
 def least_seconds(program: Program, device: DeviceDescription) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from relift.egraph.cost.kernel import BANKS, WARP
@@ -125,16 +126,9 @@ _Ready: TypeAlias = Mapping[str, "float | tuple[float, ...]"]
 """The cycle in which the value of a variable is there, of a tuple those of its components; what has none is there before."""
 
 
+@lru_cache(512)
 def _of_steps(f: Lambda) -> float:
     """The cycles of a CPU that each step of a fold takes where all else is there: of what it carries, the longest way around."""
-    kept = vars(f)
-    if "_carried" not in kept:
-        kept["_carried"] = _carried(f)
-    known: float = kept["_carried"]
-    return known
-
-
-def _carried(f: Lambda) -> float:
     acc = f.parameters[0]
     if holds_array(acc.type) or parts_of(f.body) > _FOLLOWED:
         return 0.0
@@ -202,6 +196,10 @@ class Operations:
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
+
+    def latency(self, f: Lambda) -> float:
+        """`latency_of` a step, which matters to a CPU: a GPU has other work-items for that time."""
+        return 0.0 if self.meter.on_gpu else latency_of(f)
 
     def apply(self, function: str, arguments: tuple[Term, ...]) -> None:
         """A scalar function."""

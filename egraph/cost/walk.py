@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import cache
 from operator import is_
 
 from relift.device import DeviceDescription
@@ -12,7 +13,7 @@ from relift.egraph.cost.buffers import Buffers, Lying, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
-from relift.egraph.cost.operations import Operations, latency_of
+from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Loaded
 from relift.semantics.indices.components import component_view
@@ -224,7 +225,7 @@ class Walk:
                 touch(init)
                 data = array(self._view(xs, environment))
                 with (
-                    self._meter.chain(data.length, latency_of(f)),
+                    self._meter.chain(data.length, self._operations.latency(f)),
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
                     element = self._read(t.xs, data.at(i), f.parameters[1].type)
@@ -299,7 +300,7 @@ class Walk:
         accumulator = start if arrays else _registers(t.init.type)
         if not arrays:
             self._accesses.touch(start)
-        chain = self._meter.chain(data.length, latency_of(t.f))
+        chain = self._meter.chain(data.length, self._operations.latency(t.f))
         waits = self._meter.counted.waits, self._meter.counted.waited
         with chain, self._meter.loop(data.length) as i:
             inner = environment.bind(t.f, accumulator, data.at(i))
@@ -433,12 +434,18 @@ def _parallel(t: terms.Term, counts: Callable[[EachOf], bool]) -> float:
 
     What a kernel of its own computes is not shared out here.
     """
-    if is_stored(t):
+    if not _shares_out(terms.kinds_in(t)) or is_stored(t):
         return 1.0
     within = max((_parallel(u, counts) for _, u, _ in terms.inside(t)), default=1.0)
     if isinstance(t, EachOf) and counts(t) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)
     return within
+
+
+@cache
+def _shares_out(kinds: int) -> bool:
+    """Whether among kinds of terms are maps over work-items."""
+    return any(kinds & terms.mask_of(kind) for kind in EachOf.__subclasses__())
 
 
 def _of_group(t: EachOf) -> bool:

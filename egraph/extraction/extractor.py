@@ -224,23 +224,30 @@ def _combine(option: Option, tables: Sequence[_Table], cheapest: _Cheapest) -> N
 
     What costs more than all that is kept is passed over, with all that is dearer still.
     """
-    own, label, trips, last = option.own, option.label, option.trips, len(tables)
-    start: Plan = (label,) if label else ()
+    start: Plan = (option.label,) if option.label else ()
+    _further(option, tables, cheapest, (0, 0.0, start, ()))
 
-    def further(place: int, spent: float, plan: Plan, below: tuple[Plan, ...]) -> None:
-        if place == last:
-            whole = plan[0] if len(plan) == 1 and not label else plan
-            assert isinstance(whole, tuple), "cannot happen: a plan of one part is that part"
-            cheapest.take(whole, own + spent, (option, below))
+
+def _further(
+    option: Option,
+    tables: Sequence[_Table],
+    cheapest: _Cheapest,
+    begun: tuple[int, float, Plan, tuple[Plan, ...]],
+) -> None:
+    """The same from a place on, with what is spent, the plan and the choices before it."""
+    place, spent, plan, below = begun
+    if place == len(tables):
+        whole = plan[0] if len(plan) == 1 and not option.label else plan
+        assert isinstance(whole, tuple), "cannot happen: a plan of one part is that part"
+        cheapest.take(whole, option.own + spent, (option, below))
+        return
+    own, often = option.own, option.trips[place]
+    for part, cost in tables[place][:1] if place in option.minor else tables[place]:
+        now = spent + often * cost
+        if (most := cheapest.most) is not None and own + now > most:
             return
-        often = trips[place]
-        for part, cost in tables[place][:1] if place in option.minor else tables[place]:
-            now = spent + often * cost
-            if (most := cheapest.most) is not None and own + now > most:
-                return
-            further(place + 1, now, (*plan, part) if part else plan, (*below, part))
-
-    further(0, 0.0, start, ())
+        held = (*plan, part) if part else plan
+        _further(option, tables, cheapest, (place + 1, now, held, (*below, part)))
 
 
 def _choice_of(option: Option, below: tuple[Plan, ...]) -> Choice:

@@ -193,15 +193,24 @@ def _returned(job: Job[Any], shared: Sequence[object], connection: Connection) -
     return data.getvalue()
 
 
+def _shared(place: int) -> object:
+    """What is shared, by its place: `_Unpickler` reads it as what its own process has there."""
+    raise AssertionError(f"cannot happen: {place} is read by what knows the shared objects")
+
+
 class _Pickler(pickle.Pickler):
-    """Writes what is shared as its place among the shared objects."""
+    """Writes what is shared as its place among the shared objects.
+
+    Of these it is asked for what is no number, text, or container of Python's alone, as a persistent id would be of everything.
+    """
 
     def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.places = {id(value): place for place, value in enumerate(shared)}
+        self.place_of = {id(value): place for place, value in enumerate(shared)}.get
 
-    def persistent_id(self, obj: Any) -> int | None:
-        return self.places.get(id(obj))
+    def reducer_override(self, obj: Any) -> Any:
+        place = self.place_of(id(obj))
+        return NotImplemented if place is None else (_shared, (place,))
 
 
 class _Unpickler(pickle.Unpickler):
@@ -211,5 +220,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file)
         self.shared = shared
 
-    def persistent_load(self, pid: Any) -> Any:
-        return self.shared[pid]
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        if (module_name, global_name) == (__name__, _shared.__name__):
+            return self.shared.__getitem__
+        return super().find_class(module_name, global_name)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from relift.device import DeviceDescription
-from relift.egraph.cost.model import estimate, waiting
+from relift.egraph.cost.model import estimate
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.known import extractor_for
 from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Saturation
-from relift.egraph.search.outcomes import Proposal, in_rounds
+from relift.egraph.search.outcomes import Proposal, derivation_of, in_rounds
 from relift.egraph.search.starts.iterated import Iterated, copied_by_steps
 from relift.egraph.search.starts.named import joined_under_names, stores_named
 from relift.egraph.search.starts.staged import (
@@ -254,7 +254,7 @@ def joined(
     may_name: bool,
 ) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of its kernels."""
-    found = [each.derive() for each in chosen]
+    found = [derivation_of(each) for each in chosen]
     keep = may_name and keeps_names(kernels, [each.low.body for each in chosen])
     if not named and not keep:
         return together(parted, kernels, found)
@@ -265,7 +265,7 @@ def joined(
 
 def of_iteration(cut: Iterated, start: Derivation, chosen: Sequence[Proposal]) -> Derivation:
     """That of a whole, with the proposal that was chosen for each of the programs of an iteration."""
-    return cut.derivation(start, [each.derive() for each in chosen])
+    return cut.derivation(start, [derivation_of(each) for each in chosen])
 
 
 def of_shape(program: Program, proposal: Proposal) -> Proposal:
@@ -286,7 +286,7 @@ def for_all(
 
 
 def _renamed(program: Program, proposal: Proposal) -> Derivation:
-    return in_names_of(program, proposal.derive())
+    return in_names_of(program, derivation_of(proposal))
 
 
 def going_on(reached: Derivation, proposal: Proposal) -> Proposal:
@@ -295,7 +295,7 @@ def going_on(reached: Derivation, proposal: Proposal) -> Proposal:
 
 
 def _followed(reached: Derivation, proposal: Proposal) -> Derivation:
-    found = proposal.derive()
+    found = derivation_of(proposal)
     return replace(reached, steps=(*reached.steps, *found.steps), result=found.result)
 
 
@@ -348,26 +348,26 @@ def _finished(source: Program, proposal: Proposal, device: DeviceDescription) ->
             cost = estimate(low, device)
             done = partial(_goes_on, source, proposal, tactic)
             further = replace(proposal, cost=cost, low=low, derive=done)
-            if is_better(proposal, further, device):
+            if is_better(proposal, further):
                 proposal = further
     return proposal
 
 
 def _goes_on(source: Program, proposal: Proposal, tactic: Tactic) -> Derivation:
-    return after(source, proposal.derive(), tactic)
+    return after(source, derivation_of(proposal), tactic)
 
 
-def _takes_as_long(before: Proposal, now: Proposal, _: DeviceDescription) -> bool:
+def _takes_as_long(before: Proposal, now: Proposal) -> bool:
     """Whether what is estimated is the same; launches of what is left over are not."""
     return now.cost.seconds <= _AS_LONG * before.cost.seconds
 
 
-def _waits_less(before: Proposal, now: Proposal, device: DeviceDescription) -> bool:
+def _waits_less(before: Proposal, now: Proposal) -> bool:
     """Whether work-items wait for memory for a shorter time, and the whole takes no longer; or it takes less, as with a kernel of many."""
     sooner = now.cost.seconds <= _SOONER * before.cost.seconds
     return sooner or (
         now.cost.seconds <= _NO_MORE * before.cost.seconds
-        and waiting(now.low, device) < _LESS * waiting(before.low, device)
+        and now.cost.waited < _LESS * before.cost.waited
     )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -27,7 +28,15 @@ from relift.egraph.process.saturation import Budget, named
 from relift.egraph.search.derived import after, finished
 from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.guidance.plans import TiledSketch
-from relift.egraph.search.outcomes import FoundProgram, NoProgram, Proposal, SearchStats, asked_once
+from relift.egraph.search.outcomes import (
+    FoundProgram,
+    NoProgram,
+    Proposal,
+    SearchStats,
+    asked_once,
+    derivation_of,
+    derived_once,
+)
 from relift.egraph.search.own_rules import STAGES
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.prepared import IN_ORDER
@@ -50,6 +59,7 @@ from relift.semantics.language.arguments import one_of, sizes_by_name, whole_num
 from relift.semantics.language.arguments import seconds as seconds_of
 from relift.semantics.language.programs import Program, a_program
 from relift.semantics.syntax.binding import canonical, tidy
+from relift.semantics.syntax.nodes import typed_once
 from relift.semantics.syntax.terms import Metavariable, Term, Var, require_writable, subterms
 from relift.semantics.syntax.types import Scalar, types_within
 
@@ -192,7 +202,7 @@ def optimize(
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     clock = clock_of(task.device.name, task.policy, tuning, measure, judge, timed_on)
-    with applied_once(), counted_once(), extracted_once(), one_child():
+    with _found_out_once():
         grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
         order = attrgetter("rank_among_several" if varied or clock else "rank_in_the_end")
         proposals.sort(key=order)
@@ -201,6 +211,20 @@ def optimize(
             proposals.sort(key=order)
         results = _best(task, proposals, top, grown.stopped, clock, evolves=sketch is None)
     return _optimized(task, grown, results)
+
+
+@contextmanager
+def _found_out_once() -> Generator[None]:
+    """What a search finds out of terms, kernels and rules is found out once inside."""
+    with (
+        typed_once(),
+        applied_once(),
+        counted_once(),
+        extracted_once(),
+        derived_once(),
+        one_child(),
+    ):
+        yield
 
 
 def _task(
@@ -416,7 +440,7 @@ MEASURED = 64
 
 
 def _found(proposal: Proposal) -> FoundProgram:
-    derivation = proposal.derive()
+    derivation = derivation_of(proposal)
     own = {known.rule.name for known in derivation.own}
     require_proved((s.rule for s in derivation.steps if s.rule not in own), RULES)
     return FoundProgram(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -14,9 +15,10 @@ from relift.egraph.cost.model import Cost
 from relift.egraph.process.saturation import REASONS, Saturation
 from relift.rewrites.derivation.steps import Derivation
 from relift.semantics.errors import ReliftError
+from relift.semantics.kept import Kept
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.binding import canonical
+from relift.semantics.syntax.binding import canonical, inputs_by_number
 from relift.semantics.syntax.terms import Input, Term, parts_of
 
 
@@ -56,6 +58,56 @@ class Proposal:
         return self.round, *self.rank_in_the_end
 
 
+_derived: Kept[Callable[[], Derivation], Derivation] = Kept("how proposals were derived")
+_lowered: Kept[Hashable, list[Proposal]] = Kept("what kernels are lowered to without a search")
+
+
+def once_for_shape(shape: Hashable, lower: Callable[[], list[Proposal]]) -> list[Proposal]:
+    """What a kernel of a shape is lowered to: kernels that forms of a program store are kernels of its kernels' forms, too.
+
+    >>> from relift.egraph.search.outcomes import derived_once, once_for_shape
+    >>> asked = []
+    >>> with derived_once():
+    ...     for _ in range(2):
+    ...         found = once_for_shape("a sum", lambda: asked.append("lowered") or [])
+    >>> found, asked
+    ([], ['lowered'])
+    """
+    known = _lowered.now()
+    if known is None:
+        return lower()
+    if (found := known.get(shape)) is None:
+        found = known[shape] = lower()
+    return found
+
+
+@contextmanager
+def derived_once() -> Generator[None]:
+    """How a proposal follows is worked out once inside, as that for a kernel is part of many candidates; and what a kernel is lowered to.
+
+    >>> from relift.egraph.search.outcomes import derivation_of, derived_once
+    >>> from relift.egraph.search.proposals import Proposals
+    >>> from relift.device import CPU
+    >>> from relift.rewrites.loading import load_program
+    >>> written = Proposals(load_program("examples/saxpy.py"), {"n": 8}, CPU).as_written()[0]
+    >>> with derived_once():
+    ...     derivation_of(written) is derivation_of(written)
+    True
+    """
+    with _derived.once(), _lowered.once():
+        yield
+
+
+def derivation_of(proposal: Proposal) -> Derivation:
+    """How a proposal follows from the program."""
+    known = _derived.now()
+    if known is None:
+        return proposal.derive()
+    if (found := known.get(proposal.derive)) is None:
+        found = known[proposal.derive] = proposal.derive()
+    return found
+
+
 def _steps(seconds: float, factor: float) -> int:
     """How many factors a time comes to."""
     return round(math.log(max(seconds, sys.float_info.min)) / math.log(factor))
@@ -93,11 +145,19 @@ def asked_once(refused: Callable[[Program], str | None]) -> Callable[[Program], 
     (None, None, ['dot'])
     """
     known: dict[tuple[str, Sequence[Input], Term], str | None] = {}
+    taken: set[Hashable] = set()
+    """What is not refused is so whatever its inputs are called."""
 
     def asked(program: Program) -> str | None:
+        types = tuple([x.type for x in program.parameters])
+        shape = types, inputs_by_number(program.body)
+        if not program.sizes and shape in taken:
+            return None
         key = program.name, program.parameters, canonical(program.body)
         if key not in known:
             known[key] = refused(program)
+            if known[key] is None:
+                taken.add(shape)
         return known[key]
 
     return asked

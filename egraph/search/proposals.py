@@ -55,6 +55,7 @@ from relift.egraph.search.outcomes import (
     Proposal,
     SearchStats,
     in_rounds,
+    once_for_shape,
     rank_of,
     ranked,
     soonest,
@@ -162,17 +163,22 @@ class Proposals:
         parts = [[self.of_part(kernel.program) for kernel in kernels] for _, kernels in chains]
         tasks = [*whole, *itertools.chain(*parts)]
         alike = of_one_shape([task.source for task in tasks], len(whole))
+        ways = [
+            (number, task, way)
+            for number, task in enumerate(tasks)
+            if alike[number] == number
+            for way in (task.searches() if task is self else _ways_of_a_kernel(task))
+        ]
+        # what takes longest first, so that no worker is left with it, then kernels
+        ways.sort(key=lambda each: (each[2] is not _written, each[0] < len(whole)))
         jobs = [
             SearchJob(
                 number,
                 partial(task._gone, way),
                 grows=getattr(way, "func", way) is Proposals.saturated,
             )
-            for number, task in enumerate(tasks)
-            if alike[number] == number
-            for way in (task.searches() if task is self else _ways_of_a_kernel(task))
+            for number, task, way in ways
         ]
-        jobs.sort(key=lambda job: job.number < len(whole))  # kernels first
         numbers = iter(alike)
         numbered = [[next(numbers) for _ in part] for part in ([whole] if whole else []) + parts]
         least = [least_seconds(task.source, self.device) for task in tasks]
@@ -313,7 +319,6 @@ class Proposals:
         prepared = self.prepared()
         without = (*without, *ELSEWHERE[self.device.kind])
         found, seen = list[Form](), set[Term]()
-        known: _Known = ({}, {})
         for tactic, most in (*FORMS, *((own, 0) for own in applied(self.admitted))):
             if self.is_over and any(form.proposals for form in found):
                 break
@@ -327,7 +332,7 @@ class Proposals:
                     fused = fused_of(self.source, parted)
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        form = self._form(parted, fused, known)
+                        form = self._form(parted, fused)
                         found.append(replace(form, made_by=tactic))
         found += [
             Form(reached, (), tuple(self.lowerings(reached)))
@@ -341,9 +346,9 @@ class Proposals:
                 found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
 
-    def _form(self, parted: Derivation, fused: Derivation, known: _Known) -> Form:
-        """A form with what it is lowered to as it is, or kernel by kernel; `known` is what is known of kernels of other forms."""
-        simple, nests = known
+    def _form(self, parted: Derivation, fused: Derivation) -> Form:
+        """A form with what it is lowered to as it is, or kernel by kernel."""
+        simple = dict[Term, list[Proposal]]()
         kernels = kernels_of(replace(self.source, body=parted.result))
         apart = is_lowered_apart(kernels, self.device)
         whole = self.device.kind != "gpu" or not apart
@@ -352,11 +357,10 @@ class Proposals:
             parts: list[list[Proposal]] = []
             for task in (self.of_part(kernel.program) for kernel in kernels):
                 shape = shape_of(task.source)
-                if shape not in simple:
-                    simple[shape] = task._simply()
+                simple[shape] = once_for_shape((shape, self.device, self.policy), task._simply)
                 parts.append([of_shape(task.source, each) for each in simple[shape]])
             found = ranked([*found, *self._together(parted, kernels, parts)])
-        adds = sum(multiply_adds(each.program, nests) for each in kernels)
+        adds = sum(multiply_adds(each.program) for each in kernels)
         least = least_of(kernels, self.device, simple)
         values = tuple(kernel.program.body.type for kernel in kernels if kernel.result)
         steps = sum(steps_of(kernel.program.body) for kernel in kernels)
@@ -399,7 +403,5 @@ def _written(task: Proposals) -> Outcome:
     return (OUT_OF_SECONDS if task.is_over else NOTHING), task.floor()
 
 
-_Known: TypeAlias = tuple[dict[Term, list[Proposal]], dict[Term, int]]
-"""What kernels were lowered to, and the multiply-adds of those that are nests, by their shape."""
 _Way: TypeAlias = Callable[[Proposals], Outcome]
 """One of the ways to proposals."""

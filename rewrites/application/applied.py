@@ -19,8 +19,10 @@ _known: Kept[Hashable, tuple[Rule, tuple[Term, Substitution] | str]] = Kept(
     "what rules made of terms, or why they do not match"
 )
 
+_filled: Kept[Hashable, tuple[Rule, Term]] = Kept("what steps made of terms")
+
 MOST_KNOWN = 1 << 14
-"""So many applications are kept at a time."""
+"""So many applications are kept at a time, and so many steps."""
 
 _left: Kept[Hashable, tuple[object, dict[int, Term]]] = Kept(
     "terms in which a tactic applies nowhere"
@@ -46,7 +48,7 @@ def applied_once() -> Generator[None]:
     >>> first.result is again.result
     True
     """
-    with _known.once(), _left.once():
+    with _known.once(), _left.once(), _filled.once():
         yield
 
 
@@ -106,6 +108,61 @@ def applied(
     if free_variables(new) <= free_variables(here):  # else it hangs on what is bound around
         known[key] = rule, (new, substitution)
     return whole, substitution
+
+
+def applied_again(
+    rule: Rule,
+    t: Term,
+    place: Position,
+    direction: Direction,
+    substitution: Substitution,
+    policy: FloatPolicy,
+) -> Term:
+    """As `apply_filled`, which checks a step of a kernel once, in however many candidates of a search it stands; raises `NoMatch`.
+
+    Where cells are open, what may be done at a place hangs on what is around it.
+
+    >>> from relift import add, f32, program, reduce
+    >>> from relift.rewrites.application.applied import applied_again, applied_once
+    >>> from relift.rewrites.library import RULES
+    >>> from relift.rewrites.tactics.combinators import apply, derive
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, x)
+    >>> (step,) = derive(total, apply("reduce_to_seq")).steps
+    >>> given = RULES[step.rule], total.body, (), "forward", step.substitution, "reassociate"
+    >>> with applied_once():
+    ...     applied_again(*given) is applied_again(*given)
+    True
+    """
+    known = _filled.now()
+    if known is None or has_open_cells(t):
+        return apply_filled(rule, t, place, direction, substitution, policy)
+    here = term_at(t, place)
+    filled = (
+        tuple(sorted(each.items(), key=_name))
+        for each in (
+            substitution.types,
+            substitution.sizes,
+            substitution.functions,
+            substitution.operators,
+            substitution.indices,
+        )
+    )
+    key = id(rule), here, direction, policy, *filled
+    if (held := known.get(key)) is not None and held[0] is rule:
+        return replace_at(t, place, held[1])
+    if len(known) >= MOST_KNOWN:
+        known.clear()
+    whole = apply_filled(rule, t, place, direction, substitution, policy)
+    new = term_at(whole, place)
+    if free_variables(new) <= free_variables(here):
+        known[key] = rule, new
+    return whole
+
+
+def _name(item: tuple[str, object]) -> str:
+    return item[0]
 
 
 def places_beside(

@@ -13,7 +13,8 @@ from typing import ClassVar, TypeAlias
 
 from relift.display.displayed import Displayed
 from relift.processes.collecting import uncollected
-from relift.rewrites.application.matching import apply_filled, apply_rule
+from relift.rewrites.application.applied import applied_again
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.application.parts import given_values
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
@@ -122,7 +123,7 @@ def replayed(step: Step, t: Term, rules: Mapping[str, Rule], policy: FloatPolicy
     if unknown := sorted(set(step.parts) - set(rule.parameters)):
         raise BrokenDerivation(f"{rule.name} has no metavariable {unknown[0]}")
     try:
-        return apply_filled(rule, t, step.position, step.direction, step.substitution, policy)
+        return applied_again(rule, t, step.position, step.direction, step.substitution, policy)
     except KeyError as error:
         raise BrokenDerivation(f"there is no place {error}") from None
 

@@ -19,7 +19,7 @@ Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -248,16 +248,34 @@ def apply(
 ) -> Tactic:
     """The rule, or that of the library of this name; `choices`, `parts` and `given` are what it leaves open (see `apply_rule`)."""
     known = rule if isinstance(rule, Rule) else _of_the_library(rule)
+    if parts is not None or given is not None:
+        return _application(known, direction, parts or {}, given or {}, choices)
+    key = id(known), direction, *choices.items()
+    if key not in _alone or _alone[key][0] is not known:
+        _alone[key] = known, _application(known, direction, {}, {}, choices)
+    return _alone[key][1]
 
+
+_alone: dict[Hashable, tuple[Rule, Tactic]] = {}
+"""What applies a rule with these choices: one tactic, whichever others are put together from it."""
+
+
+def _application(
+    known: Rule,
+    direction: Direction,
+    parts: Mapping[str, Position],
+    given: Mapping[str, Term],
+    choices: Mapping[str, int],
+) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         try:
             t, substitution = applied(
-                known, at.term, place, direction, parts or {}, choices, at.policy, given
+                known, at.term, place, direction, parts, choices, at.policy, given
             )
         except NoMatch as failure:
             _note(at, failure)
             raise
-        step = Step(known.name, direction, place, substitution, choices, parts or {})
+        step = Step(known.name, direction, place, substitution, choices, parts)
         return replace(at, term=t, steps=(*at.steps, step))
 
     before, _ = known.side(direction)

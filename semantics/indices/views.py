@@ -43,6 +43,7 @@ from relift.semantics.indices.expressions import (
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.ranges import surely_at_most, surely_within
 from relift.semantics.indices.rows import Numbers
+from relift.semantics.kept import kept_by_term
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.memory import Space
@@ -199,6 +200,7 @@ def memories_of(v: View) -> tuple[Memory, ...]:
     return tuple(dict.fromkeys(leaf.memory for leaf in leaves(v) if isinstance(leaf, Cell)))
 
 
+@kept_by_term("_layout")
 def is_layout(t: terms.Term) -> bool:
     """Whether a term only moves data, so that it has a view without any code.
 

@@ -19,6 +19,7 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Term,
     Var,
+    below_of,
     children,
     distinct,
     free_variables,
@@ -74,18 +75,27 @@ def replaced(t: Term, by: Replacing, *kinds: type[Term]) -> Term:
     >>> show(replaced(x * x + y, lambda u: y if u is x else None))
     '(y * y) + y'
     """
-    met: dict[int, Term] = {}
-    asked = sum(map(mask_of, {*kinds})) if kinds else -1
+    return _Replaced(by, sum(map(mask_of, {*kinds})) if kinds else -1).term(t)
 
-    def read(u: Term) -> Term:
-        if id(u) not in met:
+
+class _Replaced:
+    """What terms become of which others replace some; a function that calls itself would hold them until a collector comes."""
+
+    __slots__ = ("asked", "by", "met")
+
+    def __init__(self, by: Replacing, asked: int) -> None:
+        self.by, self.asked, self.met = by, asked, dict[int, Term]()
+
+    def term(self, u: Term) -> Term:
+        if (found := self.met.get(id(u))) is None:
             known = kinds_in(u)
-            new = by(u) if known & asked else None if known & _PARTS == _PARTS else u
-            met[id(u)] = map_children(u, read, in_function) if new is None else new
-        return met[id(u)]
+            new = self.by(u) if known & self.asked else None if known & _PARTS == _PARTS else u
+            found = map_children(u, self.term, self.function) if new is None else new
+            self.met[id(u)] = found
+        return found
 
-    in_function = lambda f: Lambda(f.parameters, read(f.body))
-    return read(t)
+    def function(self, f: Lambda) -> Lambda:
+        return f if (body := self.term(f.body)) is f.body else Lambda(f.parameters, body)
 
 
 def outside(t: Term, left_out: Callable[[Term], bool]) -> Iterator[Term]:
@@ -144,8 +154,8 @@ def free_types(t: Term) -> Mapping[str, Type]:
     known: dict[str, Type] | None = vars(t).get("_free_types")
     if known is None:
         known = {t.name: t.type} if isinstance(t, Var) else {}
-        for _, u, binders in inside(t):
-            bound = {x.name for x in binders}
+        for _, u, binders in inside(t) if free_variables(t) else ():
+            bound = [x.name for x in binders]
             known |= {x: of for x, of in free_types(u).items() if x not in bound}
         vars(t)["_free_types"] = known
     return known
@@ -368,8 +378,9 @@ def inputs_in(t: Term) -> frozenset[str]:
     known: frozenset[str] | None = vars(t).get("_inputs")
     if known is None:
         known = frozenset((t.name,)) if isinstance(t, Input) else frozenset()
-        for _, u, _ in inside(t):
-            known |= inputs_in(u)
+        for u in below_of(t):
+            if not (read := inputs_in(u)) <= known:
+                known = known | read if known else read
         vars(t)["_inputs"] = known
     return known
 

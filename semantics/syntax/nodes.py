@@ -16,13 +16,18 @@ f32[2, 4]
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
 from relift.semantics.indices.functions import LiteralParameter
+from relift.semantics.kept import Kept
 from relift.semantics.language.coercion import combine, make_tuple
 from relift.semantics.language.tracing import FixedLambda, build, component
 from relift.semantics.syntax import terms
+from relift.semantics.syntax.expression import Expression, changed
+from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Type
 
@@ -56,12 +61,9 @@ def made(kind: type[terms.Term], values: Iterable[Any]) -> terms.Term:
 
     What does not hold its type is typed by the function that a program builds it with.
     """
-    values = [
-        FixedLambda(value.parameters, value.body) if isinstance(value, terms.Lambda) else value
-        for value in values
-    ]
+    values = list(values)
     if issubclass(kind, terms.Pattern):
-        return build(kind, values)
+        return _pattern(kind, values)
     if kind is terms.Combine:
         return combine(*values)
     if kind is terms.MakeTuple:
@@ -71,6 +73,73 @@ def made(kind: type[terms.Term], values: Iterable[Any]) -> terms.Term:
         return component(of, index)
     assert "type" in kind.holds, f"cannot happen: nothing says how {kind.__name__} is typed"
     return kind(*values)
+
+
+_typed: Kept[Any, terms.Pattern] = Kept("nodes that were typed")
+
+
+@contextmanager
+def typed_once() -> Generator[None]:
+    """Nodes of one kind whose parts have the same types are typed once inside.
+
+    Types are equal whatever the sizes that they name are at least; so inside are terms of one program.
+
+    >>> from relift import f32, program
+    >>> from relift import map as mapped
+    >>> from relift.semantics.syntax.nodes import fields, rebuilt, typed_once
+    >>> @program
+    ... def double(x: f32[8]):
+    ...     return mapped(lambda v: v + v, x)
+    >>> with typed_once():
+    ...     first, again = (rebuilt(double.body, fields(double.body)) for _ in range(2))
+    >>> first == again, first.type is again.type
+    (True, True)
+    """
+    with _typed.once():
+        yield
+
+
+def _pattern(kind: Any, values: list[Any]) -> terms.Term:
+    """A pattern that holds these values; as one before it where that had parts of the same types."""
+    known = _typed.now()
+    if known is None or _binds_a_size(kind):
+        return _built(kind, values)
+    key = kind, *map(_typing, values)
+    before = known.get(key)
+    if before is None:
+        found = _built(kind, values)
+        if isinstance(found, terms.Pattern) and type(found) is kind:
+            known[key] = found
+        return found
+    held = (
+        value if isinstance(value, Expression | terms.Lambda) else getattr(before, name)
+        for name, value in zip(kind.holds, values, strict=True)
+    )
+    return changed(before, dict(zip(kind.holds, held, strict=True)))
+
+
+@cache
+def _binds_a_size(kind: type[Any]) -> bool:
+    given = kind.signature.parameters.values()
+    return any(isinstance(each, FunctionKind) and each.binds is not None for each in given)
+
+
+def _built(kind: type[terms.Pattern], values: list[Any]) -> terms.Term:
+    """A pattern, typed by its signature."""
+    given = (
+        FixedLambda(value.parameters, value.body) if isinstance(value, terms.Lambda) else value
+        for value in values
+    )
+    return build(kind, list(given))
+
+
+def _typing(value: Any) -> Any:
+    """What the type of a node hangs on in one of its fields: the types of what is below it, and what else it holds."""
+    if isinstance(value, Expression):
+        return value.type
+    if isinstance(value, terms.Lambda):
+        return tuple([x.type for x in value.parameters]), value.body.type
+    return type(value), value
 
 
 def rebuilt(t: terms.Term, values: Iterable[Any]) -> terms.Term:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from functools import cache
 
 
+@cache
 def in_row(field: str, number: int) -> str:
     """The place of one of the children that a field holds in a row."""
     return f"{field}.{number}"

@@ -358,19 +358,24 @@ def children(t: Term) -> Iterator[tuple[str, Term | Lambda]]:
 
 def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:
     """The terms directly below `t`, each with the name of its place and the variables that are bound there."""
-    for place, child in children(t):
+    for place in t.below:
+        child: Term | Lambda = getattr(t, place)
         if isinstance(child, Lambda):
             yield place, child.body, child.parameters
         else:
             yield place, child, ()
-
-
-def _below(t: Term) -> list[Term]:
-    """The same terms, without their names."""
-    below = [getattr(t, place) for place in t.below]
     if t.row:
-        below += getattr(t, t.row)
-    return [u.body if isinstance(u, Lambda) else u for u in below]
+        for i, u in enumerate(getattr(t, t.row)):
+            yield in_row(t.row, i), u, ()
+
+
+def below_of(t: Term) -> list[Term]:
+    """The same terms, without their names."""
+    below: list[Term] = []
+    for place in t.below:
+        u = getattr(t, place)
+        below.append(u.body if isinstance(u, Lambda) else u)
+    return [*below, *getattr(t, t.row)] if t.row else below
 
 
 _masks: Final[dict[Any, int]] = {}
@@ -393,7 +398,7 @@ def kinds_in(t: Term) -> int:
     known: int | None = vars(t).get("_kinds")
     if known is None:
         known = mask_of(type(t))
-        for u in _below(t):
+        for u in below_of(t):
             known |= kinds_in(u)
         vars(t)["_kinds"] = known
     return known
@@ -408,9 +413,7 @@ def operator_of(t: Term) -> Operator | None:
 
 def subterms(t: Term) -> Iterator[tuple[Term, tuple[Var, ...]]]:
     """`t` and everything below it, each with the variables bound around it, outermost first."""
-    waiting: list[tuple[Term, tuple[Var, ...]]] = [
-        (t, ())
-    ]  # of nested generators each would hand on what all below it yield
+    waiting: list[tuple[Term, tuple[Var, ...]]] = [(t, ())]  # not as nested generators hand on
     while waiting:
         t, bound = waiting.pop()
         yield t, bound
@@ -434,15 +437,13 @@ def distinct(t: Term) -> Iterator[Term]:
     >>> len(list(distinct(twice))), len(list(subterms(twice)))
     (3, 5)
     """
-    met: set[int] = set()
-    waiting = [whole := t]  # `whole` keeps what has these identities
+    met: dict[int, Term] = {}
+    waiting = [t]
     while waiting:
-        t = waiting.pop()
-        if id(t) not in met:
-            met.add(id(t))
+        if id(t := waiting.pop()) not in met:
+            met[id(t)] = t  # which so keeps its identity
             yield t
-            waiting += _below(t)[::-1]
-    del whole
+            waiting += below_of(t)[::-1]
 
 
 MOST_PARTS = 100_000
@@ -469,7 +470,7 @@ def parts_of(t: Term) -> int:
     """
     known: int | None = vars(t).get("_parts")
     if known is None:
-        known = vars(t)["_parts"] = 1 + sum([parts_of(u) for _, u, _ in inside(t)])
+        known = vars(t)["_parts"] = 1 + sum(map(parts_of, below_of(t)))
     return known
 
 
@@ -486,14 +487,14 @@ def unused(name: str, taken: Container[str]) -> str:
 
 
 def free_variables(t: Term) -> frozenset[str]:
-    """The names of the variables that `t` uses and does not bind.
-
-    Each term keeps its own, for terms that are rewritten share most of what is below them.
-    """
+    """The names of the variables that `t` uses and does not bind; each term keeps its own, as terms share most of their parts."""
     known: frozenset[str] | None = vars(t).get("_free")
     if known is None:
         known = frozenset((t.name,)) if isinstance(t, Var) else frozenset()
         for _, u, binders in inside(t):
-            known |= free_variables(u) - {x.name for x in binders}
+            if (free := free_variables(u)) and binders:
+                free = free.difference([x.name for x in binders])
+            if not free <= known:  # one set stands for as many terms as it can
+                known = known | free if known else free
         vars(t)["_free"] = known
     return known

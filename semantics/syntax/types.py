@@ -100,6 +100,9 @@ class Scalar(AnyType):
         """A Python number as a constant of this type, or a scalar of another type converted to it."""
         return overloading.converted(self, x)
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __repr__(self) -> str:
         return self.name
 

@@ -280,15 +280,15 @@ def _least_of_one(
     return min(least_seconds(kernel, device), *moved, math.inf)
 
 
-def multiply_adds(kernel: Program, known: dict[Term, int]) -> int:
-    """Those of a kernel that is a nest; `known` are those of other kernels, by their shape.
+def multiply_adds(kernel: Program) -> int:
+    """Those of a kernel that is a nest.
 
     None is a kernel that makes more of each row than numbers: blocks are for a table that is the result.
     """
-    if (shape := shape_of(kernel)) not in known:
-        nest = None if holds_array(dimensions(kernel.body.type)[1]) else extent_of(kernel)
-        known[shape] = 0 if nest is None else nest.multiply_adds
-    return known[shape]
+    if holds_array(dimensions(kernel.body.type)[1]):
+        return 0
+    nest = extent_of(kernel)
+    return 0 if nest is None else nest.multiply_adds
 
 
 def steps_of(t: Term) -> int:

@@ -23,7 +23,7 @@ from relift import (
 )
 from relift.compiler.program import compile_program
 from relift.device import GPU
-from relift.egraph.cost.model import estimate, waiting
+from relift.egraph.cost.model import estimate
 from relift.egraph.search.derived import finished
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.outcomes import Proposal
@@ -102,7 +102,7 @@ def test_loads_that_are_written_out_are_waited_for_together() -> None:
     source = sums.at({"n": 4096, "m": 4096})
     together = replace(source, body=derive(source, turns_together).result)
 
-    assert waiting(together, GPU) < 0.8 * waiting(source, GPU)
+    assert estimate(together, GPU).waited < 0.8 * estimate(source, GPU).waited
 
 
 def test_what_may_come_first_is_finished_too() -> None:
@@ -127,7 +127,7 @@ def test_a_loop_of_one_kernel_of_many_is_written_out() -> None:
 
     [done] = finished(source, [slow], GPU, 1)
 
-    assert waiting(done.low, GPU) > 0.8 * waiting(source, GPU)
+    assert estimate(done.low, GPU).waited > 0.8 * estimate(source, GPU).waited
     assert done.low is not source
 
 

@@ -1,14 +1,19 @@
 """What terms keep beside their fields: found once for terms that share most of what is below them."""
 
+import gc
 import pickle
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift import add, f32, map, reduce, zip
+from relift import add, f32, map, reduce, split, zip
+from relift.processes.collecting import uncollected
 from relift.rewrites.application.applied import applied_once
 from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.derivation.steps import BrokenDerivation
+from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     apply,
@@ -17,7 +22,16 @@ from relift.rewrites.tactics.combinators import (
     then,
     topdown,
 )
-from relift.semantics.syntax.binding import Position, alpha_equal, canonical, substitute, term_at
+from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.binding import (
+    Position,
+    alpha_equal,
+    canonical,
+    replaced,
+    substitute,
+    term_at,
+)
+from relift.semantics.syntax.nodes import made, typed_once
 from relift.semantics.syntax.terms import Apply, Input, Literal, Term
 
 total = typed(x=f32[8])(lambda x: reduce(add, 0.0, map(lambda v: v * v, x)))
@@ -44,6 +58,38 @@ def test_what_is_applied_once_is_what_is_applied_anew() -> None:
         kept = [derive(total, tactic) for _ in range(2)]
     assert all(each.result == alone.result and each.steps == alone.steps for each in kept)
     assert kept[0].result is kept[1].result
+
+
+def test_a_step_is_checked_once_and_refused_as_often_as_it_is_wrong() -> None:
+    tactic = then(topdown(apply("map_to_seq")), apply("reduce_to_seq"))
+    derivation = derive(total, tactic)
+    turned = replace(derivation, steps=derivation.steps[::-1])
+    with applied_once():
+        first, again = (derivation.replay(RULES) for _ in range(2))
+        for _ in range(2):
+            with pytest.raises(BrokenDerivation):
+                turned.replay(RULES)
+    assert first[-1] is again[-1]
+    assert first == derivation.replay(RULES)
+
+
+def test_nodes_that_are_typed_once_are_those_that_are_typed_anew() -> None:
+    """Another term of the same type has its type; what no type fits is refused, whatever was before it."""
+    x, y = (Input(name, f32[8]) for name in "xy")
+    kind = type(split(2, x))
+    with typed_once():
+        first, again = (made(kind, (2, of)) for of in (x, y))
+        with pytest.raises(IllTyped, match="3 does not divide 8"):
+            made(kind, (3, x))
+    assert again == split(2, y)
+    assert again.type is first.type
+
+
+def test_what_replaces_terms_leaves_nothing_that_holds_itself() -> None:
+    gc.collect()
+    with uncollected():
+        assert replaced(total.body, lambda _: None, Input) is total.body
+        assert not gc.collect()
 
 
 def test_a_form_that_is_kept_is_that_of_a_term_made_anew() -> None:

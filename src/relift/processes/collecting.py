@@ -62,8 +62,8 @@ def _lowered(before: tuple[int, int, int]) -> None:
     gc.set_threshold(*before)
 
 
-_RARELY = (50_000, 20, 50)
-"""Objects that are made before the youngest are gone through, and how often these before older ones."""
+_RARELY = (1_000_000, 20, 50)
+"""Objects that are made, and stay, before the youngest are gone through, and how often these before older ones."""
 
 _OFF, _RARE = _Shared(_off, _on_again), _Shared(_raised, _lowered)
 
