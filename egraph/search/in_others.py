@@ -27,6 +27,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
+from relift.rewrites.tactics.steps.carried import all_rows
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import EachOf
@@ -43,7 +44,8 @@ def in_others(whole: Proposals) -> Outcome | None:
 
 def in_steps(whole: Proposals) -> Outcome:
     """The best that is found for the programs of an iteration, each searched for itself, as one program."""
-    start = after(whole.source, whole.prepared(), then(attempt(of_tables()), attempt(of_steps())))
+    by_steps = then(attempt(all_rows()), attempt(of_tables()), attempt(of_steps()))
+    start = after(whole.source, whole.prepared(), by_steps)
     start = with_copies_by_steps(start)
     cut = iterated(replace(whole.source, body=start.result))
     if cut is None:

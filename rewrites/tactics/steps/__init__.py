@@ -1,6 +1,6 @@
 """What is done step by step.
 
 iterations  on rows as on tables, of each element, and folds to an array as iterations
-carried     of loops that carry arrays: copied, finished, or step by step
+carried     of loops that carry arrays: copied, finished, step by step, or those of all rows together
 states      of arrays and numbers: the numbers of all steps are known before the arrays of the first
 """
