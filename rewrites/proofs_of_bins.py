@@ -78,6 +78,17 @@ match goal with X : Rarr n R_A xs xs', O : Rfun _ (Rfun _ _) op op', V : Rfun _ 
   apply O; [exact E | apply V, X, I] end.
 """
 
+REDUCE_BY_INDEX_AS_FOLDS = """
+hnf.
+intros.
+opened.
+reduced.
+intros j J.
+match goal with Z : Rarr m ?S zs zs', X : Rarr n _ xs xs', O : Rfun _ _ op op' |- _ =>
+  apply (fold_related S); [apply Z, J |]; intros i b c I E; reduced; destruct (X i I) as [key value];
+  rewrite key; destruct (_ =? _)%Z; [apply O; assumption | exact E] end.
+"""
+
 REDUCE_BY_INDEX_GATHER = """
 start.
 intros j J.

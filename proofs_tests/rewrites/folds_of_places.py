@@ -23,6 +23,7 @@ BINS = frozenset(
         "reduce_by_index_gather",
         *(r.name for r in CHOICES["fold_of_said_bins_number"].rules),
         *(r.name for r in CHOICES["fold_by_said_index"].rules),
+        *(r.name for r in CHOICES["reduce_by_index_as_folds_number"].rules),
     ]
 )
 """Folds of the elements of each key as one fold, for each way to compare a key, and each type of results; in any order."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.rule import Rule
+from relift.rewrites.rules.folds import bins
 from relift.rewrites.rules.machine import lowering
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -37,6 +38,7 @@ _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("map_slide_to_map_seq_slide", "backward"),
     ("pad_empty_clamp", "forward"),
     ("as_vector_to_aligned", "backward"),
+    *((rule.name, "forward") for rule in bins.reduce_by_index_as_folds_number.rules),
 )
 """Rules that put other patterns in the place of one that no search result holds."""
 

@@ -19,6 +19,7 @@ from relift.rewrites.proofs_of_bins import (
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
     LOOKED_UP_OR_COMPUTED,
+    REDUCE_BY_INDEX_AS_FOLDS,
     REDUCE_BY_INDEX_GATHER,
     SELECT_NEUTRAL,
 )
@@ -36,6 +37,7 @@ from relift.semantics.language.vocabulary import (
     reduce_seq,
     scatter_indices,
     select,
+    zip,
 )
 from relift.semantics.syntax.signatures import Fun, Index, Op
 from relift.semantics.syntax.types import boolean, i32, tup
@@ -99,6 +101,17 @@ def fold_by_said_index(
         generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),
         reduce_by_index(op, generate(m + 1, lambda _: z), map(lambda x: (key(x), value(x)), xs)),
     )
+
+
+@rule(source=_SOURCE, proof=REDUCE_BY_INDEX_AS_FOLDS)
+def reduce_by_index_as_folds_number(op: Op[Number], zs: Number[m], xs: tup(i32, Number)[n]):
+    """What is combined by indices is a fold for each cell ({number}) of what has its index."""
+
+    def of(cell: Any) -> Any:
+        kept = lambda acc, x: select(equal(x[0], cell[0]), op(acc, x[1]), acc)
+        return reduce_seq(kept, cell[1], xs)
+
+    return reduce_by_index(op, zs, xs), map(of, zip(generate(m, lambda i: i), zs))
 
 
 @rule(where=[*COMMUTATIVE_SEMIGROUP, bijective("p")], source=_SOURCE, proof=REDUCE_BY_INDEX_GATHER)
