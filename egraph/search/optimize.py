@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -55,6 +55,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
 from relift.rewrites.tactics.combinators import Tactic
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
+from relift.semantics.indices.expressions import indexed_once
 from relift.semantics.language.arguments import one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
 from relift.semantics.language.programs import Program, a_program
@@ -216,14 +217,10 @@ def optimize(
 @contextmanager
 def _found_out_once() -> Generator[None]:
     """What a search finds out of terms, kernels and rules is found out once inside."""
-    with (
-        typed_once(),
-        applied_once(),
-        counted_once(),
-        extracted_once(),
-        derived_once(),
-        one_child(),
-    ):
+    of_terms = (typed_once(), applied_once(), indexed_once(), counted_once(), extracted_once())
+    with ExitStack() as entered:
+        for each in (*of_terms, derived_once(), one_child()):
+            entered.enter_context(each)
         yield
 
 

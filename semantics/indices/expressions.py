@@ -35,7 +35,8 @@ from relift.semantics.indices.atoms import (
     depends_on,
     index_atom,
 )
-from relift.semantics.indices.ranges import bounds, surely_at_most, surely_within
+from relift.semantics.indices.ranges import bounded_once, bounds, surely_at_most, surely_within
+from relift.semantics.kept import Kept
 from relift.semantics.syntax.monomials import Atom, Monomial
 from relift.semantics.syntax.sizes import Size, SizeLike
 
@@ -93,8 +94,36 @@ def modulo(e: Index, d: SizeLike) -> Index:
     return divide_with_remainder(e, Size.of(d))[1]
 
 
+_divided: Kept[tuple[Index, Size, bool], tuple[Index, Index]] = Kept("indices that were divided")
+
+
+@contextmanager
+def indexed_once() -> Generator[None]:
+    """An index is divided once inside, and its range found once: kernels that differ in little else have the same.
+
+    Indices are equal whatever the sizes that they name are at least; so inside are kernels for one program.
+
+    >>> from relift.semantics.indices.expressions import divide, indexed_once, variable
+    >>> with indexed_once():
+    ...     [divide(variable("i", 8), 3) for _ in range(2)]
+    [((i) / 3), ((i) / 3)]
+    """
+    with _divided.once(), bounded_once():
+        yield
+
+
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
     """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `rules.RULES`."""
+    known = _divided.now()
+    if known is None:
+        return _divided_by(e, d)
+    key = e, d, _simplifying.get()
+    if (found := known.get(key)) is None:
+        found = known[key] = _divided_by(e, d)
+    return found
+
+
+def _divided_by(e: Index, d: Size) -> tuple[Index, Index]:
     if d == 0:  # no element of an array of no elements is ever asked for
         return Size.of(0), e
     if not _simplifying.get() and e.constant is None and d != 1:

@@ -14,6 +14,7 @@ from relift.semantics.indices.atoms import (
     Variable,
     index_atom,
 )
+from relift.semantics.kept import Kept
 from relift.semantics.syntax.monomials import Atom, Monomial
 from relift.semantics.syntax.sizes import Size
 
@@ -40,6 +41,21 @@ def bounds(e: Index) -> Bounds:
     >>> bounds(4 * variable("i", 8) - variable("j", nat("n")))
     Bounds(low=-n + 1, high=28)
     """
+    known = _found.now()
+    if known is None:
+        return _bounds(e)
+    if (found := known.get(e)) is None:
+        found = known[e] = _bounds(e)
+    return found
+
+
+_found: Kept[Index, Bounds] = Kept("ranges of indices")
+
+bounded_once = _found.once
+"""The range of an index is found once inside."""
+
+
+def _bounds(e: Index) -> Bounds:
     low: Size | None = Size.of(0)
     high: Size | None = Size.of(0)
     for monomial, c in e.terms.items():
