@@ -466,3 +466,20 @@ intros A R n g g' z z' xs xs' P G Z X.
 set (S := @eq BinNums.Z).
 assert (L : forall a b, S a b -> forall c d, S c d -> (a <? c)%Z = (b <? d)%Z) by (unfold S; intros; subst; auto).
 {_PLACES}"""
+
+GHOST_ZONE = """
+assert (within : forall c n, c < n -> andb (0 <=? Z.of_nat c)%Z (Z.of_nat c <? Z.of_nat n)%Z = true)
+  by (intros; apply andb_true_intro; split; [apply Z.leb_le | apply Z.ltb_lt]; lia).
+assert (beyond : forall n, andb (0 <=? Z.of_nat n)%Z (Z.of_nat n <? Z.of_nat n)%Z = false)
+  by (intros; apply Bool.andb_false_iff; right; apply Z.ltb_ge; lia).
+start. intros i I. reduced.
+match goal with
+| H : Rfun _ _ ?f ?g |- _ (?f _ _) (?g _ _) => apply H
+| H : Rfun _ _ ?f ?g |- _ (?f _) (?g _) => apply H
+end; reduced; try (intros j J; reduced); change 3%Z with (Z.of_nat 3);
+repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end;
+repeat first [rewrite within by assumption | rewrite beyond | rewrite Nat2Z.id]; reduced;
+first [assumption | match goal with
+| H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?r) => replace r with p by lia; apply H; lia end | exfalso; lia].
+"""
+"""Of a stencil on a longer array: every case of where a cell lies, and the index that is read there."""

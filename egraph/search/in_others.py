@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,11 +24,13 @@ from relift.egraph.search.starts.iterated import iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, results_of
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then
+from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, somewhere, then
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
+from relift.rewrites.tactics.steps.tiles import iterated_in_tiles
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import EachOf
 from relift.semantics.syntax.terms import MakeTuple, subterms
@@ -44,7 +47,20 @@ def in_others(whole: Proposals) -> Outcome | None:
 def in_steps(whole: Proposals) -> Outcome:
     """The best that is found for the programs of an iteration, each searched for itself, as one program."""
     start = after(whole.source, whole.prepared(), then(attempt(of_tables()), attempt(of_steps())))
-    start = with_copies_by_steps(start)
+    grown, found = _in_steps_of(whole, with_copies_by_steps(start))
+    for several in _SEVERAL if whole.device.kind == "gpu" else ():
+        with suppress(NoMatch):
+            more, others = _in_steps_of(whole, after(whole.source, start, several))
+            grown, found = grown.and_then(more), [*found, *others]
+    return grown, ranked(found)
+
+
+_SEVERAL = tuple(somewhere(iterated_in_tiles(most, 256)) for most in (16, 8))
+"""Several steps of a stencil as one kernel of a GPU: so many at most, in tiles of a work-group's windows."""
+
+
+def _in_steps_of(whole: Proposals, start: Derivation) -> Outcome:
+    """The same of an iteration as it is after a derivation."""
     cut = iterated(replace(whole.source, body=start.result))
     if cut is None:
         return NOTHING, []
