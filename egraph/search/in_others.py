@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,11 +26,12 @@ from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, somewhere, then
+from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then, topdown
+from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
-from relift.rewrites.tactics.steps.tiles import iterated_in_tiles
+from relift.rewrites.tactics.steps.tiles import several_steps, steps_in_tiles
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import EachOf
 from relift.semantics.syntax.terms import MakeTuple, subterms
@@ -47,19 +48,33 @@ def in_others(whole: Proposals) -> Outcome | None:
 def in_steps(whole: Proposals) -> Outcome:
     """The best that is found for the programs of an iteration, each searched for itself, as one program."""
     start = after(whole.source, whole.prepared(), then(attempt(of_tables()), attempt(of_steps())))
-    grown, found = _in_steps_of(whole, with_copies_by_steps(start))
+    grown, found = _in_steps_of(whole, with_copies_by_steps(start), lambda step: step.all())
     for several in _SEVERAL if whole.device.kind == "gpu" else ():
         with suppress(NoMatch):
-            more, others = _in_steps_of(whole, after(whole.source, start, several))
+            more, others = _in_steps_of(whole, after(whole.source, start, several), _in_tiles)
             grown, found = grown.and_then(more), [*found, *others]
     return grown, ranked(found)
 
 
-_SEVERAL = tuple(somewhere(iterated_in_tiles(most, 256)) for most in (16, 8))
-"""Several steps of a stencil as one kernel of a GPU: so many at most, in tiles of a work-group's windows."""
+_SEVERAL = tuple(topdown(several_steps(most)) for most in (16, 8))
+"""So many steps of an iteration at most as one."""
+_WINDOWS = (256, 1024)
+"""Windows of a tile of steps: a group of a GPU has them."""
 
 
-def _in_steps_of(whole: Proposals, start: Derivation) -> Outcome:
+def _in_tiles(step: Proposals) -> Outcome:
+    """What a step that is several of a stencil is in tiles of a GPU's groups."""
+    found = list[Proposal]()
+    for windows in _WINDOWS:
+        blocks = topdown(stages_by_groups(1, step.device.local_memory_bytes))
+        with suppress(NoMatch):
+            found += step.derived(then(steps_in_tiles(windows), blocks))
+    return NOTHING, ranked(found)
+
+
+def _in_steps_of(
+    whole: Proposals, start: Derivation, found_for_a_step: Callable[[Proposals], Outcome]
+) -> Outcome:
     """The same of an iteration as it is after a derivation."""
     cut = iterated(replace(whole.source, body=start.result))
     if cut is None:
@@ -70,7 +85,7 @@ def _in_steps_of(whole: Proposals, start: Derivation) -> Outcome:
         apart = isinstance(program.body, MakeTuple) and program is cut.step
         share = whole.share / len(cut.programs)
         task = replace(whole.of_part(program), refused=refused, apart=apart, share=share)
-        more, proposals = task.all()
+        more, proposals = found_for_a_step(task) if program is cut.step else task.all()
         grown = grown.and_then(more)
         best.append(best_of(proposals, refused))
     derived = partial(of_iteration, cut, start)

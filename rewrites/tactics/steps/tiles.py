@@ -114,35 +114,41 @@ def _length(t: Term) -> int:
 
 
 @curried
-def iterated_in_tiles(at: Rewriting, place: Position, most: int, windows: int) -> Rewriting:
-    """An iteration of a stencil whose steps are up to `most` of those there were, in tiles; a few that are left come last.
+def several_steps(at: Rewriting, place: Position, most: int) -> Rewriting:
+    """An iteration whose steps are up to `most` of those there were, written out; a few that are left come last.
 
-    Raises `NoMatch` where it is none, or there are fewer steps than make a loop of such.
+    Raises `NoMatch` where it is none outside all functions, or there are fewer steps than make a loop of such.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
-    >>> from relift.rewrites.tactics.steps.tiles import iterated_in_tiles
+    >>> from relift.rewrites.tactics.steps.tiles import several_steps
     >>> @rl.program
-    ... def blurred(x: rl.f32[64]):
-    ...     blur = lambda y: rl.map(lambda w: w[0] + w[2], rl.slide(3, 1, rl.pad(1, 1, rl.clamp, y)))
-    ...     return rl.iterate(12, blur, x)
-    >>> found = derive(blurred, iterated_in_tiles(8, 16))
-    >>> found.result.m, [step.rule for step in found.steps].count("ghost_zone_clamp")
-    (3, 4)
+    ... def halved(x: rl.f32[64]):
+    ...     return rl.iterate(12, lambda y: rl.map(lambda v: v * 0.5, y), x)
+    >>> rl.show(derive(halved, several_steps(2)).result)
+    'iterate(6, lambda y: map(lambda v: v * 0.5, map(lambda v: v * 0.5, y)), x)'
     """
     t = term_at(at.term, place)
     if not isinstance(t, Iterate) or free_variables(t):
         raise NoMatch("no iteration outside all functions")
     turns = t.m.constant or 0
-    together = next((k for k in range(min(most, turns // TURNS), 1, -1) if turns % k < FEWEST + 1), 0)
-    if not together:
-        raise NoMatch("too few steps for several at once")
+    together = _together(turns, most)
     for _ in range(turns % together):
         at = apply("iterate_last")(at, place)
         place = (*place, *_argument_of(at, place))
     at = apply("iterate_multiply", m=turns // together, k=together)(at, place)
     written_out = (*(apply("iterate_first") for _ in range(together)), apply("iterate_none"))
-    return inside("f")(then(*written_out, steps_in_tiles(windows)))(at, place)
+    return inside("f")(then(*written_out))(at, place)
+
+
+def _together(turns: int, most: int) -> int:
+    """How many steps are one: so many that none is left, if they are half of what may be, else the most that leave few."""
+    most = min(most, turns // TURNS)
+    dividing = [k for k in range(most, max(1, most // 2), -1) if turns % k == 0]
+    few = [k for k in range(most, FEWEST - 1, -1) if turns % k <= FEWEST]
+    if not (found := [*dividing, *few]):
+        raise NoMatch("too few steps for several at once")
+    return found[0]
 
 
 def _argument_of(at: Rewriting, place: Position) -> Position:
