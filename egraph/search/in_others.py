@@ -20,7 +20,7 @@ from relift.egraph.search.derived import (
     with_copies_by_steps,
 )
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, ranked
-from relift.egraph.search.starts.iterated import iterated
+from relift.egraph.search.starts.iterated import FEWEST_STEPS, iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, results_of
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
@@ -56,7 +56,7 @@ def in_steps(whole: Proposals) -> Outcome:
     return grown, ranked(found)
 
 
-_SEVERAL = tuple(topdown(several_steps(most)) for most in (16, 8))
+_SEVERAL = tuple(topdown(several_steps(most, FEWEST_STEPS)) for most in (16, 8))
 """So many steps of an iteration at most as one."""
 _WINDOWS = (256, 1024)
 """Windows of a tile of steps: a group of a GPU has them."""
@@ -79,17 +79,21 @@ def _in_steps_of(
     cut = iterated(replace(whole.source, body=start.result))
     if cut is None:
         return NOTHING, []
-    grown, best = NOTHING, list[list[Proposal]]()
-    for program in cut.programs:
+    grown, best = NOTHING, dict[int, list[Proposal]]()
+    # a step for which nothing is found ends it
+    for number in sorted(range(len(cut.programs)), key=lambda i: cut.programs[i] is not cut.step):
+        program = cut.programs[number]
         refused = cut.refused(program, whole.refused)
         apart = isinstance(program.body, MakeTuple) and program is cut.step
         share = whole.share / len(cut.programs)
         task = replace(whole.of_part(program), refused=refused, apart=apart, share=share)
         more, proposals = found_for_a_step(task) if program is cut.step else task.all()
         grown = grown.and_then(more)
-        best.append(best_of(proposals, refused))
+        best[number] = best_of(proposals, refused)
+        if not best[number]:
+            return grown, []
     derived = partial(of_iteration, cut, start)
-    found = combined(whole.source, whole.device, best, cut.low, derived)
+    found = combined(whole.source, whole.device, [best[i] for i in sorted(best)], cut.low, derived)
     return grown, ranked(list(found))
 
 

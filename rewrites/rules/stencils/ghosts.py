@@ -149,7 +149,9 @@ def ghost_zone_constant_beside(
 
 
 @rule(source="LIFT stencils, CGO'18: overlapped tiles, beside what stays as it is")
-def slide_stencil_beside(f: Fun[A[size], B, C], xs: A[size + k + q * step], ys: B[k + 1 + q * step]):
+def slide_stencil_beside(
+    f: Fun[A[size], B, C], xs: A[size + k + q * step], ys: B[k + 1 + q * step]
+):
     """Overlapping tiles of what a stencil gives are what it gives of wider ones."""
     return (
         slide(k + 1, step, map(lambda p: f(p[0], p[1]), zip(slide(size, 1, xs), ys))),

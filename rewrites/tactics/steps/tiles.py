@@ -60,6 +60,7 @@ def steps_in_tiles(at: Rewriting, place: Position, windows: int) -> Rewriting:
     >>> [step.rule for step in found.steps if "ghost" in step.rule or "beside" in step.rule]
     ['ghost_zone_clamp', 'ghost_zone_clamp', 'stencil_tiling_beside', 'slide_stencil_beside']
     """
+    at = normalize("pad_mirror_one")(at, place)
     steps = list(_steps(term_at(at.term, place), place))
     if len(steps) < FEWEST:
         raise NoMatch("there are not several steps of a stencil")
@@ -114,10 +115,10 @@ def _length(t: Term) -> int:
 
 
 @curried
-def several_steps(at: Rewriting, place: Position, most: int) -> Rewriting:
+def several_steps(at: Rewriting, place: Position, most: int, least: int) -> Rewriting:
     """An iteration whose steps are up to `most` of those there were, written out; a few that are left come last.
 
-    Raises `NoMatch` where it is none outside all functions, or there are fewer steps than make a loop of such.
+    Raises `NoMatch` where it is none outside all functions, or fewer than `least` of such steps.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -125,14 +126,14 @@ def several_steps(at: Rewriting, place: Position, most: int) -> Rewriting:
     >>> @rl.program
     ... def halved(x: rl.f32[64]):
     ...     return rl.iterate(12, lambda y: rl.map(lambda v: v * 0.5, y), x)
-    >>> rl.show(derive(halved, several_steps(2)).result)
+    >>> rl.show(derive(halved, several_steps(2, 3)).result)
     'iterate(6, lambda y: map(lambda v: v * 0.5, map(lambda v: v * 0.5, y)), x)'
     """
     t = term_at(at.term, place)
     if not isinstance(t, Iterate) or free_variables(t):
         raise NoMatch("no iteration outside all functions")
     turns = t.m.constant or 0
-    together = _together(turns, most)
+    together = _together(turns, min(most, turns // least))
     for _ in range(turns % together):
         at = apply("iterate_last")(at, place)
         place = (*place, *_argument_of(at, place))
@@ -143,7 +144,6 @@ def several_steps(at: Rewriting, place: Position, most: int) -> Rewriting:
 
 def _together(turns: int, most: int) -> int:
     """How many steps are one: so many that none is left, if they are half of what may be, else the most that leave few."""
-    most = min(most, turns // TURNS)
     dividing = [k for k in range(most, max(1, most // 2), -1) if turns % k == 0]
     few = [k for k in range(most, FEWEST - 1, -1) if turns % k <= FEWEST]
     if not (found := [*dividing, *few]):
@@ -155,7 +155,3 @@ def _argument_of(at: Rewriting, place: Position) -> Position:
     """Where the iteration is that a last step is of."""
     found = (below for below, u in positions(term_at(at.term, place)) if isinstance(u, Iterate))
     return next(found)
-
-
-TURNS = 3
-"""Steps that an iteration is worth, as `egraph.search.starts.iterated` says."""
