@@ -23,7 +23,7 @@ from relift.rewrites.tactics.combinators import (
     normalize,
     then,
 )
-from relift.semantics.patterns import Iterate, Map, PadClamp, PadConstant, Slide, Zip
+from relift.semantics.patterns import Iterate, Map, Pad, PadConstant, Slide, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import Array
@@ -68,8 +68,8 @@ def steps_in_tiles(at: Rewriting, place: Position, windows: int) -> Rewriting:
     left = sum(each.left.constant or 0 for _, each, _ in steps)
     right = sum(each.right.constant or 0 for _, each, _ in steps)
     read = steps[-1][2]
-    longer = {"left": left, "right": right + -length % windows}
-    at = apply("pad_clamp_removed", "backward", **longer)(at, read)
+    more = right + -length % windows
+    at = apply("pad_clamp_removed", "backward", left=left, right=more)(at, read)
     for here, _, _ in reversed(steps):
         at = then(_GHOST_ZONE, inside("xs", "xs", "f")(_CELLS))(at, here)
     at = inside("xs")(apply("drop_nothing"))(at, place)
@@ -83,7 +83,7 @@ def steps_in_tiles(at: Rewriting, place: Position, windows: int) -> Rewriting:
 
 def _on_tiles(at: Rewriting, place: Position, steps: int) -> Rewriting:
     """What a map over tiles reads of so many more steps is computed of wider tiles there."""
-    wider = ("xs", "xs")
+    wider: Position = ("xs", "xs")
     for _ in range(steps):
         at = apply("slide_stencil_beside")(at, (*place, *wider))
         for depth in reversed(range(1, len(wider))):
@@ -93,16 +93,20 @@ def _on_tiles(at: Rewriting, place: Position, steps: int) -> Rewriting:
     return at
 
 
-def _steps(t: Term, place: Position) -> Iterator[tuple[Position, PadClamp | PadConstant, Position]]:
+_IN_A_MAP: Position = ("xs",)
+_IN_A_ZIP: Position = ("xs", "xs")
+
+
+def _steps(t: Term, place: Position) -> Iterator[tuple[Position, Pad | PadConstant, Position]]:
     """Where each step is, the last one first, how what it reads is padded, and where that is."""
     while isinstance(t, Map):
-        windows, below = t.xs, ("xs",)
+        windows, below = t.xs, _IN_A_MAP
         if isinstance(windows, Zip):
-            windows, below = windows.xs, ("xs", "xs")
+            windows, below = windows.xs, _IN_A_ZIP
         if not isinstance(windows, Slide) or windows.step.constant != 1:
             return
         padded = windows.xs
-        if not isinstance(padded, PadClamp | PadConstant):
+        if not isinstance(padded, Pad | PadConstant):
             return
         read = (*place, *below, "xs", "xs")
         yield place, padded, read
