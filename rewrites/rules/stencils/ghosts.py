@@ -35,8 +35,10 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.sizes import Size
 
 a, b = naturals("a b")
+three = Size.of(3)
 
 _GHOSTS = "Meng and Skadron, ICS'09, ghost zones; Holewinski, Pouchet and Sadayappan, ICS'12, overlapped tiling"
 
@@ -57,7 +59,7 @@ def _nearest(inside: Any, window: Any) -> Any:
 
 
 @rule(source=_GHOSTS, proof=GHOST_ZONE)
-def ghost_zone_clamp(f: Fun[A[3], B], zs: A[a + 1 + n + 1 + 1 + b]):
+def ghost_zone_clamp(f: Fun[A[three], B], zs: A[a + 1 + n + 1 + 1 + b]):
     """A step that sees the ends go on is done in the middle of a longer array."""
     return (
         map(f, slide(3, 1, pad(1, 1, clamp, take(n + 1, drop(a + 1, zs))))),
@@ -76,7 +78,7 @@ def ghost_zone_clamp(f: Fun[A[3], B], zs: A[a + 1 + n + 1 + 1 + b]):
 
 @rule(source=_GHOSTS, proof=GHOST_ZONE)
 def ghost_zone_clamp_beside(
-    f: Fun[A[3], B, C], zs: A[a + 1 + n + 1 + 1 + b], ys: B[n + 1]
+    f: Fun[A[three], B, C], zs: A[a + 1 + n + 1 + 1 + b], ys: B[n + 1]
 ):  # fmt: skip
     """The same beside what stays as it is."""
     return (

@@ -23,7 +23,7 @@ from relift.rewrites.tactics.combinators import (
     normalize,
     then,
 )
-from relift.semantics.patterns import Iterate, Map, Pad, PadConstant, Slide, Zip
+from relift.semantics.patterns import Bordered, Iterate, Map, Slide, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
 from relift.semantics.syntax.types import Array
@@ -97,7 +97,7 @@ _IN_A_MAP: Position = ("xs",)
 _IN_A_ZIP: Position = ("xs", "xs")
 
 
-def _steps(t: Term, place: Position) -> Iterator[tuple[Position, Pad | PadConstant, Position]]:
+def _steps(t: Term, place: Position) -> Iterator[tuple[Position, Bordered, Position]]:
     """Where each step is, the last one first, how what it reads is padded, and where that is."""
     while isinstance(t, Map):
         windows, below = t.xs, _IN_A_MAP
@@ -106,11 +106,11 @@ def _steps(t: Term, place: Position) -> Iterator[tuple[Position, Pad | PadConsta
         if not isinstance(windows, Slide) or windows.step.constant != 1:
             return
         padded = windows.xs
-        if not isinstance(padded, Pad | PadConstant):
+        if not isinstance(padded, Bordered):
             return
         read = (*place, *below, "xs", "xs")
         yield place, padded, read
-        t, place = padded.xs, read
+        t, place = term_at(padded, ("xs",)), read
 
 
 def _length(t: Term) -> int:
