@@ -191,36 +191,6 @@ SCAN_BLOCKED = (
 """
 )
 
-BEFORE_EACH_MASKED = """
-hnf.
-intros.
-opened.
-reduced.
-intros i I.
-match goal with N : neutral ?S op z |- _ => set (R := S) in * end.
-assert (P : PER R) by first [assumption | exact (PER_eq _)].
-match goal with N : neutral _ op z, F : Rfun _ _ op op', Q : _ z z', X : Rarr n _ xs xs' |- _ =>
-  rename N into Ne; rename F into Op; rename Q into Zs; rename X into Xs end.
-match goal with |- _ (fold op' z' n ?g) => set (masked := g) end.
-assert (until : forall j, j <= n -> R (fold op z (Nat.min j i) xs) (fold op' z' j masked)).
-{ induction j as [| j IH]; intros J; [exact Zs |].
- specialize (IH ltac:(lia)). 
- replace (fold op' z' (S j) masked) with (op' (fold op' z' j masked) (masked j)) by reflexivity.
- unfold masked at 2.
- destruct (Z.ltb_spec (Z.of_nat j) (Z.of_nat i)) as [Before | Later].
- - replace (Nat.min (S j) i) with (S j) by lia. rewrite (Nat.min_l j i) in IH by lia.
-   apply Op; [exact IH | apply Xs; lia].
- - replace (Nat.min (S j) i) with (Nat.min j i) by lia. set (a := fold op z (Nat.min j i) xs) in *.
-   assert (A : R a a) by (apply (per_trans P) with (fold op' z' j masked); [exact IH | apply (per_sym P); exact IH]).
-   apply (per_trans P) with (op a z); [apply (per_sym P); apply Ne; exact A | apply Op; [exact IH | exact Zs]]. }
-specialize (until n (le_n n)).
-rewrite Nat.min_r in until by lia.
-destruct (Nat.ltb_spec i 1) as [Small | Large].
-- replace i with 0 in until at 1 by lia. exact until.
-- replace (S (i - 1)) with i by lia. exact until.
-"""
-"""Of so many elements the fold of those marked is that of the first, while there are such, and then it remains."""
-
 _CHUNKS = "intros A RA B RB k m f f' z z' xs xs' "
 
 SCAN_SPLIT = (
@@ -496,3 +466,20 @@ intros A R n g g' z z' xs xs' P G Z X.
 set (S := @eq BinNums.Z).
 assert (L : forall a b, S a b -> forall c d, S c d -> (a <? c)%Z = (b <? d)%Z) by (unfold S; intros; subst; auto).
 {_PLACES}"""
+
+GHOST_ZONE = """
+assert (within : forall c n, c < n -> andb (0 <=? Z.of_nat c)%Z (Z.of_nat c <? Z.of_nat n)%Z = true)
+  by (intros; apply andb_true_intro; split; [apply Z.leb_le | apply Z.ltb_lt]; lia).
+assert (beyond : forall n, andb (0 <=? Z.of_nat n)%Z (Z.of_nat n <? Z.of_nat n)%Z = false)
+  by (intros; apply Bool.andb_false_iff; right; apply Z.ltb_ge; lia).
+start. intros i I. reduced.
+match goal with
+| H : Rfun _ _ ?f ?g |- _ (?f _ _) (?g _ _) => apply H
+| H : Rfun _ _ ?f ?g |- _ (?f _) (?g _) => apply H
+end; reduced; try (intros j J; reduced); change 3%Z with (Z.of_nat 3);
+repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end;
+repeat first [rewrite within by assumption | rewrite beyond | rewrite Nat2Z.id]; reduced;
+first [assumption | match goal with
+| H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?r) => replace r with p by lia; apply H; lia end | exfalso; lia].
+"""
+"""Of a stencil on a longer array: every case of where a cell lies, and the index that is read there."""

@@ -1,4 +1,4 @@
-"""Proof scripts of the rules for bins, see `proof_scripts`."""
+"""Proof scripts of the rules for bins, and for what conditions keep of an array, see `proof_scripts`."""
 
 from relift.rewrites.checks.verdicts import Direction
 
@@ -143,3 +143,33 @@ match goal with X : Rarr n _ xs xs', F : Rfun _ _ f f' |- _ =>
 destruct (_ && _)%bool eqn:E; [| exact V]. apply andb_prop in E. destruct E as [E _]. apply Z.leb_le in E.
 rewrite Z2Nat.id by exact E. exact V.
 """
+
+BEFORE_EACH_MASKED = """
+hnf.
+intros.
+opened.
+reduced.
+intros i I.
+match goal with N : neutral ?S op z |- _ => set (R := S) in * end.
+assert (P : PER R) by first [assumption | exact (PER_eq _)].
+match goal with N : neutral _ op z, F : Rfun _ _ op op', Q : _ z z', X : Rarr n _ xs xs' |- _ =>
+  rename N into Ne; rename F into Op; rename Q into Zs; rename X into Xs end.
+match goal with |- _ (fold op' z' n ?g) => set (masked := g) end.
+assert (until : forall j, j <= n -> R (fold op z (Nat.min j i) xs) (fold op' z' j masked)).
+{ induction j as [| j IH]; intros J; [exact Zs |].
+ specialize (IH ltac:(lia)). 
+ replace (fold op' z' (S j) masked) with (op' (fold op' z' j masked) (masked j)) by reflexivity.
+ unfold masked at 2.
+ destruct (Z.ltb_spec (Z.of_nat j) (Z.of_nat i)) as [Before | Later].
+ - replace (Nat.min (S j) i) with (S j) by lia. rewrite (Nat.min_l j i) in IH by lia.
+   apply Op; [exact IH | apply Xs; lia].
+ - replace (Nat.min (S j) i) with (Nat.min j i) by lia. set (a := fold op z (Nat.min j i) xs) in *.
+   assert (A : R a a) by (apply (per_trans P) with (fold op' z' j masked); [exact IH | apply (per_sym P); exact IH]).
+   apply (per_trans P) with (op a z); [apply (per_sym P); apply Ne; exact A | apply Op; [exact IH | exact Zs]]. }
+specialize (until n (le_n n)).
+rewrite Nat.min_r in until by lia.
+destruct (Nat.ltb_spec i 1) as [Small | Large].
+- replace i with 0 in until at 1 by lia. exact until.
+- replace (S (i - 1)) with i by lia. exact until.
+"""
+"""Of so many elements the fold of those marked is that of the first, while there are such, and then it remains."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,16 +20,19 @@ from relift.egraph.search.derived import (
     with_copies_by_steps,
 )
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, ranked
-from relift.egraph.search.starts.iterated import iterated
+from relift.egraph.search.starts.iterated import FEWEST_STEPS, iterated
 from relift.egraph.search.starts.named import kernels_under_names
 from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_shape, results_of
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then
+from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then, topdown
+from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.carried import all_rows
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
+from relift.rewrites.tactics.steps.tiles import several_steps, steps_in_tiles
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import EachOf
 from relift.semantics.syntax.terms import MakeTuple, subterms
@@ -46,21 +50,52 @@ def in_steps(whole: Proposals) -> Outcome:
     """The best that is found for the programs of an iteration, each searched for itself, as one program."""
     by_steps = then(attempt(all_rows()), attempt(of_tables()), attempt(of_steps()))
     start = after(whole.source, whole.prepared(), by_steps)
-    start = with_copies_by_steps(start)
+    grown, found = _in_steps_of(whole, with_copies_by_steps(start), lambda step: step.all())
+    for several in _SEVERAL if whole.device.kind == "gpu" else ():
+        with suppress(NoMatch):
+            more, others = _in_steps_of(whole, after(whole.source, start, several), _in_tiles)
+            grown, found = grown.and_then(more), [*found, *others]
+    return grown, ranked(found)
+
+
+_SEVERAL = tuple(topdown(several_steps(most, FEWEST_STEPS)) for most in (16, 8))
+"""So many steps of an iteration at most as one."""
+_WINDOWS = (256, 1024)
+"""Windows of a tile of steps: a group of a GPU has them."""
+
+
+def _in_tiles(step: Proposals) -> Outcome:
+    """What a step that is several of a stencil is in tiles of a GPU's groups."""
+    found = list[Proposal]()
+    for windows in _WINDOWS:
+        blocks = topdown(stages_by_groups(1, step.device.local_memory_bytes))
+        with suppress(NoMatch):
+            found += step.derived(then(steps_in_tiles(windows), blocks))
+    return NOTHING, ranked(found)
+
+
+def _in_steps_of(
+    whole: Proposals, start: Derivation, found_for_a_step: Callable[[Proposals], Outcome]
+) -> Outcome:
+    """The same of an iteration as it is after a derivation."""
     cut = iterated(replace(whole.source, body=start.result))
     if cut is None:
         return NOTHING, []
-    grown, best = NOTHING, list[list[Proposal]]()
-    for program in cut.programs:
+    grown, best = NOTHING, dict[int, list[Proposal]]()
+    # a step for which nothing is found ends it
+    for number in sorted(range(len(cut.programs)), key=lambda i: cut.programs[i] is not cut.step):
+        program = cut.programs[number]
         refused = cut.refused(program, whole.refused)
         apart = isinstance(program.body, MakeTuple) and program is cut.step
         share = whole.share / len(cut.programs)
         task = replace(whole.of_part(program), refused=refused, apart=apart, share=share)
-        more, proposals = task.all()
+        more, proposals = found_for_a_step(task) if program is cut.step else task.all()
         grown = grown.and_then(more)
-        best.append(best_of(proposals, refused))
+        best[number] = best_of(proposals, refused)
+        if not best[number]:
+            return grown, []
     derived = partial(of_iteration, cut, start)
-    found = combined(whole.source, whole.device, best, cut.low, derived)
+    found = combined(whole.source, whole.device, [best[i] for i in sorted(best)], cut.low, derived)
     return grown, ranked(list(found))
 
 

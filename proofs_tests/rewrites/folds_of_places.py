@@ -48,3 +48,10 @@ KEPT = frozenset(rule.name for rule in CHOICES["select_neutral_number"].rules)
 
 CHOSEN = frozenset(f"pad_constant_take{of}" for of in (*NUMBERS.values(), "_pair", "_triple"))
 """What stands beyond the first elements is chosen where they are."""
+
+GHOSTS = frozenset(
+    f"ghost_zone_{boundary}{beside}"
+    for boundary in ("clamp", "constant")
+    for beside in ("", "_beside")
+)
+"""Steps of stencils whose windows choose what they see beyond the ends, by an index."""

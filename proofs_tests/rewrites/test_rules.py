@@ -17,6 +17,7 @@ from proofs_tests.rewrites.folds_of_places import (
     BINS,
     CHOSEN,
     COUNTED,
+    GHOSTS,
     KEPT,
     LAST,
     PLACES,
@@ -73,6 +74,7 @@ BRANCHING = {
     **dict.fromkeys(BINS, "a cell is written at an index that is a symbol"),
     **dict.fromkeys(PLACES, "a choice by the order of symbols"),
     **dict.fromkeys(COUNTED, "a sum of numbers"),
+    **dict.fromkeys(GHOSTS, "a cell is looked up at an index that is chosen"),
 }
 """The rules of which free symbols say nothing, and why."""
 

@@ -21,7 +21,6 @@ from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.families import Number
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
 from relift.rewrites.proof_scripts import (
-    BEFORE_EACH_MASKED,
     REDUCE_SCAN_FUSION,
     REDUCE_SCAN_FUSION_DEFINED,
     REDUCE_SCAN_FUSION_IN_ZIP,
@@ -32,6 +31,7 @@ from relift.rewrites.proof_scripts import (
     SCAN_SPLIT,
     SCAN_SPLIT_DEFINED,
 )
+from relift.rewrites.proofs_of_bins import BEFORE_EACH_MASKED
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     concat,

@@ -4,4 +4,5 @@ stencil     windows, and overlapped tiles of windows
 tiling      blocks in several dimensions
 separable   sums over windows, one dimension after the other
 boundaries  borders apart from the inside
+ghosts      steps in the middle of longer arrays, tile by tile
 """

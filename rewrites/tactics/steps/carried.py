@@ -152,7 +152,8 @@ def _together(at: Rewriting, place: Position) -> Rewriting:
 def _loop_in(f: Lambda) -> Position | None:
     """Where in a function a loop stands that carries an array, which its steps fold, and that no other encloses."""
     for below, u in positions(f.body):
-        folds = isinstance(u, Accumulating) and has_fold(u.f.body)
-        if folds and holds_array(u.f.parameters[0].type) and is_invariant(f.body, below):
+        if not isinstance(u, Accumulating) or not has_fold(u.f.body):
+            continue
+        if holds_array(u.f.parameters[0].type) and is_invariant(f.body, below):
             return below
     return None

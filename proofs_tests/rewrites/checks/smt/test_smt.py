@@ -14,6 +14,7 @@ from proofs_tests.rewrites.folds_of_places import (
     BINS,
     CHOSEN,
     COUNTED,
+    GHOSTS,
     KEPT,
     LAST,
     PLACES,
@@ -415,6 +416,7 @@ BEYOND = {
     **dict.fromkeys(CHOSEN, "a choice between elements"),
     **dict.fromkeys(BINS, "indices that are data, by induction"),
     **dict.fromkeys(COUNTED, "folds of other types, by induction"),
+    **dict.fromkeys(GHOSTS, "indices that are chosen"),
     **dict.fromkeys(PLACES, "what a tie-breaking operator chooses, by induction"),
 }
 """The rules that are left to tier 4b, and what they would take."""
