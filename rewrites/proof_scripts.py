@@ -31,8 +31,8 @@ intros j s q J E. refine (G _ _ (F _ _ E _ _ (X j _))). lia.
 """
 """The state is what the other fold's is seen as, after every step."""
 
-REDUCE_SEQ_ROLLED = f"{_ROLLED} PA PB PC F G Z X. unfold reduce_seq, let_in. {_ROLLED_STEPS}"
-SCAN_SEQ_ROLLED = f"{_ROLLED} PA PB PC F G Z X i I. unfold scan_seq, map, let_in. {_ROLLED_STEPS}"
+FOLD_ROLLED = f"{_ROLLED} PA PB PC F G Z X. cbv delta [reduce_seq scan_seq map let_in] beta. try intros i I. {_ROLLED_STEPS}"
+"""Of a fold and of a scan, whose elements are folds."""
 
 _ROLLED_FORWARD = f"""
 {_ROLLED} Dc Dc' Dg Dg' Dx Dx' Df Df' PA PB PC F G Z X Ec Eg Ex Ef [[[Kc Kg] Kx] K].

@@ -49,6 +49,8 @@ KEPT = frozenset(rule.name for rule in CHOICES["select_neutral_number"].rules)
 CHOSEN = frozenset(f"pad_constant_take{of}" for of in (*NUMBERS.values(), "_pair", "_triple"))
 """What stands beyond the first elements is chosen where they are."""
 
+MASKED = frozenset(r.name for r in CHOICES["before_each_masked_number"].rules)
+"""Folds of all elements, of which those from a place on count for nothing."""
 GHOSTS = frozenset(
     f"ghost_zone_{boundary}{beside}"
     for boundary in ("clamp", "constant")

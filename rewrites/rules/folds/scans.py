@@ -18,15 +18,16 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.conditions import neutral
 from relift.rewrites.families import Number
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
 from relift.rewrites.proof_scripts import (
+    FOLD_ROLLED,
     REDUCE_SCAN_FUSION,
     REDUCE_SCAN_FUSION_DEFINED,
     REDUCE_SCAN_FUSION_IN_ZIP,
     REDUCE_SCAN_FUSION_IN_ZIP_DEFINED,
     SCAN_BLOCKED,
-    SCAN_SEQ_ROLLED,
     SCAN_SEQ_ROLLED_DEFINED,
     SCAN_SPLIT,
     SCAN_SPLIT_DEFINED,
@@ -123,7 +124,7 @@ def scan_blocked(op: Op[A], z: A, xs: A[k * m]):
 
 
 @rule(
-    where=MONOID,
+    where=[neutral("op", "z")],
     lowering=True,
     source="Ladner and Fischer, parallel prefix computation, 1980; Blelloch, exclusive scans",
     proof=BEFORE_EACH_MASKED,
@@ -345,7 +346,7 @@ def scan_seq_map_rows(f: Fun[B, C, A, B], g: Fun[A, C[m]], zs: B[m], xs: A[n]):
 
 @rule(
     source="Backhouse, fixed-point calculus, the rolling rule",
-    proof=SCAN_SEQ_ROLLED,
+    proof=FOLD_ROLLED,
     defined=SCAN_SEQ_ROLLED_DEFINED,
 )
 def scan_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):

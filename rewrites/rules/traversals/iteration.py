@@ -19,12 +19,12 @@ from typing import Any
 
 from relift.rewrites.notation import A, B, C, k, m, n, q
 from relift.rewrites.proof_scripts import (
+    FOLD_ROLLED,
     ITERATE_SIZES_ADD,
     ITERATE_TRANSPOSED,
     REDUCE_SEQ_AFTER_DEFINED,
     REDUCE_SEQ_ITERATE,
     REDUCE_SEQ_ITERATE_DEFINED,
-    REDUCE_SEQ_ROLLED,
     REDUCE_SEQ_ROLLED_DEFINED,
 )
 from relift.rewrites.rule import rule
@@ -97,7 +97,7 @@ def iterate_map_beside(f: Fun[A, B, A], xs: A[n], cs: B[n]):
 
 @rule(
     source="Backhouse, fixed-point calculus, the rolling rule",
-    proof=REDUCE_SEQ_ROLLED,
+    proof=FOLD_ROLLED,
     defined=REDUCE_SEQ_ROLLED_DEFINED,
 )
 def reduce_seq_rolled(f: Fun[B, A, C], g: Fun[C, B], c: C, xs: A[n]):

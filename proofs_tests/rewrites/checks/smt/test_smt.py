@@ -17,6 +17,7 @@ from proofs_tests.rewrites.folds_of_places import (
     GHOSTS,
     KEPT,
     LAST,
+    MASKED,
     PLACES,
     SWAPPED,
 )
@@ -372,6 +373,9 @@ BEYOND = {
     "reduce_pairs": "two reductions interleaved",
     "reduce_twice": "idempotence",
     "reduce_common_factor": "distributivity",
+    "reduce_factor": "distributivity",
+    "reduce_of_sums": "two reductions interleaved",
+    "reduce_products_about": "distributivity",
     "separate_dot_hv": "distributivity",
     "separate_dot_vh": "distributivity",
     "reduce_scan_fusion": "induction with an invariant",
@@ -416,6 +420,7 @@ BEYOND = {
     **dict.fromkeys(CHOSEN, "a choice between elements"),
     **dict.fromkeys(BINS, "indices that are data, by induction"),
     **dict.fromkeys(COUNTED, "folds of other types, by induction"),
+    **dict.fromkeys(MASKED, "a choice by an index, by induction"),
     **dict.fromkeys(GHOSTS, "indices that are chosen"),
     **dict.fromkeys(PLACES, "what a tie-breaking operator chooses, by induction"),
 }
