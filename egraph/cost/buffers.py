@@ -12,20 +12,24 @@ from relift.egraph.cost.accesses import Accesses
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Meter
 from relift.semantics.indices.copies import copied
-from relift.semantics.indices.views import Environment, View
+from relift.semantics.indices.views import Environment, View, memories_of
 from relift.semantics.kept import Kept
 from relift.semantics.patterns import Store, ToGlobal
 from relift.semantics.patterns.repeated import beside_what_is_stored
-from relift.semantics.syntax.binding import canonical, inputs_by_number, inputs_in, replaced
+from relift.semantics.syntax.binding import canonical, inputs_in, replaced
 from relift.semantics.syntax.terms import Input, Term, free_variables
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a kernel came to, and the places, among the values that it reads, of those in the order in which they were asked for."""
+    """What a kernel came to, and the places, among the values that it reads, of those in the order in which they were asked for.
+
+    `memories` are what those are called that it reads, in the order of the values, and that it writes.
+    """
 
     kernel: Kernel
     asked: tuple[int, ...]
+    memories: tuple[str, ...]
 
 
 _known: Kept[tuple[DeviceDescription, Term], Counted] = Kept("kernels that were counted")
@@ -60,26 +64,29 @@ def is_stored(t: Term) -> TypeGuard[Store]:
     return isinstance(t, ToGlobal) and not free_variables(t)
 
 
-def apart(t: Term) -> tuple[Term, Sequence[Term]]:
-    """What a kernel computes, whatever its inputs are called, where what others store are inputs, and what these store, each once.
+def apart(t: Term) -> tuple[Term, Sequence[str], Sequence[Term]]:
+    """What a kernel computes, whatever its inputs are called, where what others store are inputs, what its own are called, and what the others store, each once.
 
     >>> from relift import add, f32, map, program, reduce, show, to_global
     >>> from relift.egraph.cost.buffers import apart
     >>> @program
     ... def total(x: f32[8]):
     ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
-    >>> shape, stored = apart(total.body)
-    >>> show(shape), [show(each) for each in stored]
-    ('reduce(add, 0.0, stored 0)', ['map(lambda %0: %0 * %0, x)'])
+    >>> shape, given, stored = apart(total.body)
+    >>> show(shape), given, [show(each) for each in stored]
+    ('reduce(add, 0.0, stored 0)', (), ['map(lambda %0: %0 * %0, x)'])
     """
+    given: dict[str, Input] = {}
     stored: dict[Term, Input] = {}
 
     def read(u: Term) -> Term | None:
+        if isinstance(u, Input):
+            return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
         if not is_stored(u):
             return None
         return stored.setdefault(canonical(u.xs), Input(f"stored {len(stored)}", u.type))
 
-    return inputs_by_number(t, read, ToGlobal), list(stored)
+    return canonical(replaced(t, read, Input, ToGlobal)), tuple(given), list(stored)
 
 
 class Lying:
@@ -155,13 +162,21 @@ class Buffers:
         known = known_kernels()
         if known is None or free_variables(t):
             return self._follow(name, t, environment)
-        shape, stored = apart(t)
+        shape, given, stored = apart(t)
+        inputs = [environment.inputs[each] for each in given]
+
+        def memories(result: View) -> tuple[str, ...]:
+            views = (*inputs, *(self._held[each] for each in stored), result)
+            return tuple(m.name for view in views for m in memories_of(view))
+
         key = self._meter.device, shape
         if (before := known.get(key)) is not None:
             for place in before.asked:
                 self.of(stored[place], environment)
-            self._meter.finished.append(before.kernel)
-            return self._accesses.stored(name, t.type)
+            result = self._accesses.stored(name, t.type)
+            renamed = dict(zip(before.memories, memories(result), strict=True))
+            self._meter.finished.append(replace(before.kernel, renamed=renamed))
+            return result
         around, self._asked = self._asked, {}
         found = self._follow(name, t, environment)
         asked, self._asked = self._asked, around
@@ -169,7 +184,7 @@ class Buffers:
         if (
             asked.keys() == set(stored) and not kernel.in_strips
         ):  # else it computes one in its place
-            known[key] = Counted(kernel, tuple(map(stored.index, asked)))
+            known[key] = Counted(kernel, tuple(map(stored.index, asked)), memories(found))
         return found
 
     def read_by(self, t: Term, environment: Environment) -> tuple[Term, Environment]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -150,7 +151,7 @@ class Kernel:
     `read_again` are, of each memory, the bytes that a group reads before it reads them again, and those that all groups read again.
     `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access cells that lie apart, so many times as `strided`
     says; `gathered` is what of it an access would take whose cells are near, and `crowded` what packed ones take beside, whose lines crowd one another out.  `in_strips` says that rows are read a part at a time, which is charged for once
-    for all kernels.
+    for all kernels.  `renamed` says what another program than the one that it was counted for calls the memories that it touches.
     """
 
     items: float = 1.0
@@ -182,6 +183,7 @@ class Kernel:
     places: dict[str, list[Begun]] = field(default_factory=dict)
     read_again: dict[str, tuple[float, float]] = field(default_factory=dict)
     touched: dict[str, Memory] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
     reached: dict[str, dict[int | None, float]] = field(default_factory=dict)
     counts: dict[tuple[str, Size], Index] = field(default_factory=dict)
     has_loop: bool = False

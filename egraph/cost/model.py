@@ -106,7 +106,12 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 
 def _near(kernels: Sequence[Kernel], device: DeviceDescription) -> float:
     """The part of what kernels read and write that the last cache of a CPU sends them."""
-    touched = {name: m for k in kernels for name, m in k.touched.items() if m.space.of_device}
+    touched = {
+        k.renamed.get(name, name): m
+        for k in kernels
+        for name, m in k.touched.items()
+        if m.space.of_device
+    }
     return _part_near(sum(bytes_of(m) for m in touched.values()), device)
 
 

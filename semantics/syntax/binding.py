@@ -116,8 +116,8 @@ def outside(t: Term, left_out: Callable[[Term], bool]) -> Iterator[Term]:
             waiting += [u for _, u, _ in inside(t)][::-1]
 
 
-def inputs_by_number(t: Term, others: Replacing = lambda _: None, *kinds: type[Term]) -> Term:
-    """`t` in canonical form, whatever its inputs are called; what `others` gives another term for, of `kinds`, is that.
+def inputs_by_number(t: Term) -> Term:
+    """`t` in canonical form, whatever its inputs are called.
 
     >>> from relift import f32
     >>> from relift.semantics.syntax.binding import inputs_by_number
@@ -129,11 +129,11 @@ def inputs_by_number(t: Term, others: Replacing = lambda _: None, *kinds: type[T
     given: dict[str, Input] = {}
 
     def read(u: Term) -> Term | None:
-        if isinstance(u, Input):
-            return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
-        return others(u)
+        if not isinstance(u, Input):
+            return None
+        return given.setdefault(u.name, Input(f"input {len(given)}", u.type))
 
-    return canonical(replaced(t, read, Input, *kinds))
+    return canonical(replaced(t, read, Input))
 
 
 def _is_one(f: Lambda, g: Lambda) -> bool:
