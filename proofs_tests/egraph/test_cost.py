@@ -1092,7 +1092,10 @@ def test_a_kernel_that_is_known_comes_to_what_it_is_counted_as(device: DeviceDes
 def test_kernels_that_are_known_touch_the_memories_of_the_program_that_has_them() -> None:
     """Two arrays of 16 MB, and what is stored of them, leave a cache of 64 MB, which keeps one and what is stored of it."""
     device = dataclasses.replace(CPU, third_bytes=64 << 20, third_gbs=200.0)
-    stored = lambda x: rl.to_global(rl.map_glb(0)(lambda v: v * v, x))
+
+    def stored(x: Any) -> Any:
+        return rl.to_global(rl.map_glb(0)(lambda v: v * v, x))
+
     arrays = {"x": f32[4 << 20], "y": f32[4 << 20]}
     one = typed(**arrays)(lambda x, y: (stored(x), stored(stored(x))))
     both = typed(**arrays)(lambda x, y: (stored(x), stored(y)))
