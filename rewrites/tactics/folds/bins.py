@@ -17,6 +17,7 @@ from relift.rewrites.rules.folds import bins
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     attempt,
     curried,
@@ -46,8 +47,8 @@ from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
 from relift.semantics.syntax.types import Scalar, Type, dimensions, i32
 
-_ONE_FOLD = first(*(apply(r.name) for r in bins.fold_of_said_bins_number.rules))
-_KEPT = first(*(apply(r.name) for r in bins.select_neutral_number.rules))
+_ONE_FOLD = any_rule(*(r.name for r in bins.fold_of_said_bins_number.rules))
+_KEPT = any_rule(*(r.name for r in bins.select_neutral_number.rules))
 
 _TABLE = then(
     inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),
@@ -65,7 +66,7 @@ _OF_CHUNKS = then(
 """Folds of chunks, for each number, as a table of each chunk."""
 
 
-_BY_ANY = first(*(apply(r.name) for r in bins.fold_by_said_index.rules))
+_BY_ANY = any_rule(*(r.name for r in bins.fold_by_said_index.rules))
 
 
 def _by_index(at: Rewriting, place: Position) -> Rewriting:

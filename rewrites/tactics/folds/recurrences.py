@@ -22,6 +22,7 @@ from relift.rewrites.rules.traversals.identities import operator_rule
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     at_kinds,
     attempt,
@@ -133,7 +134,7 @@ def _chosen(at: Rewriting, place: Position, acc: Var) -> Rewriting:
 
 
 _KEPT = then(
-    first(*(apply(r.name) for r in places.kept_by_operator_said_number.rules)),
+    any_rule(*(r.name for r in places.kept_by_operator_said_number.rules)),
     inside("right")(attempt(apply("pair_of_components"))),
 )
 """Whichever pair has the better key is that of an operator."""
@@ -214,7 +215,7 @@ def _resets(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-_SWAPPED = first(*(apply(r.name) for r in recurrences.select_swapped_number.rules))
+_SWAPPED = any_rule(*(r.name for r in recurrences.select_swapped_number.rules))
 
 
 @curried
@@ -257,7 +258,7 @@ def _tropical(at: Rewriting, place: Position, acc: Var) -> Rewriting:
 _AS_COMPUTED = first(
     *(apply(r.name, "backward") for r in identities.computed_by_operator_number.rules)
 )
-_TROPICAL = first(*(apply(r.name) for r in identities.sum_by_tropical_product_float.rules))
+_TROPICAL = any_rule(*(r.name for r in identities.sum_by_tropical_product_float.rules))
 
 
 def _is_in(x: Var, t: Term) -> bool:

@@ -19,6 +19,7 @@ from relift.rewrites.rules.folds.scans import before_each_masked_number
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     attempt,
     curried,
@@ -199,6 +200,10 @@ def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
     return topdown(one)
 
 
+_MASKED = any_rule(*(r.name for r in before_each_masked_number.rules))
+"""What comes before each chunk as a fold of what all come to."""
+
+
 @curried
 def scans_from_folds(
     at: Rewriting, place: Position, items: int, each: int, local_bytes: int
@@ -228,9 +233,8 @@ def scans_from_folds(
         at = _longer(more)(at, place)
         place = (*place, "xs")
     starts, sums = ("xss", "xs"), ("xs", "f", "xs", "xs", "ys")
-    masked = first(*(apply(r.name) for r in before_each_masked_number.rules))
     at = _cut(chunk, each)(at, place)
-    at = inside(*starts, "xs")(masked)(at, place)
+    at = inside(*starts, "xs")(_MASKED)(at, place)
     come_to = then(_come_to(items, each), apply("store_global"))
     at = inside(*starts, *sums)(come_to)(at, place)
     at = under_a_name(*starts, *sums)(at, place)

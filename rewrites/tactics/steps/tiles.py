@@ -16,24 +16,24 @@ from collections.abc import Iterator
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
+    any_rule,
     apply,
     curried,
-    first,
     inside,
     normalize,
     then,
 )
+from relift.rewrites.tactics.folds.remainders import length_of
 from relift.semantics.patterns import Bordered, Iterate, Map, Slide, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import Array
 
 FEWEST = 2
 """Steps that a tile is worth: of one there is nothing between steps to keep."""
 
-_GHOST_ZONE = first(
+_GHOST_ZONE = any_rule(
     *(
-        apply(f"ghost_zone_{boundary}{beside}")
+        f"ghost_zone_{boundary}{beside}"
         for boundary in ("clamp", "constant")
         for beside in ("", "_beside")
     )
@@ -64,7 +64,7 @@ def steps_in_tiles(at: Rewriting, place: Position, windows: int) -> Rewriting:
     steps = list(_steps(term_at(at.term, place), place))
     if len(steps) < FEWEST:
         raise NoMatch("there are not several steps of a stencil")
-    length = _length(term_at(at.term, place))
+    length = length_of(term_at(at.term, place))
     left = sum(each.left.constant or 0 for _, each, _ in steps)
     right = sum(each.right.constant or 0 for _, each, _ in steps)
     read = steps[-1][2]
@@ -111,11 +111,6 @@ def _steps(t: Term, place: Position) -> Iterator[tuple[Position, Bordered, Posit
         read = (*place, *below, "xs", "xs")
         yield place, padded, read
         t, place = term_at(padded, ("xs",)), read
-
-
-def _length(t: Term) -> int:
-    assert isinstance(t.type, Array), "cannot happen: a map gives an array"
-    return t.type.length.constant or 0
 
 
 @curried
