@@ -15,12 +15,14 @@ from relift.rewrites.rules.layout import (
     transposition,
 )
 from relift.rewrites.rules.machine import lookups, lowering, vectorization
-from relift.rewrites.rules.stencils import boundaries, ghosts, separable, stencil, tiling
+from relift.rewrites.rules.stencils import boundaries, ghosts, ghosts_2d, separable, stencil, tiling
 from relift.rewrites.rules.traversals import fission, fusion, identities, interchange, iteration
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
     padding, gather_scatter, reduction, places, bins, scans, recurrences, moments, iteration, stencil, separable, tiling, ghosts,
+    ghosts_2d,
+
     boundaries, vectorization, lookups, lowering,
 )  # fmt: skip
 

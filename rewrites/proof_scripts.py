@@ -4,7 +4,7 @@ Each is a list of Rocq's tactics, after `Tactic.v`, on the statement of the rule
 audits what it proves; those called DEFINED are on what is stated of where its sides are defined, by direction.
 """
 
-from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.checks.verdicts import WHERE_TOTAL, Direction
 
 IN_ORDER = """
 assert (sym : forall a b, R a b -> R b a) by apply (per_sym P).
@@ -468,18 +468,35 @@ assert (L : forall a b, S a b -> forall c d, S c d -> (a <? c)%Z = (b <? d)%Z) b
 {_PLACES}"""
 
 GHOST_ZONE = """
-assert (within : forall c n, c < n -> andb (0 <=? Z.of_nat c)%Z (Z.of_nat c <? Z.of_nat n)%Z = true)
-  by (intros; apply andb_true_intro; split; [apply Z.leb_le | apply Z.ltb_lt]; lia).
-assert (beyond : forall n, andb (0 <=? Z.of_nat n)%Z (Z.of_nat n <? Z.of_nat n)%Z = false)
-  by (intros; apply Bool.andb_false_iff; right; apply Z.ltb_ge; lia).
-start. intros i I. reduced.
+assert (inside : ((0 <=? 0) && (0 <? Z.of_nat 1))%Z = true) by reflexivity.
+assert (beyond : ((0 <=? 1) && (1 <? Z.of_nat 1))%Z = false) by reflexivity.
+start. intros ? ?. reduced. try (intros ? ?; reduced).
+repeat (match goal with
+| |- _ (if (?x <? ?y)%nat then _ else _) _ => destruct (Nat.ltb_spec x y)
+| |- _ ((if (?x <? ?y)%nat then _ else _) _) _ => destruct (Nat.ltb_spec x y)
+end; reduced); rewrite ?inside, ?beyond; reduced; try assumption; try (exfalso; lia);
 match goal with
 | H : Rfun _ _ ?f ?g |- _ (?f _ _) (?g _ _) => apply H
 | H : Rfun _ _ ?f ?g |- _ (?f _) (?g _) => apply H
-end; reduced; try (intros j J; reduced); change 3%Z with (Z.of_nat 3);
+end;
+reduced; try (intros ? ?; reduced); try (intros ? ?; reduced);
+repeat match goal with |- context [(?x <? 1)%nat] => destruct (Nat.ltb_spec x 1) end; reduced;
 repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end;
-repeat first [rewrite within by assumption | rewrite beyond | rewrite Nat2Z.id]; reduced;
-first [assumption | match goal with
-| H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?r) => replace r with p by lia; apply H; lia end | exfalso; lia].
+reduced; try unfold nearest;
+first [ assumption |
+match goal with
+| H : Rarr _ _ ?x ?y |- _ (?x ?p ?q) (?y ?r ?s) => replace r with p by lia; replace s with q by lia; apply H; lia
+| H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?r) => replace r with p by lia; apply H; lia
+end | exfalso; lia ].
 """
-"""Of a stencil on a longer array: every case of where a cell lies, and the index that is read there."""
+"""Of a stencil on a longer array: every case of where a cell lies, and the index that is read there; of both axes in turn."""
+GHOST_ZONE_TOTAL: dict[Direction, str] = {"forward": WHERE_TOTAL, "backward": WHERE_TOTAL}
+"""More windows are computed than are asked for."""
+GHOST_ZONE_CHOSEN: dict[Direction, str] = {
+    **GHOST_ZONE_TOTAL,
+    "forward": f"""{WHERE_TOTAL}
+keep_defined_start;
+repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end; unfold in_range; lia.
+""",
+}
+"""The cell that is seen instead of another is one of the window."""

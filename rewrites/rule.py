@@ -103,7 +103,7 @@ class Rule(Displayed):
     `refinement` rules hold from left to right only: the right side fixes cells that the left leaves open.
     `choose` holds sizes that matching does not determine and that the user of the rule picks.
     `proof` is the script that tier 4b runs where its own tactic does not suffice to show that the sides are equal,
-    `defined` those, by direction, that show that no value is lost.
+    `defined` those, by direction, that show that no value is lost, or after `WHERE_TOTAL` that none of what is total is.
     `bounds` holds what sizes must satisfy besides what their names promise.
     """
 

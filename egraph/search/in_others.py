@@ -53,32 +53,35 @@ def in_steps(whole: Proposals) -> Outcome:
     grown, found = _in_steps_of(whole, with_copies_by_steps(start), lambda step: step.all())
     for several in _SEVERAL if whole.device.kind == "gpu" else ():
         with suppress(NoMatch):
-            more, others = _in_steps_of(whole, after(whole.source, start, several), _in_tiles)
+            more, others = _in_steps_of(whole, after(whole.source, start, several), _in_tiles, 1)
             grown, found = grown.and_then(more), [*found, *others]
     return grown, ranked(found)
 
 
-_SEVERAL = tuple(topdown(several_steps(most, FEWEST_STEPS)) for most in (16, 8))
+_SEVERAL = tuple(topdown(several_steps(most, 1)) for most in (16, 8, 4))
 """So many steps of an iteration at most as one."""
-_WINDOWS = (256, 1024)
-"""Windows of a tile of steps: a group of a GPU has them."""
+_WINDOWS = ((256,), (1024,), (32, 32), (16, 64))
+"""Windows of a tile of steps along each dimension: a group of a GPU has them."""
 
 
 def _in_tiles(step: Proposals) -> Outcome:
     """What a step that is several of a stencil is in tiles of a GPU's groups."""
     found = list[Proposal]()
     for windows in _WINDOWS:
-        blocks = topdown(stages_by_groups(1, step.device.local_memory_bytes))
+        blocks = topdown(stages_by_groups(len(windows), step.device.local_memory_bytes))
         with suppress(NoMatch):
-            found += step.derived(then(steps_in_tiles(windows), blocks))
+            found += step.derived(then(steps_in_tiles(*windows), blocks))
     return NOTHING, ranked(found)
 
 
 def _in_steps_of(
-    whole: Proposals, start: Derivation, found_for_a_step: Callable[[Proposals], Outcome]
+    whole: Proposals,
+    start: Derivation,
+    found_for_a_step: Callable[[Proposals], Outcome],
+    fewest: int = FEWEST_STEPS,
 ) -> Outcome:
     """The same of an iteration as it is after a derivation."""
-    cut = iterated(replace(whole.source, body=start.result))
+    cut = iterated(replace(whole.source, body=start.result), fewest)
     if cut is None:
         return NOTHING, []
     grown, best = NOTHING, dict[int, list[Proposal]]()

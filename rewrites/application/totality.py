@@ -1,7 +1,7 @@
 """Whether a term is defined whatever its data are, as far as its text tells.
 
-Partial are the patterns that say so (`at_runtime_unsafe`, `gather_indices`, ..), but for index functions that
-are seen to stay in range.  What branches or indexes is partial where there are unspecified cells: at a cell that
+Partial are the patterns that say so (`at_runtime_unsafe`, `gather_indices`, ..), but for indices and index functions
+that are seen to stay in range.  What branches or indexes is partial where there are unspecified cells: at a cell that
 `pad_empty` leaves open it is undefined.
 """
 
@@ -14,7 +14,7 @@ from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.patterns import Gather, Let, Scatter
+from relift.semantics.patterns import AtRuntimeUnsafe, Gather, Let, Scatter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import Position, canonical, term_at
 from relift.semantics.syntax.signatures import OperatorKind
@@ -37,6 +37,7 @@ def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
     >>> xs = Input("xs", i32[8])
     >>> first_partial(parse_term("map(lambda i: at_runtime_unsafe(i, xs), xs)", xs=xs))
     'at_runtime_unsafe'
+    >>> first_partial(parse_term("map(lambda i: at_runtime_unsafe(select(i > 7, 7, 0), xs), xs)", xs=xs))
     >>> first_partial(parse_term("gather(lambda i: 7 - i, xs)", xs=xs))
     """
     open_cells = open_cells and (bool(terms.free_variables(t)) or has_open_cells(t))
@@ -129,6 +130,9 @@ def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
                 yield found
         case terms.Call(function) if open_cells:
             yield function.name
+        case AtRuntimeUnsafe(index):
+            if not _lies_below(index, t.solved["n"].constant or 0):
+                yield t.name
         case Gather(idx):
             if not stays(idx, t.solved["n"]):
                 yield t.name
@@ -149,6 +153,20 @@ def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
     for _, u, _ in terms.inside(t):
         if (found := first_partial(u, open_cells=open_cells)) is not None:
             yield found
+
+
+def _lies_below(index: terms.Term, n: int) -> bool:
+    """Whether an i32 is seen to be from 0 to below n: a constant, or one of several."""
+    match index:
+        case terms.Literal(int() as value):
+            return 0 <= value < n
+        case terms.Apply("select", (_, yes, no)):
+            return _lies_below(yes, n) and _lies_below(no, n)
+        case (
+            terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
+            | terms.Metavariable() | terms.Apply() | terms.Call() | terms.Combine() | terms.Pattern()
+        ):  # fmt: skip
+            return False
 
 
 def computes_surely(t: terms.Term, value: terms.Term) -> bool:

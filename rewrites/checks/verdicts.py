@@ -45,6 +45,9 @@ def printed(tier: TierName, status: Status) -> str:
 
 Direction: TypeAlias = Literal["forward", "backward"]
 
+WHERE_TOTAL = "where total:"
+"""What the script of a direction begins with that is claimed for what is total alone, since more is computed there than was."""
+
 FloatVerdict: TypeAlias = str
 """`bit-exact`, or what two floating-point values that a rule equates may differ by; see `floating`."""
 

@@ -147,7 +147,7 @@ class Iterated:
         return {each.name: Get(i, x, each.type) for i, each in enumerate(self.state)}
 
 
-def iterated(whole: Program) -> Iterated | None:
+def iterated(whole: Program, fewest: int = FEWEST_STEPS) -> Iterated | None:
     """The first iteration on arrays in a program that is outside all functions and has steps enough; None where there is none.
 
     >>> from relift import add, f32, iterate, map, program, reduce, show
@@ -161,7 +161,7 @@ def iterated(whole: Program) -> Iterated | None:
     total_step map(lambda v: v * 0.5, y)
     total_first map(lambda v: v + 1.0, x)
     """
-    t = next((u for u, _ in subterms(whole.body) if _is_cut(u)), None)
+    t = next((u for u, _ in subterms(whole.body) if _is_cut(u, fewest)), None)
     if t is None or not isinstance(t, Iterate):
         return None
     taken = {p.name for p in whole.parameters}
@@ -206,7 +206,7 @@ def copied_by_steps(t: Term) -> list[Position]:
     >>> copied_by_steps(wave.body)
     [('parts.0',)]
     """
-    if not isinstance(t, Iterate) or not _is_cut(t):
+    if not isinstance(t, Iterate) or not _is_cut(t, FEWEST_STEPS):
         return []
     (x,) = t.f.parameters
     parts = t.f.body.parts if isinstance(t.f.body, MakeTuple) else ()
@@ -223,13 +223,13 @@ def refused_in_parts(refused: _Refused, low: Program) -> str | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def _is_cut(t: Term) -> bool:
+def _is_cut(t: Term, fewest: int) -> bool:
     """Whether a term is an iteration that a host may do."""
     return (
         isinstance(t, Iterate)
         and holds_array(t.type)
         and not free_variables(t)
-        and (t.m.constant or 0) >= FEWEST_STEPS
+        and (t.m.constant or 0) >= fewest
     )
 
 

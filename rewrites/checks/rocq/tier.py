@@ -35,7 +35,7 @@ from relift.rewrites.checks.rocq.installed import (
 )
 from relift.rewrites.checks.rocq.library import library_parts, uncommented
 from relift.rewrites.checks.rocq.statements import Provable, proposition
-from relift.rewrites.checks.verdicts import Direction, Status, TierResult
+from relift.rewrites.checks.verdicts import WHERE_TOTAL, Direction, Status, TierResult
 from relift.rewrites.ledger.book import is_recorded, load, recorded_proof
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Unsupported
@@ -193,16 +193,18 @@ class Stated:
             computed = tuple(lost(rule, direction)) if isinstance(rule, Rule) else ()
             everything = tuple(x for x, kind in rule.parameters.items() if may_be_partial(kind))
             kept[direction] = []
-            for i, total in enumerate(dict.fromkeys((computed, everything))):
+            script = scripts.get(direction, "")
+            first = everything if script.startswith(WHERE_TOTAL) else computed
+            for i, total in enumerate(dict.fromkeys((first, everything))):
                 statement = definedness(rule, direction, total)
                 claim = None
                 if statement is not None:  # a script shows the first, the tactic may show less
-                    script = tactics_of(scripts.get(direction, "") if i == 0 else "")
+                    by = tactics_of(script.removeprefix(WHERE_TOTAL) if i == 0 else "")
                     claim = Claim(
                         rule,
                         f"{name}_{direction}{i}",
                         statement,
-                        script,
+                        by,
                         "keep_defined",
                         direction,
                         total,

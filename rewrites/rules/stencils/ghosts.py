@@ -2,13 +2,13 @@
 
 map f (slide 3 1 (pad 1 1 clamp (take n (drop (a + 1) zs))))
     =  take n (drop a (map (\\(w, m). f (w where m, else its middle)) (zip (slide 3 1 zs) inside)))
-map f (slide s 1 (pad l r c (take n (drop (a + l) zs))))
-    =  take n (drop a (map (\\(w, m). f (w where m, else c)) (zip (slide s 1 zs) inside)))
+pad a b d (map f (slide s 1 (pad l r c xs)))
+    =  map (\\(w, m). if m then f w else d) (zip (slide s 1 (pad (a + l) (b + r) c xs)) inside)
 slide t d (map f (zip (slide s 1 xs) ys))
     =  map (\\(x, y). map f (zip (slide s 1 x) y)) (zip (slide (t + s - 1) d xs) (slide t d ys))
 
-`inside` says of each cell of each window whether it is one of the array.  What is computed beyond the array is read by nobody, so
-that a step is the same for all cells, and the tiles of steps overlap as those of windows do.
+`inside` says of each cell, or of the cells of each window, whether it is one of the array.  What a step computes beyond an array
+that goes on is read by nobody, so that it is the same for all cells, and the tiles of steps overlap as those of windows do.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import Any
 
 from relift.rewrites.conditions import naturals
 from relift.rewrites.notation import A, B, C, k, left, n, q, right, size, step
-from relift.rewrites.proof_scripts import GHOST_ZONE
+from relift.rewrites.proof_scripts import GHOST_ZONE, GHOST_ZONE_CHOSEN, GHOST_ZONE_TOTAL
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     at_runtime,
+    at_runtime_unsafe,
     clamp,
     drop,
-    generate,
     join,
+    make_array,
     map,
     pad,
     repeat,
@@ -40,113 +41,77 @@ from relift.semantics.syntax.sizes import Size
 a, b = naturals("a b")
 three = Size.of(3)
 
-_GHOSTS = "Meng and Skadron, ICS'09, ghost zones; Holewinski, Pouchet and Sadayappan, ICS'12, overlapped tiling"
+GHOSTS = "Meng and Skadron, ICS'09, ghost zones; Holewinski, Pouchet and Sadayappan, ICS'12, overlapped tiling"
 
 
-def _inside(size: Any, before: Any, after: Any) -> Any:
-    """Of each cell of each window whether it is one of the array."""
-    return slide(size, 1, pad(before, after, False, repeat(n + 1, True)))
+def windows_inside(length: Any, before: Any, after: Any) -> Any:
+    """Of the cells of each window of three whether they are of the array, which has so many before it and after."""
+    return slide(3, 1, cells_inside(length, before, after))
 
 
-def _where(inside: Any, size: Any, window: Any, other: Any) -> Any:
-    """A window, but something else where its cells are not those of the array."""
-    cells = zip(generate(size, lambda i: i), inside)
-    return map(lambda cell: at_runtime(select(cell[1], cell[0], size), other, window), cells)
+def cells_inside(length: Any, before: Any, after: Any) -> Any:
+    """Of each cell whether it is one of the array, which has so many before it and after."""
+    return pad(before, after, False, repeat(length, True))
 
 
-def _nearest(inside: Any, window: Any) -> Any:
-    return _where(inside, 3, window, window[1])
+def nearest(inside: Any, window: Any) -> Any:
+    """A window of three, but its middle where its ends are not inside."""
+    ends = [at_runtime_unsafe(select(inside[i], i, 1), window) for i in (0, 2)]
+    return make_array(ends[0], window[1], ends[1])
 
 
-@rule(source=_GHOSTS, proof=GHOST_ZONE)
+def where(inside: Any, cell: Any, other: Any) -> Any:
+    """A cell that is inside, or something else."""
+    return at_runtime(select(inside, 0, 1), other, repeat(1, cell))
+
+
+@rule(source=GHOSTS, proof=GHOST_ZONE, defined=GHOST_ZONE_CHOSEN)
 def ghost_zone_clamp(f: Fun[A[three], B], zs: A[a + 1 + n + 1 + 1 + b]):
     """A step that sees the ends go on is done in the middle of a longer array."""
+    windows = zip(slide(3, 1, zs), windows_inside(n + 1, a + 1, b + 1))
     return (
         map(f, slide(3, 1, pad(1, 1, clamp, take(n + 1, drop(a + 1, zs))))),
-        take(
-            n + 1,
-            drop(
-                a,
-                map(
-                    lambda p: f(_nearest(p[1], p[0])),
-                    zip(slide(3, 1, zs), _inside(3, a + 1, b + 1)),
-                ),
-            ),
-        ),
+        take(n + 1, drop(a, map(lambda p: f(nearest(p[1], p[0])), windows))),
     )
 
 
-@rule(source=_GHOSTS, proof=GHOST_ZONE)
+@rule(source=GHOSTS, proof=GHOST_ZONE, defined=GHOST_ZONE_CHOSEN)
 def ghost_zone_clamp_beside(
     f: Fun[A[three], B, C], zs: A[a + 1 + n + 1 + 1 + b], ys: B[n + 1]
 ):  # fmt: skip
     """The same beside what stays as it is."""
+    beside = zip(pad(a, b, clamp, ys), windows_inside(n + 1, a + 1, b + 1))
+    windows = zip(slide(3, 1, zs), beside)
+    padded = pad(1, 1, clamp, take(n + 1, drop(a + 1, zs)))
     return (
-        map(
-            lambda p: f(p[0], p[1]),
-            zip(slide(3, 1, pad(1, 1, clamp, take(n + 1, drop(a + 1, zs)))), ys),
-        ),
-        take(
-            n + 1,
-            drop(
-                a,
-                map(
-                    lambda p: f(_nearest(p[1][1], p[0]), p[1][0]),
-                    zip(
-                        slide(3, 1, zs),
-                        zip(pad(a, b, clamp, ys), _inside(3, a + 1, b + 1)),
-                    ),
-                ),
-            ),
-        ),
+        map(lambda p: f(p[0], p[1]), zip(slide(3, 1, padded), ys)),
+        take(n + 1, drop(a, map(lambda p: f(nearest(p[1][1], p[0]), p[1][0]), windows))),
     )
 
 
-@rule(source=_GHOSTS, proof=GHOST_ZONE)
-def ghost_zone_constant(
-    c: A, f: Fun[A[left + 1 + right], B], zs: A[a + left + n + 1 + right + b]
-):  # fmt: skip
-    """A step that sees a constant beyond the ends is done in the middle of a longer array."""
+@rule(source=GHOSTS, proof=GHOST_ZONE, defined=GHOST_ZONE_TOTAL)
+def ghost_zone_constant(c: A, d: B, f: Fun[A[left + 1 + right], B], xs: A[n + 1]):
+    """What a step gives, and something else around it, is done on more around what it reads."""
     s = left + 1 + right
+    windows = slide(s, 1, pad(a + left, b + right, c, xs))
     return (
-        map(f, slide(s, 1, pad(left, right, c, take(n + 1, drop(a + left, zs))))),
-        take(
-            n + 1,
-            drop(
-                a,
-                map(
-                    lambda p: f(_where(p[1], s, p[0], c)),
-                    zip(slide(s, 1, zs), _inside(s, a + left, b + right)),
-                ),
-            ),
-        ),
+        pad(a, b, d, map(f, slide(s, 1, pad(left, right, c, xs)))),
+        map(lambda p: where(p[1], f(p[0]), d), zip(windows, cells_inside(n + 1, a, b))),
     )
 
 
-@rule(source=_GHOSTS, proof=GHOST_ZONE)
+@rule(source=GHOSTS, proof=GHOST_ZONE, defined=GHOST_ZONE_TOTAL)
 def ghost_zone_constant_beside(
-    c: A, f: Fun[A[left + 1 + right], B, C], zs: A[a + left + n + 1 + right + b], ys: B[n + 1]
+    c: A, d: C, f: Fun[A[left + 1 + right], B, C], xs: A[n + 1], ys: B[n + 1]
 ):
     """The same beside what stays as it is."""
     s = left + 1 + right
+    windows = slide(s, 1, pad(a + left, b + right, c, xs))
+    beside = zip(pad(a, b, clamp, ys), cells_inside(n + 1, a, b))
+    stepped = map(lambda p: f(p[0], p[1]), zip(slide(s, 1, pad(left, right, c, xs)), ys))
     return (
-        map(
-            lambda p: f(p[0], p[1]),
-            zip(slide(s, 1, pad(left, right, c, take(n + 1, drop(a + left, zs)))), ys),
-        ),
-        take(
-            n + 1,
-            drop(
-                a,
-                map(
-                    lambda p: f(_where(p[1][1], s, p[0], c), p[1][0]),
-                    zip(
-                        slide(s, 1, zs),
-                        zip(pad(a, b, clamp, ys), _inside(s, a + left, b + right)),
-                    ),
-                ),
-            ),
-        ),
+        pad(a, b, d, stepped),
+        map(lambda p: where(p[1][1], f(p[0], p[1][0]), d), zip(windows, beside)),
     )
 
 

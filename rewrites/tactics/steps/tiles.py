@@ -1,7 +1,7 @@
 """Several steps of a stencil in one kernel: each group of a GPU has an overlapping tile, which shrinks step by step.
 
 A step is done on what is longer than the array, where its windows choose what they see beyond the ends, so that all cells are
-computed alike (`rewrites/rules/stencils/ghosts.py`).  Then tiles of one step are made of wider tiles of the step before.
+computed alike (`rewrites/rules/stencils/ghosts.py`, and `ghosts_2d.py` for tables).  Then tiles of one step are made of wider tiles of the step before.
 
     map f (slide 3 1 (pad 1 1 clamp (map f (slide 3 1 (pad 1 1 clamp xs)))))
         =  take n (join (map (\\t. map f' (slide 3 1 (map f' (slide 3 1 t)))) (slide (t + 4) t (pad 2 (2 + e) clamp xs))))
@@ -11,43 +11,95 @@ Source: Meng and Skadron, ICS'09, ghost zones; Holewinski, Pouchet and Sadayappa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
+    Tactic,
     any_rule,
     apply,
     curried,
+    first,
     inside,
     normalize,
     then,
 )
-from relift.rewrites.tactics.folds.remainders import length_of
-from relift.semantics.patterns import Bordered, Iterate, Map, Slide, Zip
+from relift.semantics.patterns import Bordered, Iterate, Map
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.terms import Literal, Term, free_variables
+from relift.semantics.syntax.types import Scalar, dimensions
 
 FEWEST = 2
 """Steps that a tile is worth: of one there is nothing between steps to keep."""
 
-_GHOST_ZONE = any_rule(
-    *(
-        f"ghost_zone_{boundary}{beside}"
-        for boundary in ("clamp", "constant")
-        for beside in ("", "_beside")
-    )
-)
 
-_CELLS = normalize("index_map", "index_zip")
-"""A cell of a window is chosen where it is read."""
+@dataclass(frozen=True)
+class _Stencil:
+    """The rules of stencils of one dimension or of two, and where their parts are.
+
+    Rules end in `dimensions`; `before` and `after` are the sizes of a border, `sides` those of a tile.
+    """
+
+    dimensions: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    sides: tuple[str, ...]
+    middle: Position
+    """What the middle is taken of."""
+    tiles: Position
+    """The map over tiles, in what is put together of them."""
+    first: Position
+    """The first part of what is zipped."""
+    borders: tuple[Position, ...]
+    """The borders, in what there are windows of."""
+
+    @property
+    def read(self) -> Position:
+        """What the borders are around."""
+        return (*self.borders[0], *(("xs",) * len(self.borders)))
+
+    @property
+    def functions(self) -> Position:
+        """From a map over all dimensions to what it does with a number."""
+        return ("f",) * len(self.sides)
+
+    def rule(self, name: str) -> Tactic:
+        """The rule of this name for so many dimensions, alone or beside something else."""
+        named = f"{name}{self.dimensions}"
+        return any_rule(named, f"{named}_beside")
+
+
+_OF_ROWS = _Stencil(
+    "",
+    before=("left",),
+    after=("right",),
+    sides=("k",),
+    middle=("xs", "xs"),
+    tiles=("xss",),
+    first=("xs",),
+    borders=(("xs",),),
+)
+_OF_TABLES = _Stencil(
+    "_2d",
+    before=("above", "left"),
+    after=("below", "right"),
+    sides=("k", "l"),
+    middle=("xs", "xs", "xs"),
+    tiles=("xs", "xss", "xs"),
+    first=("xs", "xs"),
+    borders=(("xs", "xs", "xs"), ("xs", "xs", "xs", "xs", "f")),
+)
 
 
 @curried
-def steps_in_tiles(at: Rewriting, place: Position, windows: int) -> Rewriting:
-    """Steps of a stencil of one dimension in tiles of so many `windows`, each step of a tile on what the last one gave.
+def steps_in_tiles(at: Rewriting, place: Position, *windows: int) -> Rewriting:
+    """Steps of a stencil in tiles of so many `windows` along each dimension, each step of a tile on what the last one gave.
 
-    Raises `NoMatch` where there are not several steps.
+    Raises `NoMatch` where there are not several steps of so many dimensions, one or two.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -60,57 +112,115 @@ def steps_in_tiles(at: Rewriting, place: Position, windows: int) -> Rewriting:
     >>> [step.rule for step in found.steps if "ghost" in step.rule or "beside" in step.rule]
     ['ghost_zone_clamp', 'ghost_zone_clamp', 'stencil_tiling_beside', 'slide_stencil_beside']
     """
+    stencil = _OF_ROWS if len(windows) == 1 else _OF_TABLES
     at = normalize("pad_mirror_one")(at, place)
-    steps = list(_steps(term_at(at.term, place), place))
+    steps = list(_steps(stencil, term_at(at.term, place), place))
     if len(steps) < FEWEST:
         raise NoMatch("there are not several steps of a stencil")
-    length = length_of(term_at(at.term, place))
-    left = sum(each.left.constant or 0 for _, each, _ in steps)
-    right = sum(each.right.constant or 0 for _, each, _ in steps)
-    read = steps[-1][2]
-    more = right + -length % windows
-    at = apply("pad_clamp_removed", "backward", left=left, right=more)(at, read)
-    for here, _, _ in reversed(steps):
-        at = then(_GHOST_ZONE, inside("xs", "xs", "f")(_CELLS))(at, here)
-    at = inside("xs")(apply("drop_nothing"))(at, place)
-    if length % windows:
-        place = (*place, "xs")
-    else:
-        at = apply("take_all")(at, place)
-    at = apply("stencil_tiling_beside", k=windows - 1)(at, place)
-    return _on_tiles(at, (*place, "xss"), len(steps) - 1)
+    lengths = [n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0]]
+    rest = [-length % side for length, side in zip(lengths, windows, strict=False)]
+    at = first(_in_the_middle(stencil, steps, rest), _with_more_around(stencil, steps, rest))(
+        at, place
+    )
+    for left_over in rest:
+        at, place = _taken(at, place, everything=left_over == 0)
+    sides = {name: side - 1 for name, side in zip(stencil.sides, windows, strict=True)}
+    at = apply(f"stencil_tiling{stencil.dimensions}_beside", **sides)(at, place)
+    return _on_tiles(stencil, at, (*place, *stencil.tiles), len(steps) - 1)
 
 
-def _on_tiles(at: Rewriting, place: Position, steps: int) -> Rewriting:
-    """What a map over tiles reads of so many more steps is computed of wider tiles there."""
-    wider: Position = ("xs", "xs")
-    for _ in range(steps):
-        at = apply("slide_stencil_beside")(at, (*place, *wider))
-        for depth in reversed(range(1, len(wider))):
-            at = apply("zip_map_left")(at, (*place, *wider[:depth]))
-        at = apply("map_fusion")(at, place)
-        wider = (*wider, "xs")
+@curried
+def _in_the_middle(
+    at: Rewriting, place: Position, stencil: _Stencil, steps: Sequence[_Step], rest: Sequence[int]
+) -> Rewriting:
+    """Steps that see the ends go on, in the middle of what is longer by all that they see, and by the `rest` of a tile."""
+    around = dict[str, int]()
+    for axis, left_over in enumerate(rest):
+        borders = [step.borders[axis] for step in steps]
+        around[stencil.before[axis]] = sum(border.left.constant or 0 for border in borders)
+        right = sum(border.right.constant or 0 for border in borders)
+        around[stencil.after[axis]] = right + left_over
+    longer = apply(f"pad_clamp_removed{stencil.dimensions}", "backward", **around)
+    at = longer(at, steps[-1].read)
+    cells = normalize(*_CELLS_OF_WINDOWS)
+    chosen = inside(*stencil.middle, *stencil.functions)(cells)
+    for step in reversed(steps):
+        at = then(stencil.rule("ghost_zone_clamp"), chosen)(at, step.place)
     return at
 
 
-_IN_A_MAP: Position = ("xs",)
-_IN_A_ZIP: Position = ("xs", "xs")
+_CELLS_OF_WINDOWS = ("index_map", "index_first", "index_behind_first", "index_of_repeat")
+"""A cell of a window is chosen where it is read."""
 
 
-def _steps(t: Term, place: Position) -> Iterator[tuple[Position, Bordered, Position]]:
-    """Where each step is, the last one first, how what it reads is padded, and where that is."""
-    while isinstance(t, Map):
-        windows, below = t.xs, _IN_A_MAP
-        if isinstance(windows, Zip):
-            windows, below = windows.xs, _IN_A_ZIP
-        if not isinstance(windows, Slide) or windows.step.constant != 1:
-            return
-        padded = windows.xs
-        if not isinstance(padded, Bordered):
-            return
-        read = (*place, *below, "xs", "xs")
-        yield place, padded, read
-        t, place = term_at(padded, ("xs",)), read
+@curried
+def _with_more_around(
+    at: Rewriting, place: Position, stencil: _Stencil, steps: Sequence[_Step], rest: Sequence[int]
+) -> Rewriting:
+    """Steps that see a constant beyond the ends, on more around what they read: the `rest` of a tile, and what the next step sees."""
+    number = dimensions(term_at(at.term, place).type)[1]
+    if not isinstance(number, Scalar):
+        raise NoMatch("what a step gives is not an array of numbers")
+    chosen = dict.fromkeys(stencil.before, 0) | dict(zip(stencil.after, rest, strict=True))
+    anything = {"c": Literal(np.dtype(number.dtype).type(0).item(), number)}
+    rule = f"pad_constant_removed{stencil.dimensions}"
+    at = apply(rule, "backward", given=anything, **chosen)(at, place)
+    padded = (*place, *stencil.middle)
+    for _ in steps:
+        at = stencil.rule("ghost_zone_constant")(at, padded)
+        padded = (*padded, "xs", *stencil.first, *stencil.borders[0])
+    return at
+
+
+def _taken(at: Rewriting, place: Position, *, everything: bool) -> tuple[Rewriting, Position]:
+    """What is taken of an array, or of each of its rows, from its beginning on; and where that is of which it is taken."""
+    all_taken = apply("take_all")
+    if isinstance(term_at(at.term, place), Map):
+        at = inside("f", "xs")(apply("drop_nothing"))(at, place)
+        all_taken = then(inside("f")(all_taken), apply("map_identity"))
+    else:
+        at = inside("xs")(apply("drop_nothing"))(at, place)
+    return (all_taken(at, place), place) if everything else (at, (*place, "xs"))
+
+
+def _on_tiles(stencil: _Stencil, at: Rewriting, place: Position, steps: int) -> Rewriting:
+    """What a map over tiles reads of so many more steps is computed of wider tiles there."""
+    for done in range(steps):
+        wider = apply(f"slide_stencil{stencil.dimensions}_beside")
+        at = wider(at, (*place, "xs", *stencil.first * (done + 1)))
+        for depth in reversed(range(done + 1)):
+            beside = apply(f"zip_map_left{stencil.dimensions}")
+            at = beside(at, (*place, "xs", *stencil.first * depth))
+        for depth in range(len(stencil.sides)):
+            at = apply("map_fusion")(at, (*place, *stencil.functions[:depth]))
+    return at
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Where a step of a stencil is, the borders along each dimension of what it reads, and where that is."""
+
+    place: Position
+    borders: tuple[Bordered, ...]
+    read: Position
+
+
+def _steps(stencil: _Stencil, t: Term, place: Position) -> Iterator[_Step]:
+    """The steps of a stencil, the last one first."""
+    while (found := _step(stencil, t)) is not None:
+        yield replace(found, place=place, read=(*place, *found.read))
+        t, place = term_at(t, found.read), (*place, *found.read)
+
+
+def _step(stencil: _Stencil, t: Term) -> _Step | None:
+    """What a map over windows, alone or beside something else, is as a step; None for what is none."""
+    parts = dict(positions(t))
+    for windows in (("xs",), ("xs", *stencil.first)):
+        borders = [parts.get((*windows, *axis)) for axis in stencil.borders]
+        padded = tuple(border for border in borders if isinstance(border, Bordered))
+        if isinstance(t, Map) and len(padded) == len(borders):
+            return _Step((), padded, (*windows, *stencil.read))
+    return None
 
 
 @curried
