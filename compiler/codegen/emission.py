@@ -29,6 +29,8 @@ from relift.compiler.codegen.values.trees import (
 from relift.compiler.lowering.analyses import ALL, Analyses
 from relift.compiler.lowering.threads import Threads, number
 from relift.compiler.text.tree import (
+    Binary,
+    Conditional,
     Declaration,
     Name,
     Statement,
@@ -104,8 +106,12 @@ class Emission:
     def named(
         self, e: CExpression, hint: str, *, fixed: bool = True, anew: bool = False
     ) -> CExpression:
-        """e as a register of its own; e itself when it is one already, or a scalar constant, unless `anew`."""
-        known = isinstance(e.code, Name) or (e.width is None and not words(e.code))
+        """e as a register of its own; e itself when it is one already, or a scalar constant, unless `anew`.
+
+        What is computed of constants is none: an index is a number, or the name of a register.
+        """
+        constant = not words(e.code) and not isinstance(e.code, (Binary, Conditional))
+        known = isinstance(e.code, Name) or (e.width is None and constant)
         if fixed and known and not anew:
             return e
         name = self.body.fresh(hint)
