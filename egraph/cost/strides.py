@@ -109,10 +109,11 @@ _TURNS = 4
 
 
 def _inside(offset: Index) -> dict[str, int] | None:
-    """Values of its variables in the middle of their ranges; None where one is data or has an unknown range."""
+    """Values of its variables in the middle of their ranges; None where one is data of many values, or has an unknown range."""
     inside: dict[str, int] = {}
     for atom in variables_of(offset):
-        if not isinstance(atom, Variable) or atom.extent.constant is None:
+        of_few = isinstance(atom, Loaded) and atom.offset is None and is_near(atom)
+        if not (of_few or isinstance(atom, Variable)) or not (atom.extent and atom.extent.constant):
             return None
         inside[atom.name] = atom.extent.constant // 2
     return inside
@@ -176,9 +177,19 @@ def turns_written_out(loops: Sequence[tuple[Index, float]], offset: Index) -> se
 
 
 def depends_on_data(offset: Index, thread: Index) -> bool:
-    """Whether an access is where data of each work-item, or of each lane, says."""
-    data = (atom for atom in variables_of(offset) if isinstance(atom, Loaded))
+    """Whether an access is where data of each work-item, or of each lane, says; a number of few values moves it to a neighbour at most."""
+    loaded = (atom for atom in variables_of(offset) if isinstance(atom, Loaded))
+    data = (atom for atom in loaded if not is_near(atom))
     return any(atom.offset is None or depends_on(atom.offset, thread) for atom in data)
+
+
+def is_near(number: Loaded) -> bool:
+    """Whether a number that is data has few values: a cell of a window, which lies where its neighbours do."""
+    return number.extent is not None and (number.extent.constant or _NEAR + 1) <= _NEAR
+
+
+_NEAR = 4
+"""Cells of a window, one of which is chosen."""
 
 
 def lie_apart(offset: Index, thread: Index, loop: Index | None, *, storing: bool) -> float | None:

@@ -19,6 +19,7 @@ from relift.egraph.search.derived import (
     of_kernels,
     with_copies_by_steps,
 )
+from relift.egraph.search.guidance.window_plans import steps_by_groups
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, ranked
 from relift.egraph.search.starts.iterated import FEWEST_STEPS, iterated
 from relift.egraph.search.starts.named import kernels_under_names
@@ -27,12 +28,11 @@ from relift.egraph.search.starts.with_names import may_keep_names, may_lose_name
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then, topdown
-from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.carried import all_rows
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
-from relift.rewrites.tactics.steps.tiles import several_steps, steps_in_tiles
+from relift.rewrites.tactics.steps.tiles import several_steps
 from relift.semantics.indices.inverses import taken_apart
 from relift.semantics.patterns import EachOf
 from relift.semantics.syntax.terms import MakeTuple, subterms
@@ -53,24 +53,21 @@ def in_steps(whole: Proposals) -> Outcome:
     grown, found = _in_steps_of(whole, with_copies_by_steps(start), lambda step: step.all())
     for several in _SEVERAL if whole.device.kind == "gpu" else ():
         with suppress(NoMatch):
-            more, others = _in_steps_of(whole, after(whole.source, start, several), _in_tiles, 1)
+            more, others = _in_steps_of(whole, after(whole.source, start, several), in_tiles, 1)
             grown, found = grown.and_then(more), [*found, *others]
     return grown, ranked(found)
 
 
 _SEVERAL = tuple(topdown(several_steps(most, 1)) for most in (16, 8, 4))
 """So many steps of an iteration at most as one."""
-_WINDOWS = ((256,), (1024,), (32, 32), (16, 64))
-"""Windows of a tile of steps along each dimension: a group of a GPU has them."""
 
 
-def _in_tiles(step: Proposals) -> Outcome:
-    """What a step that is several of a stencil is in tiles of a GPU's groups."""
+def in_tiles(whole: Proposals) -> Outcome:
+    """What several steps of a stencil are in tiles of a GPU's groups."""
     found = list[Proposal]()
-    for windows in _WINDOWS:
-        blocks = topdown(stages_by_groups(len(windows), step.device.local_memory_bytes))
+    for tactic in steps_by_groups(whole.device):
         with suppress(NoMatch):
-            found += step.derived(then(steps_in_tiles(*windows), blocks))
+            found += whole.derived(tactic)
     return NOTHING, ranked(found)
 
 

@@ -46,7 +46,7 @@ from relift.egraph.search.guidance.by_shape import folded_whole, planned, whole_
 from relift.egraph.search.guidance.guided import Guide
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.egraph.search.guidance.plans import TiledSketch
-from relift.egraph.search.in_others import in_others, in_steps
+from relift.egraph.search.in_others import in_others, in_steps, in_tiles
 from relift.egraph.search.outcomes import (
     AT_THE_LIMIT,
     NOTHING,
@@ -149,7 +149,8 @@ class Proposals:
             if min(map(rank_of, iterations)) <= min(map(rank_of, written), default=(math.inf, 0)):
                 return grown, ranked([*iterations, *written])
         forms = self.forms(without=(UNROLLED,) if iterations else ())
-        found = [*iterations, *(each for form in forms for each in form.proposals)]
+        _, tiled = in_tiles(self)
+        found = [*iterations, *tiled, *(each for form in forms for each in form.proposals)]
         if self.is_over and found:
             return grown.and_then(OUT_OF_SECONDS), ranked(found)
         if not is_near(forms[0], forms):

@@ -343,5 +343,6 @@ def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
             return min(evaluate(left, values), evaluate(right, values))
         case Larger(left, right):
             return max(evaluate(left, values), evaluate(right, values))
-        case Loaded():
-            raise AssertionError(f"cannot happen: {atom} is known when the kernel runs")
+        case Loaded(name):
+            assert name in values, f"cannot happen: {atom} is known when the kernel runs"
+            return values[name]

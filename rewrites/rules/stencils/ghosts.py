@@ -54,10 +54,10 @@ def cells_inside(length: Any, before: Any, after: Any) -> Any:
     return pad(before, after, False, repeat(length, True))
 
 
-def nearest(inside: Any, window: Any) -> Any:
-    """A window of three, but its middle where its ends are not inside."""
-    ends = [at_runtime_unsafe(select(inside[i], i, 1), window) for i in (0, 2)]
-    return make_array(ends[0], window[1], ends[1])
+def nearest(inside: Any, window: Any) -> tuple[Any, Any, Any]:
+    """The cells of a window of three, but its middle where its ends are not inside."""
+    first, last = (at_runtime_unsafe(select(inside[i], i, 1), window) for i in (0, 2))
+    return first, window[1], last
 
 
 def where(inside: Any, cell: Any, other: Any) -> Any:
@@ -71,7 +71,7 @@ def ghost_zone_clamp(f: Fun[A[three], B], zs: A[a + 1 + n + 1 + 1 + b]):
     windows = zip(slide(3, 1, zs), windows_inside(n + 1, a + 1, b + 1))
     return (
         map(f, slide(3, 1, pad(1, 1, clamp, take(n + 1, drop(a + 1, zs))))),
-        take(n + 1, drop(a, map(lambda p: f(nearest(p[1], p[0])), windows))),
+        take(n + 1, drop(a, map(lambda p: f(make_array(*nearest(p[1], p[0]))), windows))),
     )
 
 
@@ -85,7 +85,9 @@ def ghost_zone_clamp_beside(
     padded = pad(1, 1, clamp, take(n + 1, drop(a + 1, zs)))
     return (
         map(lambda p: f(p[0], p[1]), zip(slide(3, 1, padded), ys)),
-        take(n + 1, drop(a, map(lambda p: f(nearest(p[1][1], p[0]), p[1][0]), windows))),
+        take(
+            n + 1, drop(a, map(lambda p: f(make_array(*nearest(p[1][1], p[0])), p[1][0]), windows))
+        ),
     )
 
 

@@ -27,7 +27,7 @@ from relift.semantics.language.multidimensional import (
     untile,
     zip_nd,
 )
-from relift.semantics.language.vocabulary import clamp, drop, map, repeat, take
+from relift.semantics.language.vocabulary import clamp, drop, make_array, map, repeat, take
 from relift.semantics.syntax.signatures import Fun
 
 a, b, c, d, above, below = naturals("a b c d above below")
@@ -55,7 +55,8 @@ def _cells_inside(above: Any, below: Any, left: Any, right: Any) -> Any:
 
 def _nearest(inside: Any, window: Any) -> Any:
     """A window, but the nearest of its cells inside where others are not."""
-    return map(lambda row: nearest(inside[1], row), nearest(inside[0], window))
+    rows = nearest(inside[0], window)
+    return make_array(*(make_array(*nearest(inside[1], row)) for row in rows))
 
 
 def _stepped(f: Any, windows: Any, pair: Any) -> Any:

@@ -214,11 +214,13 @@ def _steps(stencil: _Stencil, t: Term, place: Position) -> Iterator[_Step]:
 
 def _step(stencil: _Stencil, t: Term) -> _Step | None:
     """What a map over windows, alone or beside something else, is as a step; None for what is none."""
+    if not isinstance(t, Map):
+        return None
     parts = dict(positions(t))
     for windows in (("xs",), ("xs", *stencil.first)):
         borders = [parts.get((*windows, *axis)) for axis in stencil.borders]
         padded = tuple(border for border in borders if isinstance(border, Bordered))
-        if isinstance(t, Map) and len(padded) == len(borders):
+        if len(padded) == len(borders):
             return _Step((), padded, (*windows, *stencil.read))
     return None
 
