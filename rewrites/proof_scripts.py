@@ -4,7 +4,7 @@ Each is a list of Rocq's tactics, after `Tactic.v`, on the statement of the rule
 audits what it proves; those called DEFINED are on what is stated of where its sides are defined, by direction.
 """
 
-from relift.rewrites.checks.verdicts import WHERE_TOTAL, Direction
+from relift.rewrites.checks.verdicts import Direction
 
 IN_ORDER = """
 assert (sym : forall a b, R a b -> R b a) by apply (per_sym P).
@@ -466,37 +466,3 @@ intros A R n g g' z z' xs xs' P G Z X.
 set (S := @eq BinNums.Z).
 assert (L : forall a b, S a b -> forall c d, S c d -> (a <? c)%Z = (b <? d)%Z) by (unfold S; intros; subst; auto).
 {_PLACES}"""
-
-GHOST_ZONE = """
-assert (inside : ((0 <=? 0) && (0 <? Z.of_nat 1))%Z = true) by reflexivity.
-assert (beyond : ((0 <=? 1) && (1 <? Z.of_nat 1))%Z = false) by reflexivity.
-start. intros ? ?. reduced. try (intros ? ?; reduced).
-repeat (match goal with
-| |- _ (if (?x <? ?y)%nat then _ else _) _ => destruct (Nat.ltb_spec x y)
-| |- _ ((if (?x <? ?y)%nat then _ else _) _) _ => destruct (Nat.ltb_spec x y)
-end; reduced); rewrite ?inside, ?beyond; reduced; try assumption; try (exfalso; lia);
-match goal with
-| H : Rfun _ _ ?f ?g |- _ (?f _ _) (?g _ _) => apply H
-| H : Rfun _ _ ?f ?g |- _ (?f _) (?g _) => apply H
-end;
-reduced; try (intros ? ?; reduced); try (intros ? ?; reduced);
-repeat match goal with |- context [(?x <? 1)%nat] => destruct (Nat.ltb_spec x 1) end; reduced;
-repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end;
-reduced; try unfold nearest;
-first [ assumption |
-match goal with
-| H : Rarr _ _ ?x ?y |- _ (?x ?p ?q) (?y ?r ?s) => replace r with p by lia; replace s with q by lia; apply H; lia
-| H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?r) => replace r with p by lia; apply H; lia
-end | exfalso; lia ].
-"""
-"""Of a stencil on a longer array: every case of where a cell lies, and the index that is read there; of both axes in turn."""
-GHOST_ZONE_TOTAL: dict[Direction, str] = {"forward": WHERE_TOTAL, "backward": WHERE_TOTAL}
-"""More windows are computed than are asked for."""
-GHOST_ZONE_CHOSEN: dict[Direction, str] = {
-    **GHOST_ZONE_TOTAL,
-    "forward": f"""{WHERE_TOTAL}
-keep_defined_start;
-repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end; unfold in_range; lia.
-""",
-}
-"""The cell that is seen instead of another is one of the window."""

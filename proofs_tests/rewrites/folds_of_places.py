@@ -52,8 +52,9 @@ CHOSEN = frozenset(f"pad_constant_take{of}" for of in (*NUMBERS.values(), "_pair
 MASKED = frozenset(r.name for r in CHOICES["before_each_masked_number"].rules)
 """Folds of all elements, of which those from a place on count for nothing."""
 GHOSTS = frozenset(
-    f"ghost_zone_{boundary}{beside}"
+    f"ghost_zone_{boundary}{dimensions}{beside}"
     for boundary in ("clamp", "constant")
+    for dimensions in ("", "_2d")
     for beside in ("", "_beside")
 )
 """Steps of stencils whose windows choose what they see beyond the ends, by an index."""

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.rewrites.checks.verdicts import WHERE_TOTAL, Direction
 from relift.rewrites.conditions import naturals
 from relift.rewrites.notation import A, B, C, k, left, n, q, right, size, step
-from relift.rewrites.proof_scripts import GHOST_ZONE, GHOST_ZONE_CHOSEN, GHOST_ZONE_TOTAL
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     at_runtime,
@@ -42,6 +42,40 @@ a, b = naturals("a b")
 three = Size.of(3)
 
 GHOSTS = "Meng and Skadron, ICS'09, ghost zones; Holewinski, Pouchet and Sadayappan, ICS'12, overlapped tiling"
+
+GHOST_ZONE = """
+assert (inside : ((0 <=? 0) && (0 <? Z.of_nat 1))%Z = true) by reflexivity.
+assert (beyond : ((0 <=? 1) && (1 <? Z.of_nat 1))%Z = false) by reflexivity.
+start. intros ? ?. reduced. try (intros ? ?; reduced).
+repeat (match goal with
+| |- _ (if (?x <? ?y)%nat then _ else _) _ => destruct (Nat.ltb_spec x y)
+| |- _ ((if (?x <? ?y)%nat then _ else _) _) _ => destruct (Nat.ltb_spec x y)
+end; reduced); rewrite ?inside, ?beyond; reduced; try assumption; try (exfalso; lia);
+match goal with
+| H : Rfun _ _ ?f ?g |- _ (?f _ _) (?g _ _) => apply H
+| H : Rfun _ _ ?f ?g |- _ (?f _) (?g _) => apply H
+end;
+reduced; try (intros ? ?; reduced); try (intros ? ?; reduced);
+repeat match goal with |- context [(?x <? 1)%nat] => destruct (Nat.ltb_spec x 1) end; reduced;
+repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end;
+reduced; try unfold nearest;
+first [ assumption |
+match goal with
+| H : Rarr _ _ ?x ?y |- _ (?x ?p ?q) (?y ?r ?s) => replace r with p by lia; replace s with q by lia; apply H; lia
+| H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?r) => replace r with p by lia; apply H; lia
+end | exfalso; lia ].
+"""
+"""Of a stencil on a longer array: every case of where a cell lies, and the index that is read there; of both axes in turn."""
+GHOST_ZONE_TOTAL: dict[Direction, str] = {"forward": WHERE_TOTAL, "backward": WHERE_TOTAL}
+"""More windows are computed than are asked for."""
+GHOST_ZONE_CHOSEN: dict[Direction, str] = {
+    **GHOST_ZONE_TOTAL,
+    "forward": f"""{WHERE_TOTAL}
+keep_defined_start;
+repeat match goal with |- context [(?x <? ?y)%nat] => destruct (Nat.ltb_spec x y) end; unfold in_range; lia.
+""",
+}
+"""The cell that is seen instead of another is one of the window."""
 
 
 def windows_inside(length: Any, before: Any, after: Any) -> Any:

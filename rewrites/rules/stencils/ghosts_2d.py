@@ -16,9 +16,17 @@ from typing import Any
 from relift.rewrites.conditions import naturals
 from relift.rewrites.families import Among, Data
 from relift.rewrites.notation import A, B, C, k, left, m, n, q, right, size, step
-from relift.rewrites.proof_scripts import GHOST_ZONE, GHOST_ZONE_CHOSEN, GHOST_ZONE_TOTAL
 from relift.rewrites.rule import rule
-from relift.rewrites.rules.stencils.ghosts import GHOSTS, nearest, three, where, windows_inside
+from relift.rewrites.rules.stencils.ghosts import (
+    GHOST_ZONE,
+    GHOST_ZONE_CHOSEN,
+    GHOST_ZONE_TOTAL,
+    GHOSTS,
+    nearest,
+    three,
+    where,
+    windows_inside,
+)
 from relift.semantics.language.multidimensional import (
     map_nd,
     pad_nd,

@@ -125,7 +125,9 @@ def steps_in_tiles(at: Rewriting, place: Position, *windows: int) -> Rewriting:
     for left_over in rest:
         at, place = _taken(at, place, everything=left_over == 0)
     sides = {name: side - 1 for name, side in zip(stencil.sides, windows, strict=True)}
-    at = apply(f"stencil_tiling{stencil.dimensions}_beside", **sides)(at, place)
+    at = apply(f"stencil_tiling{stencil.dimensions}_beside", "forward", None, None, **sides)(
+        at, place
+    )
     return _on_tiles(stencil, at, (*place, *stencil.tiles), len(steps) - 1)
 
 
@@ -140,7 +142,7 @@ def _in_the_middle(
         around[stencil.before[axis]] = sum(border.left.constant or 0 for border in borders)
         right = sum(border.right.constant or 0 for border in borders)
         around[stencil.after[axis]] = right + left_over
-    longer = apply(f"pad_clamp_removed{stencil.dimensions}", "backward", **around)
+    longer = apply(f"pad_clamp_removed{stencil.dimensions}", "backward", None, None, **around)
     at = longer(at, steps[-1].read)
     cells = normalize(*_CELLS_OF_WINDOWS)
     chosen = inside(*stencil.middle, *stencil.functions)(cells)
@@ -164,7 +166,7 @@ def _with_more_around(
     chosen = dict.fromkeys(stencil.before, 0) | dict(zip(stencil.after, rest, strict=True))
     anything = {"c": Literal(np.dtype(number.dtype).type(0).item(), number)}
     rule = f"pad_constant_removed{stencil.dimensions}"
-    at = apply(rule, "backward", given=anything, **chosen)(at, place)
+    at = apply(rule, "backward", None, anything, **chosen)(at, place)
     padded = (*place, *stencil.middle)
     for _ in steps:
         at = stencil.rule("ghost_zone_constant")(at, padded)
