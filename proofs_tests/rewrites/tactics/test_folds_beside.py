@@ -170,6 +170,22 @@ def test_results_of_the_same_windows_are_one_table_and_what_they_were(program: P
     np.testing.assert_array_equal(replace(at_sizes, body=found.result)(given), at_sizes(given))
 
 
+def test_equal_results_of_windows_are_computed_once() -> None:
+    @rl.program
+    def ends(x: rl.f32[n + 2]):
+        windows = rl.slide(3, 1, x)
+        first = rl.map(lambda w: w[0] + w[2], windows)
+        return first, rl.map(lambda w: w[0] - w[2], windows), rl.map(lambda v: v[0] + v[2], windows)
+
+    found = derive(ends, results_of_windows, {"n": 5})
+
+    (table,) = [
+        t for t, _ in subterms(found.result) if isinstance(t, Map) and isinstance(t.xs, Slide)
+    ]
+    assert isinstance(table.f.body, MakeTuple)
+    assert len(table.f.body.parts) == 2
+
+
 def test_results_that_fold_windows_stay_apart() -> None:
     """Their folds are parts of others, or vectors, each for itself."""
 

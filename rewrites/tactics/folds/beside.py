@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
@@ -67,6 +68,9 @@ IN_ONE_LOOP = normalize("reduce_banana_split", "reduce_fusion_in_zip")
 _TAKEN_APART = normalize("zip_unzip", "unzip_first", "unzip_second")
 
 
+AnyTerm = TypeVar("AnyTerm", bound=Term)
+
+
 @curried
 def side_by_side(at: Rewriting, place: Position, maps: Sequence[Term]) -> Rewriting:
     """Maps of one length, none of which needs another, as one map of tuples, whose components stand wherever they stood.
@@ -87,11 +91,15 @@ def side_by_side(at: Rewriting, place: Position, maps: Sequence[Term]) -> Rewrit
 
 def paired(at: Rewriting, place: Position, maps: Sequence[Term]) -> tuple[Rewriting, Term]:
     """The same, and the one map."""
-    different = list({canonical(t): t for t in maps}.values())
-    found = different[0]
-    for other in different[1:]:
+    found, *others = different(maps)
+    for other in others:
         at, found = _beside(at, place, found, other)
     return at, found
+
+
+def different(maps: Iterable[AnyTerm]) -> list[AnyTerm]:
+    """Each of some maps once, whatever their variables are called."""
+    return list({canonical(t): t for t in maps}.values())
 
 
 def _beside(at: Rewriting, place: Position, left: Term, right: Term) -> tuple[Rewriting, Term]:

@@ -29,7 +29,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
     under_a_name,
 )
-from relift.rewrites.tactics.folds.beside import results_of_one_array
+from relift.rewrites.tactics.folds.beside import different, results_of_one_array
 from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.sharing import has_fold, named_pair
 from relift.semantics.indices.views import is_layout
@@ -164,10 +164,10 @@ def results_of_windows(at: Rewriting, place: Position) -> Rewriting:
       map(lambda x_: (x_[0] + x_[1], x_[0] - x_[1]), slide(2, 2, x))
     )
     """
-    found, *others = results_of_one_array(term_at(at.term, place))
+    found, *others = different(results_of_one_array(term_at(at.term, place)))
     windows = is_layout(found.xs) and any(isinstance(u, Slide) for u, _ in subterms(found.xs))
     depth = min(map(_depth, (found, *others)))
-    if not windows or not depth or any(has_fold(t.f.body) for t in (found, *others)):
+    if not windows or not depth or not others or any(has_fold(t.f.body) for t in (found, *others)):
         raise NoMatch("no results that are computed of the same windows, without folds")
     table: Term = found
     for other in others:
