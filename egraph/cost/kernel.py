@@ -88,7 +88,9 @@ Sixteen products of 500^2 take an H100 138 us in groups of 64 that fetch 41 numb
 _DRAINED = 200.0
 """Cycles that a unit of a GPU loses at a barrier of the only group that it has: until work-items have again what they multiply.
 
-A product of 300 x 5000 x 300 by a group for each unit takes an H100 59 us with 16 steps between two barriers, and 49 with 24."""
+A product of 300 x 5000 x 300 by a group for each unit takes an H100 59 us with 16 steps between two barriers, and 49 with 24.  Of a group
+with several warps for each scheduler one is there sooner than another: 1024^3, written by hand, takes an H200 56 us in tiles of 64 by 128
+by groups of 256 work-items, and 58 to 60 by groups of 128."""
 _BESIDE_OTHERS, _FEW_TURNS = 2.0, 16
 """Groups of a unit beside one another that hide nothing of what they read first and write last, and barriers of so short a fold.
 
@@ -353,7 +355,8 @@ class Kernel:
     def _drained(self, device: DeviceDescription) -> float:
         """Cycles of a unit of a GPU in which a group waits for all of its work-items, and few others compute."""
         groups = max(1.0, self.started / self.group / device.compute_units)
-        return _DRAINED * self.barriers * groups / max(1.0, self._at_once(device))
+        beside = max(self._at_once(device), self.group / WARP / SCHEDULERS)
+        return _DRAINED * self.barriers * groups / max(1.0, beside)
 
     def moved_alone(self, device: DeviceDescription) -> float:
         """The part of what memory takes that nothing is computed beside: a group of few turns has its operands at the start, and writes at the end."""

@@ -21,7 +21,8 @@ from relift.egraph.search.optimize import optimize
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.folds.shared import blocks_of_folds
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
 from relift.rewrites.tactics.vectors.folded_rows import rows_of_items
 from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.errors import Unsupported

@@ -29,7 +29,8 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.batches import pairs_apart
 from relift.rewrites.tactics.combinators import apply, derive, fuse, inside, then
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
 from relift.rewrites.tactics.sharing import storable, stored
 from relift.semantics.language import multidimensional
 from relift.semantics.language import vocabulary as rl

@@ -27,7 +27,8 @@ from relift.rewrites.tactics.combinators import (
     topdown,
     vectorize_reduction,
 )
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
 from relift.rewrites.tactics.macros import (
     finish_tiling,
     reduce_with_reorder,

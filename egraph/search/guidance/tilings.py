@@ -17,18 +17,15 @@ from relift.device import DeviceDescription
 from relift.egraph.cost.kernel import balance
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic
-from relift.rewrites.tactics.groups.tiles import (
-    OTHER_REGISTERS,
-    REGISTER_FILE,
-    Tiles,
-    tile_for_groups,
-)
+from relift.rewrites.tactics.folds.starts import in_any_parts
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import OTHER_REGISTERS, REGISTER_FILE, Tiles
 from relift.rewrites.tactics.nests.dimensions import nested
 from relift.rewrites.tactics.nests.gathered import has_scattered_operands, scattered_operands_copied
 from relift.rewrites.tactics.nests.normal_form import OPERANDS, nest_in
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Reduction
+from relift.semantics.patterns import Reduce, Reduction
 from relift.semantics.syntax.binding import positions, term_at
 from relift.semantics.syntax.terms import Apply, Combine, Lambda, Term, children
 from relift.semantics.syntax.types import Scalar, Tuple, Type, cells, dimensions, types_within
@@ -85,6 +82,10 @@ _OF_BLOCKS = ((64, 1.0), (32, 1.2), (0, 1.4))
 """How many times as long it takes where a work-item has fewer multiply-adds in a step: as many reads for them."""
 _NEAR = 1.05
 """Folds in parts are carried out where they are priced at so many times whole ones at most."""
+_TEAMS = (2, 4)
+"""How many teams share a tile: no more than a vector has lanes, of each of which one has the rows."""
+_SHARED = 4
+"""How many tilings that teams share are carried out, of those that are priced below all that they do not."""
 _SPLIT = 4
 """How many tilings of folds in parts are carried out; all fetch ahead, which is a twelfth faster."""
 _COPIED = 4
@@ -98,6 +99,7 @@ class Extent:
     """How large a nest is: its rows, columns and steps, how many of them there are, and how wide its numbers.
 
     Of how many numbers an element of what the folds read is, and a result; `work` is the multiply-adds of a step.
+    Teams may share the steps of a fold where it may be made `in_parts`.
     """
 
     rows: int
@@ -108,6 +110,7 @@ class Extent:
     element: int = 1
     result: int = 1
     work: int = 1
+    in_parts: bool = True
 
     @property
     def words(self) -> int:
@@ -152,7 +155,16 @@ def extent_of(program: Program) -> Extent | None:
         element,
         _numbers(result),
         _multiply_adds(nest.folded) if element > 1 or isinstance(result, Tuple) else 1,
+        _in_parts_of_any(nest.folded),
     )
+
+
+def _in_parts_of_any(folded: Reduction) -> bool:
+    """Whether a fold may be made of folds of any of its elements each, as far as the laws of its operator say."""
+    if isinstance(folded, Reduce):
+        return in_any_parts(folded.op, folded.type)
+    steps = [f.body for _, f in children(folded) if isinstance(f, Lambda)]
+    return all(isinstance(t, Combine) and in_any_parts(t.operator, t.type) for t in steps)
 
 
 def _numbers(t: Type) -> int:
@@ -183,6 +195,26 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     >>> [(t.rows, t.columns, t.depth) for t in tilings(Extent(4097, 4097, 4097, 1, 4), GPU)[:1]]
     [(96, 128, 24)]
     """
+    return _priced(nest, device, [(1, False), (1, True)])
+
+
+def shared_tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
+    """Those that several teams of a group share, the best first; none of folds of tuples, or by an operator without the laws.
+
+    >>> from relift.egraph.search.guidance.tilings import Extent, shared_tilings
+    >>> from relift.device import GPU
+    >>> [(t.rows, t.columns, t.teams) for t in shared_tilings(Extent(1024, 1024, 1024, 1, 4), GPU)[:1]]
+    [(64, 128, 2)]
+    """
+    if nest.element > 1 or nest.result > 1 or not nest.in_parts:
+        return []
+    return _priced(nest, device, [(teams, True) for teams in _TEAMS])
+
+
+def _priced(
+    nest: Extent, device: DeviceDescription, kinds: Sequence[tuple[int, bool]]
+) -> list[Tiles]:
+    """The tiles of so many teams, which fetch ahead or do not, that a device has room for, the best first."""
     width = max(1, device.vector_width // nest.words)
     blocks = _BLOCKS if nest.words == 1 else _NARROW_BLOCKS
     sizes = itertools.product(
@@ -193,7 +225,7 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
         blocks,
     )
     kind = partial(Tiles, width=width, element=nest.element, result=nest.result)
-    tried = (kind(*each, ahead=ahead) for each in sizes for ahead in (False, True))
+    tried = (kind(*each, teams=teams, ahead=ahead) for each in sizes for teams, ahead in kinds)
     found = [tiles for tiles in tried if tiles.fits(device, nest.scalar_bytes)]
     return sorted(found, key=lambda tiles: (price(nest, tiles, device), -tiles.depth))
 
@@ -212,40 +244,48 @@ def _divisors(length: int, among: range, width: int) -> list[int]:
 def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     """About how many cycles a nest takes in these tiles."""
     groups = nest.batches * -(-nest.rows // tiles.rows) * -(-nest.columns // tiles.columns)
-    down, across = tiles.work_items
-    items = down * across
-    computed = nest.words * items * tiles.cells * nest.work / _LANES
+    items = tiles.items
+    team = items // tiles.teams  # has each step
+    computed = nest.words * team * tiles.cells * nest.work / _LANES
     shares = -(-groups // device.compute_units)
     hiding = _HIDING_AHEAD if tiles.ahead else _HIDING
     running = on_the_way(nest, tiles, device)
     busy = min(1.0, running / hiding, balance(items, running / items))
     busy *= items / (-(-items // _WARP) * _WARP)
-    read_again = nest.words * items * tiles.read / _LOCAL
+    read_again = nest.words * team * tiles.read / _LOCAL
     memory = device.bandwidth_gbs * 2 / (device.clock_ghz * device.compute_units)
     step = max(
         computed,
         read_again,
         (tiles.rows + tiles.columns) * nest.element * nest.scalar_bytes / memory,
     )
-    if tiles.cells * nest.work * tiles.depth > _WRITTEN_OUT:
+    if tiles.cells * nest.work * tiles.depth // tiles.teams > _WRITTEN_OUT:
         step *= _FETCHED
     waited = _WAITED_AHEAD if tiles.ahead else _WAITED
     overhead = (computed + read_again) * waited + _TURN / tiles.depth
     longer = next(times for least, times in _OF_BLOCKS if tiles.cells * nest.work >= least)
     steps = -(-nest.steps // tiles.depth) * tiles.depth  # what is left over takes a whole turn
-    return shares * steps * (step + overhead) * longer / busy
+    return shares * (steps * (step + overhead) * longer / busy + _added(nest, tiles))
+
+
+def _added(nest: Extent, tiles: Tiles) -> float:
+    """About how many cycles it takes to add the results of teams in local memory, block by block."""
+    if tiles.teams == 1:
+        return 0.0
+    blocks = tiles.row_blocks * tiles.column_blocks
+    moved = 2 * tiles.teams * tiles.rows * tiles.columns * nest.words * nest.result
+    return 2 * blocks * _TURN + moved / _LOCAL
 
 
 def on_the_way(nest: Extent, tiles: Tiles, device: DeviceDescription) -> int:
     """How many work-items a unit of a device has at a time; drivers find room for what is fetched ahead."""
-    down, across = tiles.work_items
     groups = nest.batches * -(-nest.rows // tiles.rows) * -(-nest.columns // tiles.columns)
     room = min(
-        _RESIDENT // (down * across),
-        REGISTER_FILE // (down * across * (nest.words * tiles.held + OTHER_REGISTERS)),
+        _RESIDENT // tiles.items,
+        REGISTER_FILE // (tiles.items * (nest.words * tiles.held + OTHER_REGISTERS)),
         4 * device.local_memory_bytes // (nest.scalar_bytes * tiles.staged),
     )
-    return min(-(-groups // device.compute_units), max(room, 1)) * down * across
+    return min(-(-groups // device.compute_units), max(room, 1)) * tiles.items
 
 
 def parts_of(
@@ -337,6 +377,9 @@ def worth(nest: Extent, device: DeviceDescription) -> list[Tiles]:
         chosen += _different(alike)[: DERIVED // 2]
         if nest.batches == 1:
             chosen += sorted(alike, key=lambda tiles: _for_each_cell(nest, tiles, device))[:1]
+    least = min((price(nest, tiles, device) for tiles in found[:1]), default=math.inf)
+    shared = (t for t in shared_tilings(nest, device) if price(nest, t, device) < least)
+    chosen += _different([*shared])[:_SHARED]
     return list(dict.fromkeys(chosen))
 
 
@@ -370,7 +413,7 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})
     >>> len(list(nest_tiles(product, GPU))), len(list(nest_tiles(product, CPU)))
-    (10, 0)
+    (14, 0)
     """
     extent = extent_of(program) if device.kind == "gpu" else None
     if extent is not None:

@@ -23,7 +23,8 @@ from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 

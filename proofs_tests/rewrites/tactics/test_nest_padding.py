@@ -25,7 +25,8 @@ from relift.rewrites.derivation.steps import Derivation, redo
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
 from relift.rewrites.tactics.nests.edges import edges_apart
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs

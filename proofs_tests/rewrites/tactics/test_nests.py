@@ -23,7 +23,8 @@ from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.tiles import MOST_REGISTERS, Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import MOST_REGISTERS, Tiles
 from relift.rewrites.tactics.nests.gathered import scattered_operands_copied
 from relift.rewrites.tactics.nests.split_folds import folds_in_parts
 from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs

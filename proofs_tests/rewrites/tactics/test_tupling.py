@@ -15,7 +15,8 @@ from relift.egraph.search.guidance.tilings import Extent, extent_of
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import tile_for_groups
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
 from relift.rewrites.tactics.nests.dimensions import nested
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
@@ -81,7 +82,7 @@ def test_the_nest_is_tiled_and_means_the_same(source: Program) -> None:
 
 def test_what_several_folds_read_is_read_once() -> None:
     """The one fold of three goes through the row once, with its two columns: three numbers a step, not six."""
-    assert extent_of(THREE) == Extent(16, 16, 8, 1, 4, element=3, result=3, work=3)
+    assert extent_of(THREE) == Extent(16, 16, 8, 1, 4, element=3, result=3, work=3, in_parts=False)
     tiled = derive(THREE, tile_for_groups(SMALL)).result
     fold = next(t for _, t in positions(tiled) if isinstance(t, ReduceSeq))
     assert sum(isinstance(t, Scalar) for t in types_within(fold.xs.type)) == 3

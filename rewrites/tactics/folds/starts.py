@@ -47,6 +47,22 @@ def from_neutral(at: Rewriting, place: Position, tactic: Tactic) -> Rewriting:
     return tactic(at, place)
 
 
+def in_any_parts(operator: Operator, element: Type) -> bool:
+    """Whether a fold by an operator may be made of folds of any of its elements each, wherever these start.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.folds.starts import in_any_parts
+    >>> of_nothing = rl.operator(rl.minimum, associative=True, commutative=True, name="least")
+    >>> [in_any_parts(op, rl.f32) for op in (rl.add, rl.maximum.operator, of_nothing)]
+    [True, True, False]
+    """
+    if _starts_anew(operator, element):
+        return True
+    if not isinstance(operator, BinaryOperator) or neutral_of(operator.laws, element) is None:
+        return False
+    return all(has_law(operator, law) for law in ("associative", "commutative"))
+
+
 def scans_from_neutral() -> Tactic:
     """Every scan from the neutral element of its operator, and what it started with combined with each of its results.
 

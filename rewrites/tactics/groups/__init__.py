@@ -1,6 +1,7 @@
 """Schedules for the work-groups of a GPU.
 
 tiles           a nest, tile by tile
+tiling          how large tiles are, and teams of a group that share one
 row_tiles       maps over rows or tiles, which a group copies to local memory
 row_chunks      rows that are folded in order, copied to local memory chunk by chunk; `scan_chunks`: and scanned
 tables          arrays of more dimensions as tables: any permutation of axes by tiles

@@ -30,12 +30,12 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.groups.tiles import (
     GROUPS,
-    WORK_ITEMS,
     as_vectors,
     cells_copied,
     columns_behind,
     rows_behind,
 )
+from relift.rewrites.tactics.groups.tiling.teams import WORK_ITEMS
 from relift.rewrites.tactics.groups.whole_windows import first_of_more
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.reuse import lies_across

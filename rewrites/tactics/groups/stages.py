@@ -28,7 +28,8 @@ from relift.rewrites.tactics.combinators import (
     under_a_name,
 )
 from relift.rewrites.tactics.groups.rows.by_groups import IN_ORDER, for_groups, in_maps
-from relift.rewrites.tactics.groups.tiles import WORK_ITEMS, rows_behind
+from relift.rewrites.tactics.groups.tiles import rows_behind
+from relift.rewrites.tactics.groups.tiling.teams import WORK_ITEMS
 from relift.rewrites.tactics.nests.zips import zipped
 from relift.rewrites.tactics.sharing import under_names
 from relift.semantics.indices.views import is_layout

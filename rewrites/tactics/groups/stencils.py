@@ -41,7 +41,8 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.folds.beside import IN_ONE_LOOP
 from relift.rewrites.tactics.folds.shared import apart, lifted
 from relift.rewrites.tactics.folds.windows import WINDOWS_FUSED
-from relift.rewrites.tactics.groups.tiles import GROUPS, WORK_ITEMS
+from relift.rewrites.tactics.groups.tiles import GROUPS
+from relift.rewrites.tactics.groups.tiling.teams import WORK_ITEMS
 from relift.rewrites.tactics.macros import tile_stencil_2d
 from relift.rewrites.tactics.nests.dimensions import one_fold
 from relift.rewrites.tactics.nests.normal_form import fuse_once

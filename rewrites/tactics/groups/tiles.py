@@ -17,10 +17,8 @@ Source: LIFT's macro rules, GPGPU'16; Tan et al., SC'11, and Nugteren, CLBlast, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from relift.device import DeviceDescription
 from relift.rewrites.tactics.combinators import (
     UNROLLED,
     Rewriting,
@@ -35,6 +33,13 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
 )
+from relift.rewrites.tactics.groups.tiling.sizes import Tiles
+from relift.rewrites.tactics.groups.tiling.teams import (
+    WORK_ITEMS,
+    in_chunks_of_all,
+    members,
+    results_of_teams,
+)
 from relift.rewrites.tactics.nests.blocks import (
     INTERLEAVED,
     INTERLEAVED_TILES,
@@ -45,7 +50,14 @@ from relift.rewrites.tactics.nests.blocks import (
     in_each_block,
 )
 from relift.rewrites.tactics.nests.dimensions import of_one_nest
-from relift.rewrites.tactics.nests.normal_form import OPERANDS, Nest, Parts, normal_form, parts_at
+from relift.rewrites.tactics.nests.normal_form import (
+    BARE,
+    OPERANDS,
+    Nest,
+    Parts,
+    normal_form,
+    parts_at,
+)
 from relift.rewrites.tactics.nests.padding import beyond_the_end, in_whole_chunks, steps_of
 from relift.rewrites.tactics.nests.prologues import prologues_stored
 from relift.rewrites.tactics.reuse import distances, lies_across
@@ -56,111 +68,6 @@ from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import dimensions
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
-WORK_ITEMS: tuple[Tactic, ...] = (apply("map_to_lcl", d=1), apply("map_to_lcl", d=0))
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """The sizes of a tiling: a group's tile is `rows` by `columns`, and `depth` deep along the reduction.
-
-    Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.  A group may fetch the
-    next chunk `ahead`, while it computes with one.
-    An `element` of what the folds read is of so many numbers, and a `result` too.
-    """
-
-    rows: int
-    columns: int
-    depth: int
-    row_blocks: int
-    column_blocks: int
-    width: int = 4
-    ahead: bool = False
-    element: int = 1
-    result: int = 1
-
-    @property
-    def work_items(self) -> tuple[int, int]:
-        """How many work-items a group has, down and across its tile."""
-        return (
-            self.rows // (self.row_blocks * self.width),
-            self.columns // (self.column_blocks * self.width),
-        )
-
-    @property
-    def cells(self) -> int:
-        """How many results a work-item has."""
-        return self.row_blocks * self.column_blocks * self.width**2
-
-    @property
-    def read(self) -> int:
-        """The numbers that a work-item reads from local memory in a step: a row and a column of its blocks."""
-        return (self.row_blocks + self.column_blocks) * self.width * self.element
-
-    @property
-    def held(self) -> int:
-        """The numbers that a work-item holds while it computes: its results, and what it reads for them."""
-        return self.cells * self.result + self.read
-
-    @property
-    def registers(self) -> int:
-        """The numbers that a work-item holds, with those of the next chunk."""
-        return self.held + self.fetched
-
-    @property
-    def staged(self) -> int:
-        """The numbers of a chunk, or of two, that a group has in local memory."""
-        sides = self.rows + self.columns + 2 * self.width
-        return (1 + self.ahead) * self.depth * sides * self.element
-
-    def padding(self, length: int) -> int:
-        """The open cells behind every `width` rows of so many cells of a tile that is stored across.
-
-        Neighbours hold the vectors of one column of what is copied, and write each cell of them to a row of its own: those
-        of the next vector are `width` rows further on, and start where the banks end that the columns beside this one
-        take.
-
-        >>> from relift.rewrites.tactics.groups.tiles import Tiles
-        >>> Tiles(128, 128, 16, 2, 2).padding(128), Tiles(128, 128, 8, 2, 2).padding(128), Tiles(8, 8, 4, 1, 1).padding(8)
-        (8, 16, 0)
-        """
-        vectors = self.depth // self.width
-        if vectors <= 1:
-            return 0
-        apart = LOCAL_BANKS // min(vectors, LOCAL_BANKS)
-        return -(-((apart - self.width * length) % LOCAL_BANKS) // self.width) * self.width
-
-    @property
-    def fetched(self) -> int:
-        """The numbers of the next chunk that a work-item holds."""
-        down, across = self.work_items
-        return (
-            self.ahead * self.depth * (self.rows + self.columns) * self.element // (down * across)
-        )
-
-    def fits(self, device: DeviceDescription, scalar_bytes: int) -> bool:
-        """Whether every work-item has the same to do, and the device has room for a group.
-
-        >>> from relift.rewrites.tactics.groups.tiles import Tiles
-        >>> from relift.device import GPU
-        >>> Tiles(128, 128, 16, 2, 2).fits(GPU, 4), Tiles(128, 128, 64, 2, 2).fits(GPU, 4)
-        (True, False)
-        """
-        down, across = self.work_items
-        turn = down * across * self.width
-        registers = max(1, scalar_bytes // 4) * self.registers + OTHER_REGISTERS
-        shared = (
-            self.rows == down * self.row_blocks * self.width
-            and self.columns == across * self.column_blocks * self.width
-            and self.depth % self.width == 0
-            and all(side * self.depth % turn == 0 for side in (self.rows, self.columns))
-        )
-        return (
-            shared
-            and LEAST_GROUP <= down * across <= min(MOST_GROUP, device.max_work_group)
-            and registers <= MOST_REGISTERS
-            and down * across * registers <= REGISTER_FILE
-            and self.staged * scalar_bytes <= device.local_memory_bytes
-        )
 
 
 def cells_copied(at: Rewriting, place: Position) -> Rewriting:
@@ -249,10 +156,10 @@ def keep(width: int) -> Tactic:
 def copy_together(tiles: Tiles, width: int) -> Tactic:
     """The rows of a table are copied by all work-items of a group, in vectors of so many cells."""
     down, across = tiles.work_items
-    turns = then(
-        apply("join_split", "backward", m=down), inside("xss")(copy(UNROLLED, *WORK_ITEMS))
-    )
-    vectors = then(apply("join_split", "backward", m=across), inside("xss")(turns))
+    teams = (tiles.teams,) if tiles.teams > 1 else ()
+    vectors = copy(UNROLLED, *members(tiles))
+    for many in (*teams, down, across):
+        vectors = then(apply("join_split", "backward", m=many), inside("xss")(vectors))
     return as_vectors(width, vectors)
 
 
@@ -324,11 +231,12 @@ def name_registers(width: int) -> Tactic:
 
 def give_out(tiles: Tiles, stage_first: Tactic, stage_second: Tactic) -> Tactic:
     """A reduction chunk by chunk with a table of accumulators: who computes what, and what is kept where."""
-    start = then(copy(*WORK_ITEMS, *[UNROLLED] * 4), apply("store_private"))
+    start = then(copy(*members(tiles), *[UNROLLED] * 4), apply("store_private"))
+    chunks: Position = ("xs",) if tiles.teams > 1 else ()  # parts of those of all teams
     chunk = then(
         inside("f")(_blocks(tiles)),
-        inside("xs", "xs")(stage_first),
-        inside("xs", "ys")(stage_second),
+        inside("xs", "xs", *chunks)(stage_first),
+        inside("xs", "ys", *chunks)(stage_second),
         apply("reduce_seq_to_unroll"),
     )
     step = apply("reduce_seq_to_ahead") if tiles.ahead else skip
@@ -338,7 +246,7 @@ def give_out(tiles: Tiles, stage_first: Tactic, stage_second: Tactic) -> Tactic:
 def _blocks(tiles: Tiles) -> Tactic:
     """A step of a reduction: each work-item multiplies its own blocks."""
     blocks = then(name_registers(tiles.width), inside("f", "f")(nest(*[UNROLLED] * 4)))
-    return nest(*WORK_ITEMS, blocks)
+    return nest(*members(tiles), blocks)
 
 
 def written(tiles: Tiles, parts: Parts) -> Tactic:
@@ -356,7 +264,8 @@ def written(tiles: Tiles, parts: Parts) -> Tactic:
 def tile_for_groups(tiles: Tiles) -> Tactic:
     """A nest as a low-level program: every work-group computes a tile of the result, its epilogue included.
 
-    >>> from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+    >>> from relift.rewrites.tactics.groups.tiles import tile_for_groups
+    >>> from relift.rewrites.tactics.groups.tiling.sizes import Tiles
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> small = tile_for_groups(Tiles(16, 16, 4, 2, 2))
@@ -386,7 +295,8 @@ def _in_tiles(
     at = normal_form(at, place)
     parts = parts_at(at, place)
     at = inside(*parts.folds)(prologues_stored(batches))(at, place)
-    at = inside(*parts.folds)(in_whole_chunks(tiles.depth))(at, place)
+    few = (0,) if tiles.teams > 1 else ()  # teams have no steps that follow
+    at = inside(*parts.folds)(in_whole_chunks(tiles.depth, *few))(at, place)
     operands = [(*place, *parts.folds, *operand) for operand in OPERANDS]
     across = [not lies_across(at.term, operand) for operand in operands]
     widths = [_read_together(at.term, operand, tiles.width) for operand in operands]
@@ -411,21 +321,8 @@ def _read_together(t: Term, operand: Position, width: int) -> int:
 
 def _tiled(tiles: Tiles, parts: Parts, steps: int, stages: Sequence[Tactic]) -> Tactic:
     """A nest in normal form in tiles, each of which a group computes."""
-    down, across = tiles.work_items
-    work = then(by_chunks(tiles.depth), give_out(tiles, *stages))
-    if rest := steps % tiles.depth:
-        last = inside("f")(_blocks(tiles))
-        work = then(main_and_rest(steps - rest), inside("init")(work), last)
-    work = then(lift_reduction(), work)
-    items = then(inside(*parts.folds)(work), written(tiles, parts))
-    group = then(
-        in_blocks(TILES, parts, tiles.width, tiles.width),
-        inside(*TILE)(
-            then(
-                in_blocks(INTERLEAVED_TILES, parts, down, across),
-                inside(*INTERLEAVED)(items),
-            )
-        ),
+    group = (
+        _by_teams(tiles, parts, stages) if tiles.teams > 1 else _by_one(tiles, parts, steps, stages)
     )
     return then(
         in_blocks(TILES, parts, tiles.rows, tiles.columns),
@@ -433,19 +330,29 @@ def _tiled(tiles: Tiles, parts: Parts, steps: int, stages: Sequence[Tactic]) -> 
     )
 
 
-# ---- which sizes
+def _by_one(tiles: Tiles, parts: Parts, steps: int, stages: Sequence[Tactic]) -> Tactic:
+    """A tile whose work-items each have blocks of their own."""
+    work = then(by_chunks(tiles.depth), give_out(tiles, *stages))
+    if rest := steps % tiles.depth:
+        last = inside("f")(_blocks(tiles))
+        work = then(main_and_rest(steps - rest), inside("init")(work), last)
+    work = then(lift_reduction(), work)
+    items = then(inside(*parts.folds)(work), written(tiles, parts))
+    return _in_blocks_of_items(tiles, parts, items)
 
-LEAST_GROUP = 32
-"""Work-items of a group: fewer leave lanes of a GPU's warps idle."""
-MOST_GROUP = 512
-"""Work-items of a group: those of larger ones wait too long for one another.
 
-An H100 multiplies matrices of 1536^2 in 200 us by groups of 288, in 216 by the best of at most 256, and in 247 by groups of 576."""
-REGISTER_FILE = 64 * 1024
-"""Registers of 32 bits that the work-items of a group share."""
-MOST_REGISTERS = 255
-"""Registers that one work-item can have."""
-LOCAL_BANKS = 32
-"""Banks of local memory, each of which gives or takes one number of 32 bits at a time."""
-OTHER_REGISTERS = 40
-"""Registers of a work-item for what is no part of its blocks, such as indices and what it copies."""
+def _by_teams(tiles: Tiles, parts: Parts, stages: Sequence[Tactic]) -> Tactic:
+    """A tile that several teams of work-items share."""
+    blocks = _in_blocks_of_items(tiles, BARE, lift_reduction())
+    chunks = in_chunks_of_all(by_chunks(tiles.depth // tiles.teams))
+    return results_of_teams(tiles, parts, blocks, then(chunks, give_out(tiles, *stages)))
+
+
+def _in_blocks_of_items(tiles: Tiles, parts: Parts, items: Tactic) -> Tactic:
+    """A tile in the blocks of its work-items, which lie apart."""
+    down, across = tiles.work_items
+    interleaved = in_blocks(INTERLEAVED_TILES, parts, down, across)
+    return then(
+        in_blocks(TILES, parts, tiles.width, tiles.width),
+        inside(*TILE)(then(interleaved, inside(*INTERLEAVED)(items))),
+    )

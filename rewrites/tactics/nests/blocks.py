@@ -1,6 +1,7 @@
 """Tactics that cut a nest in normal form into blocks, whatever is done with the results of its folds.
 
     in_blocks           the folds and the epilogue, block by block; what stands for the nest is a nest of blocks
+    table_in_blocks     the same of maps over any table
     in_each_block       the folds of each block, and then what is done with their results, in one function
     after_folds         the epilogue given to whom its tactics say
 
@@ -58,14 +59,22 @@ def in_blocks(level: Level, parts: Parts, rows: int, columns: int) -> Tactic:
     if not parts.epilogue:
         return cut(level.pairs)
     folds = then(inside(*level.uncut)(cut(level.pairs)), apply(level.cut))
+    return table_in_blocks(level, parts, rows, columns, folds)
+
+
+def table_in_blocks(
+    level: Level, parts: Parts, rows: int, columns: int, results: Tactic = skip
+) -> Tactic:
+    """Maps over a table of `results`, and over what they need of each cell beside, block by block."""
+    cut = apply(level.table, m=rows, n=columns)
     if parts.alone:
-        return then(cut(level.table), inside(*level.blocks, "xs")(folds))
+        return then(cut, inside(*level.blocks, "xs")(results))
     blocks = then(
-        inside("xs")(then(apply(level.zipped), inside(*parts.folds)(folds))),
+        inside("xs")(then(apply(level.zipped), inside(*parts.folds)(results))),
         apply("map_fusion"),
         inside("f")(apply("map_fusion")),
     )
-    return then(cut(level.table), inside(*level.blocks)(blocks))
+    return then(cut, inside(*level.blocks)(blocks))
 
 
 def in_each_block(parts: Parts) -> Tactic:

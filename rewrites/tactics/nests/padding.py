@@ -168,14 +168,13 @@ by_an_operator = then(
 
 
 @curried
-def in_whole_chunks(at: Rewriting, place: Position, depth: int) -> Rewriting:
+def in_whole_chunks(at: Rewriting, place: Position, depth: int, few: int = _FEW_STEPS) -> Rewriting:
     """The folds of a table in normal form, which go on to the end of a chunk where they can.
 
-    A step or two that follow whole chunks take less than one more chunk.
+    A `few` steps that follow whole chunks take less than one more chunk.
     """
     steps = steps_of(at, place)
-    few = steps % depth <= _FEW_STEPS
-    return at if few else attempt(longer_folds(-steps % depth))(at, place)
+    return at if steps % depth <= few else attempt(longer_folds(-steps % depth))(at, place)
 
 
 def steps_of(at: Rewriting, table: Position) -> int:

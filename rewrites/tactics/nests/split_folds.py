@@ -16,6 +16,7 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    attempt,
     curried,
     first,
     fission,
@@ -24,6 +25,8 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.partial_results import EACH_RESULT, ELEMENTS_IN_CHUNKS, IN_ORDER
+from relift.rewrites.tactics.folds.places import reduced_in_chunks
+from relift.rewrites.tactics.folds.starts import from_neutral
 from relift.rewrites.tactics.nests.dimensions import nest_at, nested
 from relift.rewrites.tactics.nests.normal_form import normal_form, parts_at
 from relift.rewrites.tactics.nests.padding import by_an_operator, in_whole_chunks, padded, steps_of
@@ -77,12 +80,12 @@ def folds_in_parts(
     if steps % parts:
         at = _rest_apart(steps - steps % parts)(at, table)
         table = (*table, *_BESIDE)
-    at = _parts_outside(steps // parts)(at, table)
+    at = parts_outside("partial_reduce_chunks", steps // parts, apply("split_zip"))(at, table)
     down, across, _ = nest.lengths
     more = -down % rows, -across % columns
     within = inside(*("xs",) if any(more) else ())
     stored = then(_longer_parts(*more), within(then(tactic, apply("store_global"))))
-    at = inside(*_PARTS)(stored)(at, table)
+    at = inside(*PARTS)(stored)(at, table)
     return then(IN_ORDER, _each_result(down * across))(at, here)
 
 
@@ -117,34 +120,30 @@ def _rest_apart(main: int) -> Tactic:
 _BESIDE: Position = ("xs", "ys")
 """From a map over a zip to the second of its arrays."""
 
-_PARTS: Position = ("xs", "xss")
+PARTS: Position = ("xs", "xss")
 """From a table of folds of parts to the parts."""
 
 
-def _parts_outside(steps: int) -> Tactic:
-    """The folds of a table in normal form are made of parts of so many steps, of which there is a table each."""
-    in_chunks = then(by_an_operator, apply("partial_reduce_chunks", m=steps))
-    of_chunks = then(
-        ELEMENTS_IN_CHUNKS,
-        inside("xs")(apply("split_zip")),
-        apply("map_fusion"),
+def parts_outside(rule: str, length: int, zipped: Tactic) -> Tactic:
+    """The folds of a table in normal form are made of parts by a rule, of which there is a table each.
+
+    `zipped` makes the parts of a zip pairs of those of both arrays.
+    """
+    of_parts = then(ELEMENTS_IN_CHUNKS, inside("xs")(zipped), apply("map_fusion"))
+    in_parts = then(
+        by_an_operator,
+        from_neutral(reduced_in_chunks(rule, length)),
+        attempt(apply("reduce_start")),
+        inside("xs")(of_parts),
     )
     columns = then(
-        inside("f")(then(in_chunks, inside("xs")(of_chunks))),
+        inside("f")(in_parts),
         fission("f", "xs", "xs", "ys"),
         fission("f", "xs"),
         inside("xs")(_interchanged),
     )
-    return then(
-        inside("f")(columns),
-        fission("f", "xs", "xss"),
-        inside("xs")(
-            then(
-                fission("f", "xs", "ys"),
-                _interchanged,
-            )
-        ),
-    )
+    rows = then(fission("f", "xs", "ys"), _interchanged)
+    return then(inside("f")(columns), fission("f", "xs", "xss"), inside("xs")(rows))
 
 
 _interchanged = then(
