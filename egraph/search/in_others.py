@@ -1,4 +1,5 @@
-"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, iterations step by step, and without their names."""
+"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, iterations step by step, without their names, and
+over arrays instead of their indices."""
 
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then, topdown
 from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.long_functions import names_stored
+from relift.rewrites.tactics.looked_up import gone_through_instead
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.carried import all_rows
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 def in_others(whole: Proposals) -> Outcome | None:
     """What suits a program that is searched as others; None where it is searched as it is."""
-    return _parted(whole) or _in_stages(whole) or _without_names(whole)
+    return _over_arrays(whole) or _parted(whole) or _in_stages(whole) or _without_names(whole)
 
 
 def in_steps(whole: Proposals) -> Outcome:
@@ -97,6 +99,17 @@ def _in_steps_of(
     derived = partial(of_iteration, cut, start)
     found = combined(whole.source, whole.device, [best[i] for i in sorted(best)], cut.low, derived)
     return grown, ranked(list(found))
+
+
+def _over_arrays(whole: Proposals) -> Outcome | None:
+    """What suits a program in other patterns than those that are searched, or that looks up what its loops could go through, as one over arrays."""
+    if whole.strategies:
+        return None
+    over = after(whole.source, whole.said(), attempt(gone_through_instead()))
+    if not over.steps:
+        return None
+    grown, outcome = whole.of_part(replace(whole.source, body=over.result)).all()
+    return grown, ranked([*(going_on(over, each) for each in outcome), *whole.floor()])
 
 
 def _in_stages(whole: Proposals) -> Outcome | None:
