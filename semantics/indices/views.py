@@ -219,8 +219,8 @@ def view(t: terms.Term, environment: Environment, produced: Producer = no_produc
             return tuple_view(view(of, environment, produced)).parts[index]
         case terms.Pattern() if _is_viewed(t):
             return by_its_view(t, environment, produced)
-        case terms.Apply() if (index := _counted(t, environment)) is not None:
-            return CodeValue(None, i32, index=index)
+        case terms.Apply() if (counted := _counted(t, environment)) is not None:
+            return CodeValue(None, i32, index=counted)
         case (
             terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.Metavariable()
             | terms.Pattern()

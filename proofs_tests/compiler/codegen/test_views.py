@@ -235,7 +235,8 @@ def test_what_is_looked_up_at_a_number_that_is_computed_of_indices_lies_there(
 ) -> None:
     """It is no number in a register: who reads neighbours reads vectors."""
     i = variable("i", 8)
-    assert looked_up(index, i) == Cell(*memories("xs", XS.type), offset(i))
+    (memory,) = memories("xs", XS.type)
+    assert looked_up(index, i) == Cell(memory, offset(i))
 
 
 @pytest.mark.parametrize(
