@@ -3,7 +3,7 @@ over arrays instead of their indices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,8 @@ from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then, topdown
+from relift.rewrites.tactics.combinators import MOST_PARTS, Tactic, apply, attempt, then, topdown
+from relift.rewrites.tactics.folds.recurrences import scans_of_pairs_apart
 from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.looked_up import gone_through_instead
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 def in_others(whole: Proposals) -> Outcome | None:
     """What suits a program that is searched as others; None where it is searched as it is."""
-    return _over_arrays(whole) or _parted(whole) or _in_stages(whole) or _without_names(whole)
+    return _in_other_words(whole) or _parted(whole) or _in_stages(whole) or _without_names(whole)
 
 
 def in_steps(whole: Proposals) -> Outcome:
@@ -101,15 +102,26 @@ def _in_steps_of(
     return grown, ranked(list(found))
 
 
-def _over_arrays(whole: Proposals) -> Outcome | None:
-    """What suits a program in other patterns than those that are searched, or that looks up what its loops could go through, as one over arrays."""
+def _in_other_words(whole: Proposals) -> Outcome | None:
+    """What suits a program in other patterns than those that are searched, or that looks up what its loops could go through, in these.
+
+    A GPU scans rows of numbers, too, where they are the components of pairs.
+    """
     if whole.strategies:
         return None
-    over = after(whole.source, whole.said(), attempt(gone_through_instead()))
+    ways = _IN_OTHER_WORDS[whole.device.kind]
+    over = after(whole.source, whole.said(), then(*map(attempt, ways)))
     if not over.steps:
         return None
     grown, outcome = whole.of_part(replace(whole.source, body=over.result)).all()
     return grown, ranked([*(going_on(over, each) for each in outcome), *whole.floor()])
+
+
+_IN_OTHER_WORDS: Mapping[str, tuple[Tactic, ...]] = {
+    "cpu": (gone_through_instead(),),
+    "gpu": (gone_through_instead(), scans_of_pairs_apart()),
+}
+"""What a program may be said in, too.  A CPU's core scans the rows of both components at once; of a GPU many work-items have a row of numbers."""
 
 
 def _in_stages(whole: Proposals) -> Outcome | None:
