@@ -7,11 +7,12 @@ from math import gcd, prod
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import read_of
-from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
-from relift.egraph.cost.kernel import ACCUMULATORS, BANKS, bytes_of
+from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap, read_near
+from relift.egraph.cost.kernel import ACCUMULATORS, BANKS, RESIDENT, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
 from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
+    cells_used,
     changes,
     depends_on_data,
     gathered,
@@ -396,26 +397,26 @@ class Accesses:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
             if near or between <= row:
                 return accesses, waits
-            unused = max(0.0, between / row / _used_of(scope, offset, stride) - 1.0)
+            unused = max(
+                0.0, between / row / cells_used(scope.unrolled, offset, stride, _SECTOR) - 1.0
+            )
             part = unused / (between / row - 1.0)
             return accesses * (1.0 + (_WRITTEN_APART * between - 1.0) * part), waits
         if near or apart <= 1.0:
             return accesses * max(1.0, apart), waits
-        used = _used_of(scope, offset, stride)
+        used = cells_used(scope.unrolled, offset, stride, _SECTOR)
         unused = max(0.0, apart / used - 1.0) / (apart - 1.0)
-        return accesses * apart * (1.0 + (_APART - 1.0) * unused), waits
+        anew = 1.0 / self._read_near(
+            memory, offset
+        )  # of its own row the nearest cache has the rest
+        issued = accesses * (1.0 + anew * (apart * (1.0 + (_APART - 1.0) * unused) - 1.0))
+        return issued, waits * anew + _WAIT_CACHE * accesses * (1.0 - anew)
 
-
-def _used_of(scope: Scope, offset: Index, stride: int | None) -> int:
-    """Of the cells from one work-item to its neighbour, how many the turns of loops that are written out read: all are sent together.
-
-    Means of 3 x 3 cells that begin two cells apart take an H200 83 us read so, where memory takes 79.  Where neighbours share nothing
-    that is sent at a time it is only the nearest cache that has the rest: sums of 16 products of 2^20 rows take 146 us so, and 124.
-    """
-    if stride is None or abs(stride) >= _SECTOR:
-        return 1
-    places = turns_written_out(scope.unrolled, offset)
-    return max(sum(0 <= place - first < abs(stride) for place in places) for first in places)
+    def _read_near(self, memory: Memory, offset: Index) -> float:
+        """How often a work-item of a GPU reads a cell while the nearest cache keeps it, for all that run beside one another."""
+        moving = moving_with(self.meter.scope.around, offset)
+        items = min(RESIDENT, self.meter.counted.started / self.meter.device.compute_units)
+        return 1.0 if moving is None else read_near(moving, memory.scalar.bytes, items)
 
 
 def _is_private(v: VectorView) -> bool:
