@@ -32,6 +32,7 @@ from relift.rewrites.tactics.folds.recurrences import scans_of_pairs_apart
 from relift.rewrites.tactics.groups.stages import stages_by_groups
 from relift.rewrites.tactics.long_functions import names_stored
 from relift.rewrites.tactics.looked_up import gone_through_instead
+from relift.rewrites.tactics.nests.factors import weights_within
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.carried import all_rows
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
@@ -117,9 +118,10 @@ def _in_other_words(whole: Proposals) -> Outcome | None:
     return grown, ranked([*(going_on(over, each) for each in outcome), *whole.floor()])
 
 
+_WEIGHTS_WITHIN: Tactic = topdown(weights_within)
 _IN_OTHER_WORDS: Mapping[str, tuple[Tactic, ...]] = {
-    "cpu": (gone_through_instead(),),
-    "gpu": (gone_through_instead(), scans_of_pairs_apart()),
+    "cpu": (gone_through_instead(), _WEIGHTS_WITHIN),
+    "gpu": (gone_through_instead(), scans_of_pairs_apart(), _WEIGHTS_WITHIN),
 }
 """What a program may be said in, too.  A CPU's core scans the rows of both components at once; of a GPU many work-items have a row of numbers."""
 

@@ -218,4 +218,4 @@ def test_a_row_that_its_work_item_goes_through_again_is_near() -> None:
         )
         return estimate(rows, GPU).compute / length
 
-    assert per_step(128) < 0.5 * per_step(8192)
+    assert per_step(128) < 0.7 * per_step(8192)
