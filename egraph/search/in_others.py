@@ -111,11 +111,13 @@ def _in_other_words(whole: Proposals) -> Outcome | None:
     if whole.strategies:
         return None
     ways = _IN_OTHER_WORDS[whole.device.kind]
-    over = after(whole.source, whole.said(), then(*map(attempt, ways)))
+    said = whole.said()
+    over = after(whole.source, said, then(*map(attempt, ways)))
     if not over.steps:
         return None
     grown, outcome = whole.of_part(replace(whole.source, body=over.result)).all()
-    return grown, ranked([*(going_on(over, each) for each in outcome), *whole.floor()])
+    written = whole.floor() if len(over.steps) > len(said.steps) else ()
+    return grown, ranked([*(going_on(over, each) for each in outcome), *written])
 
 
 _WEIGHTS_WITHIN: Tactic = topdown(weights_within)
