@@ -397,26 +397,23 @@ class Accesses:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
             if near or between <= row:
                 return accesses, waits
-            unused = max(
-                0.0, between / row / cells_used(scope.unrolled, offset, stride, _SECTOR) - 1.0
-            )
+            unused = max(0.0, between / row / cells_used(scope.unrolled, offset, stride) - 1.0)
             part = unused / (between / row - 1.0)
             return accesses * (1.0 + (_WRITTEN_APART * between - 1.0) * part), waits
         if near or apart <= 1.0:
             return accesses * max(1.0, apart), waits
-        used = cells_used(scope.unrolled, offset, stride, _SECTOR)
-        unused = max(0.0, apart / used - 1.0) / (apart - 1.0)
-        anew = 1.0 / self._read_near(
-            memory, offset
-        )  # of its own row the nearest cache has the rest
-        issued = accesses * (1.0 + anew * (apart * (1.0 + (_APART - 1.0) * unused) - 1.0))
-        return issued, waits * anew + _WAIT_CACHE * accesses * (1.0 - anew)
+        unused = max(0.0, apart / cells_used(scope.unrolled, offset, stride) - 1.0) / (apart - 1.0)
+        far = accesses * apart * (1.0 + (_APART - 1.0) * unused), waits
+        return _of_own_rows(self.meter, memory, offset, far, (accesses, _WAIT_CACHE * accesses))
 
-    def _read_near(self, memory: Memory, offset: Index) -> float:
-        """How often a work-item of a GPU reads a cell while the nearest cache keeps it, for all that run beside one another."""
-        moving = moving_with(self.meter.scope.around, offset)
-        items = min(RESIDENT, self.meter.counted.started / self.meter.device.compute_units)
-        return 1.0 if moving is None else read_near(moving, memory.scalar.bytes, items)
+
+def _of_own_rows(
+    meter: Meter, memory: Memory, offset: Index, far: tuple[float, float], near: tuple[float, float]
+) -> tuple[float, float]:
+    """What an access takes, and waits, where the nearest cache keeps rows from turns before: for all that run beside one another."""
+    items = min(RESIDENT, meter.counted.started / meter.device.compute_units)
+    anew = 1.0 / read_near(moving_with(meter.scope.around, offset), memory.scalar.bytes, items)
+    return near[0] + anew * (far[0] - near[0]), near[1] + anew * (far[1] - near[1])
 
 
 def _is_private(v: VectorView) -> bool:
