@@ -105,6 +105,14 @@ revert xs xs' X; induction m as [| j IH]; intros xs xs' X; simpl.
   with ((q + 1) ^ k * (q + 1) ^ S j * n) by (simpl; nia). exact X.
 """
 
+LOOKED_UP_IN_TURN = """
+hnf.
+intros.
+opened.
+intros i I.
+match goal with X : Rarr ?l _ xs xs' |- _ => replace (nearest (Z.of_nat i) l) with i by (unfold nearest; lia); apply X; lia end.
+"""
+
 _STEPS_OF_A_FOLD = """
 match goal with |- context [iterate _ ?g (0%Z, _)] =>
   assert (E : forall k, k <= n -> fst (iterate k g (0%Z, z')) = Z.of_nat k

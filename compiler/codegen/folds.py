@@ -29,6 +29,7 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, Loaded
+from relift.semantics.indices.copies import same_cells
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,
@@ -37,7 +38,6 @@ from relift.semantics.indices.views import (
     cell,
     is_layout,
     memories_of,
-    same_cells,
 )
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import (

@@ -36,6 +36,7 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, Loaded
+from relift.semantics.indices.copies import same_cells
 from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
@@ -45,7 +46,6 @@ from relift.semantics.indices.views import (
     array,
     guarded,
     is_layout,
-    same_cells,
     tuple_view,
 )
 from relift.semantics.patterns import (

@@ -7,11 +7,12 @@ from math import gcd, prod
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.beyond import read_of
-from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap
-from relift.egraph.cost.kernel import ACCUMULATORS, BANKS, bytes_of
+from relift.egraph.cost.fetched import SECTOR_BYTES, Begun, fetched_bytes, overlap, read_near
+from relift.egraph.cost.kernel import ACCUMULATORS, BANKS, RESIDENT, bytes_of
 from relift.egraph.cost.meter import ISSUE, WAIT_MEMORY, Meter, Scope
 from relift.egraph.cost.rows import Rows
 from relift.egraph.cost.strides import (
+    cells_used,
     changes,
     depends_on_data,
     gathered,
@@ -396,26 +397,23 @@ class Accesses:
             between = _LINE_WRITTEN if stride is None else min(abs(stride), _LINE_WRITTEN)
             if near or between <= row:
                 return accesses, waits
-            unused = max(0.0, between / row / _used_of(scope, offset, stride) - 1.0)
+            unused = max(0.0, between / row / cells_used(scope.unrolled, offset, stride) - 1.0)
             part = unused / (between / row - 1.0)
             return accesses * (1.0 + (_WRITTEN_APART * between - 1.0) * part), waits
         if near or apart <= 1.0:
             return accesses * max(1.0, apart), waits
-        used = _used_of(scope, offset, stride)
-        unused = max(0.0, apart / used - 1.0) / (apart - 1.0)
-        return accesses * apart * (1.0 + (_APART - 1.0) * unused), waits
+        unused = max(0.0, apart / cells_used(scope.unrolled, offset, stride) - 1.0) / (apart - 1.0)
+        far = accesses * apart * (1.0 + (_APART - 1.0) * unused), waits
+        return _of_own_rows(self.meter, memory, offset, far, (accesses, _WAIT_CACHE * accesses))
 
 
-def _used_of(scope: Scope, offset: Index, stride: int | None) -> int:
-    """Of the cells from one work-item to its neighbour, how many the turns of loops that are written out read: all are sent together.
-
-    Means of 3 x 3 cells that begin two cells apart take an H200 83 us read so, where memory takes 79.  Where neighbours share nothing
-    that is sent at a time it is only the nearest cache that has the rest: sums of 16 products of 2^20 rows take 146 us so, and 124.
-    """
-    if stride is None or abs(stride) >= _SECTOR:
-        return 1
-    places = turns_written_out(scope.unrolled, offset)
-    return max(sum(0 <= place - first < abs(stride) for place in places) for first in places)
+def _of_own_rows(
+    meter: Meter, memory: Memory, offset: Index, far: tuple[float, float], near: tuple[float, float]
+) -> tuple[float, float]:
+    """What an access takes, and waits, where the nearest cache keeps rows from turns before: for all that run beside one another."""
+    items = min(RESIDENT, meter.counted.started / meter.device.compute_units)
+    anew = 1.0 / read_near(moving_with(meter.scope.around, offset), memory.scalar.bytes, items)
+    return near[0] + anew * (far[0] - near[0]), near[1] + anew * (far[1] - near[1])
 
 
 def _is_private(v: VectorView) -> bool:

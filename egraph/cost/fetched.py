@@ -159,3 +159,27 @@ def footprint(
             runs *= reached
             apart, reached = stride, turns
     return max(run * cell_bytes, least) * runs * reached, run
+
+
+def read_near(moving: Sequence[Moving] | None, cell_bytes: int, items: float) -> float:
+    """How often each of so many work-items reads a row in the turns of loops between which they all read no more than the nearest cache keeps.
+
+    16,384 edit distances of words of 128 letters take an H200 0.34 ms: each of 128 work-items of a unit reads its own word of 512 bytes for
+    every letter of the other one.
+    """
+    held, again = 0.0, 1.0
+    for each in reversed(moving or ()):
+        if each.around.level != "loop":
+            continue
+        if each.stride:
+            step = min(abs(each.stride) * cell_bytes, SECTOR_BYTES)
+            held = each.around.turns * (held or step)
+        elif held * items > _KEPT_BY_A_UNIT:
+            break
+        elif held:
+            again *= max(1.0, each.around.turns)
+    return again
+
+
+_KEPT_BY_A_UNIT = 128 * 1024
+"""Bytes of one memory that the nearest cache keeps for all work-items of a unit."""

@@ -39,7 +39,7 @@ _OF_A_CORE = 25.0
 A matrix of 2^24 numbers takes one core 2.6 ms, and two 1.7."""
 ACCUMULATORS = 16.0
 """Registers of private arrays from which a work-item has so much to compute that no result waits for another."""
-_RESIDENT, _REGISTER_FILE = 2048, 65_536  # of a unit; registers of 32 bits
+RESIDENT, _REGISTER_FILE = 2048, 65_536  # of a unit; registers of 32 bits
 _OTHER_REGISTERS, _IN_EIGHTS = 32, 8  # of a work-item
 _OPERANDS = 1.8
 """Registers that a block of n by n results has for the operands of its next step, so many times n.
@@ -345,7 +345,7 @@ class Kernel:
 
     def _with_registers(self) -> float:
         """The work-items for which a unit of a GPU has registers, in as many groups as it has at most."""
-        resident = min(_RESIDENT, _REGISTER_FILE / self._held)
+        resident = min(RESIDENT, _REGISTER_FILE / self._held)
         return min(resident, _GROUPS * self.group) if self.group else resident
 
     def _at_once(self, device: DeviceDescription) -> float:
@@ -371,7 +371,7 @@ class Kernel:
         """The part of what functions take for which too few work-items run beside one another to hide it."""
         at_once = min(self._resident(), self.started / device.compute_units)
         warps = max(1.0, at_once / WARP / SCHEDULERS)
-        return max(0.0, _WAIT_FUNCTION / warps - _WAIT_FUNCTION * SCHEDULERS * WARP / _RESIDENT)
+        return max(0.0, _WAIT_FUNCTION / warps - _WAIT_FUNCTION * SCHEDULERS * WARP / RESIDENT)
 
     def _in_rounds(self, device: DeviceDescription) -> float:
         """How many times as long it takes because a unit of a GPU has groups in rounds, and fewer in the last one."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import prod
 
-from relift.egraph.cost.fetched import Around, Moving
+from relift.egraph.cost.fetched import SECTOR_BYTES, Around, Moving
 from relift.egraph.cost.walked import LINE_CELLS
 from relift.semantics.indices.atoms import (
     Index,
@@ -174,6 +174,18 @@ def turns_written_out(loops: Sequence[tuple[Index, float]], offset: Index) -> se
         if (stride := stride_of(offset, i)) is not None
     ]
     return {sum(each) for each in product(*steps)}
+
+
+def cells_used(loops: Sequence[tuple[Index, float]], offset: Index, stride: int | None) -> int:
+    """Of the cells from one work-item to its neighbour, how many the turns of loops that are written out read: all are sent together.
+
+    Means of 3 x 3 cells that begin two cells apart take an H200 83 us read so, where memory takes 79.  Where neighbours share nothing
+    that is sent at a time it is only the nearest cache that has the rest: sums of 16 products of 2^20 rows take 146 us so, and 124.
+    """
+    if stride is None or abs(stride) >= SECTOR_BYTES // 4:
+        return 1
+    places = turns_written_out(loops, offset)
+    return max(sum(0 <= place - first < abs(stride) for place in places) for first in places)
 
 
 def depends_on_data(offset: Index, thread: Index) -> bool:

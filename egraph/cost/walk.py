@@ -17,6 +17,7 @@ from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Loaded
 from relift.semantics.indices.components import component_view
+from relift.semantics.indices.copies import same_cells
 from relift.semantics.indices.inverses import invert_layout, invertible_data
 from relift.semantics.indices.views import (
     ArrayView,
@@ -31,7 +32,6 @@ from relift.semantics.indices.views import (
     is_layout,
     memories_of,
     name_of,
-    same_cells,
     tuple_view,
     vector,
     view,

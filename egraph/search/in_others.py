@@ -1,8 +1,9 @@
-"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, iterations step by step, and without their names."""
+"""Programs that are searched as others: kernel by kernel where they say what is stored or are too long, iterations step by step, without their names, and
+over arrays instead of their indices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,8 +28,11 @@ from relift.egraph.search.starts.staged import StagedKernel, kernels_of, of_one_
 from relift.egraph.search.starts.with_names import may_keep_names, may_lose_names
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.tactics.combinators import MOST_PARTS, apply, attempt, then, topdown
+from relift.rewrites.tactics.combinators import MOST_PARTS, Tactic, apply, attempt, then, topdown
+from relift.rewrites.tactics.folds.recurrences import scans_of_pairs_apart
 from relift.rewrites.tactics.long_functions import names_stored
+from relift.rewrites.tactics.looked_up import gone_through_instead
+from relift.rewrites.tactics.nests.factors import weights_within
 from relift.rewrites.tactics.sharing import parts_without_names, without_names
 from relift.rewrites.tactics.steps.carried import all_rows
 from relift.rewrites.tactics.steps.iterations import of_steps, of_tables
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 
 def in_others(whole: Proposals) -> Outcome | None:
     """What suits a program that is searched as others; None where it is searched as it is."""
-    return _parted(whole) or _in_stages(whole) or _without_names(whole)
+    return _in_other_words(whole) or _parted(whole) or _in_stages(whole) or _without_names(whole)
 
 
 def in_steps(whole: Proposals) -> Outcome:
@@ -97,6 +101,31 @@ def _in_steps_of(
     derived = partial(of_iteration, cut, start)
     found = combined(whole.source, whole.device, [best[i] for i in sorted(best)], cut.low, derived)
     return grown, ranked(list(found))
+
+
+def _in_other_words(whole: Proposals) -> Outcome | None:
+    """What suits a program in other patterns than those that are searched, or that looks up what its loops could go through, in these.
+
+    A GPU scans rows of numbers, too, where they are the components of pairs.
+    """
+    if whole.strategies:
+        return None
+    ways = _IN_OTHER_WORDS[whole.device.kind]
+    said = whole.said()
+    over = after(whole.source, said, then(*map(attempt, ways)))
+    if not over.steps:
+        return None
+    grown, outcome = whole.of_part(replace(whole.source, body=over.result)).all()
+    written = whole.floor() if len(over.steps) > len(said.steps) else ()
+    return grown, ranked([*(going_on(over, each) for each in outcome), *written])
+
+
+_WEIGHTS_WITHIN: Tactic = topdown(weights_within)
+_IN_OTHER_WORDS: Mapping[str, tuple[Tactic, ...]] = {
+    "cpu": (gone_through_instead(), _WEIGHTS_WITHIN),
+    "gpu": (gone_through_instead(), scans_of_pairs_apart(), _WEIGHTS_WITHIN),
+}
+"""What a program may be said in, too.  A CPU's core scans the rows of both components at once; of a GPU many work-items have a row of numbers."""
 
 
 def _in_stages(whole: Proposals) -> Outcome | None:

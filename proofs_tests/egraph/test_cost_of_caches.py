@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift.device import CPU, DeviceDescription, Packing
+from relift.device import CPU, GPU, DeviceDescription, Packing
 from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.cost.walked import within
 from relift.rewrites.tactics.combinators import derive
@@ -228,6 +228,26 @@ def test_cells_at_indices_that_work_items_compute_lie_apart() -> None:
 
     found, other = (cost(body, x=f32[n], v=f32[n]).compute for body in (looked_up, converted))
     assert found > 2 * other
+
+
+def test_cells_at_sums_of_indices_lie_where_these_say() -> None:
+    """A stencil in the words of loops costs what it costs as shifted arrays, beside the sums."""
+    n = 1 << 20
+
+    def of_loops(x: Any) -> Any:
+        return rl.map_glb(0)(
+            lambda i: rl.at_runtime_unsafe(i, x) + rl.at_runtime_unsafe(i + 1, x),
+            rl.generate(n, lambda i: i),
+        )
+
+    def of_arrays(x: Any) -> Any:
+        return rl.map_glb(0)(lambda p: p[0] + p[1], rl.zip(rl.take(n, x), rl.drop(1, x)))
+
+    for device in (CPU, GPU):
+        found, other = (
+            estimate(typed(x=f32[n + 1])(body), device).seconds for body in (of_loops, of_arrays)
+        )
+        assert found < 1.3 * other
 
 
 def test_a_lookup_takes_as_long_as_the_cache_that_keeps_its_table() -> None:

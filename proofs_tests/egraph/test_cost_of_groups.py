@@ -221,3 +221,19 @@ def test_high_strips_load_fewer_cells_again() -> None:
         cost(windows_of_five.at({"n": 8192}), strips_of_items(down)).seconds for down in (4, 8, 16)
     )
     assert 1.1 * sixteen < 1.1 * eight < four < 2 * sixteen
+
+
+def test_a_row_that_its_work_item_goes_through_again_is_near() -> None:
+    """16,384 edit distances of words of 128 letters take an H200 0.34 ms; through rows of 8192 a unit goes from the second cache."""
+
+    def per_step(length: int) -> float:
+        def pair(p):
+            inner = lambda a: rl.reduce_seq(lambda s, b: s + a * b, 0.0, p[1])
+            return rl.reduce_seq(lambda acc, a: acc + inner(a), 0.0, p[0])
+
+        rows = typed(x=rl.f32[16384, 64], y=rl.f32[16384, length])(
+            lambda x, y: rl.map_glb(0)(pair, rl.zip(x, y))
+        )
+        return estimate(rows, GPU).compute / length
+
+    assert per_step(128) < 0.7 * per_step(8192)

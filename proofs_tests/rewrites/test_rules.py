@@ -63,6 +63,7 @@ BRANCHING = {
     "gather_indices_of_map": "an index is computed by a function that is free",
     "reduce_seq_iterate": "a cell is looked up at a sum of numbers",
     "select_same": "a choice by a symbol",
+    "looked_up_across": "a cell is looked up at an index that is a symbol",
     "looked_up_or_computed": "a cell is looked up at an index that is a symbol",
     **dict.fromkeys(KEPT | ANEW | LAST | SWAPPED, "a choice by a symbol"),
     **{

@@ -295,10 +295,12 @@ def fission(*part: str, beside: bool = False) -> Tactic:
 
     What is not total, as a scatter, goes there by a name: where the rest computes it surely, nothing is computed that was not.
     """
+    named = inside(part[0])(under_a_name(*part[1:]))
     if beside:
-        by_a_name = then(inside(part[0])(under_a_name(*part[1:])), apply("map_let_fission"))
+        by_a_name = then(named, apply("map_let_fission"))
         return first(apply("map_fission_with_zip", parts={"g": part}), by_a_name)
-    return apply("map_fusion", "backward", parts={"g": part})
+    alone = apply("map_fusion", "backward", parts={"g": part})
+    return first(alone, then(named, apply("map_let_fission_alone")))
 
 
 def under_a_name(*part: str) -> Tactic:

@@ -12,9 +12,9 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import LONG, Rewriting, apply, curried, under_a_name
 from relift.rewrites.tactics.sharing import has_loops
 from relift.semantics.language.common_subexpressions import repeated
-from relift.semantics.patterns import Let, ToGlobal
-from relift.semantics.syntax.binding import Position, term_at
-from relift.semantics.syntax.terms import parts_of
+from relift.semantics.patterns import Let, Map, ToGlobal
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Get, MakeTuple, Term, parts_of
 
 _MOST_NAMES = 64
 
@@ -24,7 +24,8 @@ _ENDLESS = 1 << 17
 
 @curried
 def values_named(at: Rewriting, place: Position, most: int = LONG) -> Rewriting:
-    """In a term of more than `most` parts, what functions or several results compute more than once has names there.
+    """In a term of more than `most` parts, components of tuples are computed where they are read, and what functions or several results
+    compute more than once has names there, if it is still so long.
 
     Raises `NoMatch` where it has no more, or where nothing is repeated.
 
@@ -44,8 +45,8 @@ def values_named(at: Rewriting, place: Position, most: int = LONG) -> Rewriting:
     parts = parts_of(term_at(at.term, place))
     if not most < parts <= _ENDLESS:
         raise NoMatch(f"a term of {parts} parts, and not of more than {most}")
-    start = at
-    for _ in range(_MOST_NAMES):
+    start, at = at, _components_alone(at, place)
+    for _ in range(_MOST_NAMES if parts_of(term_at(at.term, place)) > most else 0):
         more = _with_a_name(at, place)
         if more is None:
             break
@@ -53,6 +54,22 @@ def values_named(at: Rewriting, place: Position, most: int = LONG) -> Rewriting:
     if at is start:
         raise NoMatch("nothing is computed more than once")
     return at
+
+
+def _components_alone(at: Rewriting, place: Position) -> Rewriting:
+    """A component of the tuples that a map makes, which is all that another one reads of them, is computed alone."""
+    while True:
+        below = next((p for p, u in positions(term_at(at.term, place)) if _is_component(u)), None)
+        if below is None:
+            return at
+        at = apply("map_fusion")(at, (*place, *below))
+
+
+def _is_component(t: Term) -> bool:
+    if not isinstance(t, Map) or not isinstance(t.xs, Map):
+        return False
+    read, made = t.f.body, t.xs.f.body
+    return isinstance(made, MakeTuple) and isinstance(read, Get) and read.of == t.f.parameters[0]
 
 
 def names_stored(at: Rewriting, place: Position) -> Rewriting:

@@ -1,5 +1,6 @@
-"""Tactics for what is looked up at indices that are data.
+"""Tactics for what is looked up at computed indices.
 
+    gone_through_instead       what a map looks up at each of the indices that it goes through, it goes through
     tuples_side_by_side        tuples lie row by row, so that one is read at once
     computed_where_looked_up   what is computed of each index, or of each element, is computed of those that are looked up
 
@@ -10,6 +11,8 @@ vector, is read once for all of them.  Source: SHOC's MD, whose positions are ve
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
@@ -17,17 +20,22 @@ from relift.rewrites.tactics.combinators import (
     apply,
     at_kinds,
     attempt,
+    everywhere,
     first,
+    fission,
     inside,
+    normalize,
     somewhere,
     the,
     then,
+    topdown,
 )
+from relift.rewrites.tactics.nests.normal_form import through_what_is_read
 from relift.rewrites.tactics.sharing import has_fold
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import AtRuntimeUnsafe, GatherIndices, Map
-from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.patterns import AtRuntimeUnsafe, GatherIndices, Generate, Map, Zip
+from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.terms import Get, Term, free_variables, subterms
 from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
 
 _RULES = {2: "pairs_as_vectors", 3: "triples_as_vectors", 4: "quadruples_as_vectors"}
@@ -73,6 +81,76 @@ def computed_where_looked_up() -> Tactic:
         then(somewhere(_each_looked_up), attempt(somewhere(_of_what_is_looked_up))),
         somewhere(_of_what_is_looked_up),
     )
+
+
+def gone_through_instead() -> Tactic:
+    """What maps look up at the indices that they go through, they go through, and fold and tile like all that is: a program in
+    the words of loops becomes one over arrays.
+
+    Raises `NoMatch` where nothing is looked up so.  Source: SaC's with-loops.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.looked_up import gone_through_instead
+    >>> @rl.program
+    ... def sums(x: rl.f32[4, 8]):
+    ...     cell = lambda i, j: rl.at_runtime_unsafe(j, rl.at_runtime_unsafe(i, x))
+    ...     places = lambda n: rl.generate(n, lambda i: i)
+    ...     return rl.map(lambda j: rl.reduce(rl.add, 0.0, rl.map(lambda i: cell(i, j), places(4))), places(8))
+    >>> print(rl.show(derive(sums, gone_through_instead()).result))
+    map(lambda y: reduce(add, 0.0, y), transpose(x))
+    """
+    return then(topdown(_ONCE), normalize(_ONCE), everywhere(_WHOLE))
+
+
+@at_kinds(Map)
+def _at_its_index(at: Rewriting, place: Position) -> Rewriting:
+    """One more array that a map looks something up in at its own index goes into what it goes through."""
+    t = the(Map, at, place)
+    indices = set(_indices(t.xs, t.f.parameters[0]))
+    for below, u in positions(t.f.body) if indices else ():
+        if not isinstance(u, AtRuntimeUnsafe):
+            continue
+        bound = {x.name for x in (*t.f.parameters, *binders_at(t.f.body, below))}
+        here = (*place, "f", *below)
+        if u.index in indices and not free_variables(u.xs) & bound:
+            apart = then(fission("f", *below, beside=True), inside("xs", "ys")(_IN_TURN))
+            return apart(at, place)
+        row = u.xs
+        if (
+            isinstance(row, AtRuntimeUnsafe)
+            and row.index in indices
+            and not (free_variables(row.xs) | free_variables(u.index)) & bound
+        ):
+            return apply("looked_up_across")(at, here)
+    raise NoMatch("nothing that does not change is looked up at an index that a map goes through")
+
+
+@at_kinds(Generate)
+def _generated(at: Rewriting, place: Position) -> Rewriting:
+    """The same of an array that is generated, as what a map makes of its indices."""
+    f = the(Generate, at, place).f
+    if not any(
+        isinstance(u, AtRuntimeUnsafe) and u.index == f.parameters[0] for u, _ in subterms(f.body)
+    ):
+        raise NoMatch("nothing is looked up at an index that is generated")
+    return then(apply("generate_as_map"), topdown(_at_its_index))(at, place)
+
+
+def _indices(xs: Term, element: Term) -> Iterator[Term]:
+    """What of an element is its index: all of it, or components."""
+    if isinstance(xs, Generate) and xs.f.body == xs.f.parameters[0]:
+        yield element
+    if isinstance(xs, Zip) and isinstance(element.type, Tuple):
+        for number, zipped in enumerate((xs.xs, xs.ys)):
+            yield from _indices(zipped, Get(number, element, element.type.parts[number]))
+
+
+_ONCE: Tactic = first(_generated, _at_its_index)
+_IN_TURN: Tactic = then(through_what_is_read(), apply("looked_up_in_turn"))
+_WHOLE: Tactic = then(
+    attempt(through_what_is_read()), attempt(apply("map_identity")), attempt(apply("take_all"))
+)
 
 
 @at_kinds(GatherIndices)

@@ -25,6 +25,35 @@ from relift.semantics.syntax.sizes import Unknown
 from relift.semantics.syntax.terms import Input, Pattern, Term, distinct
 
 
+def same_cells(v: View, w: View, dimension: int = 0) -> bool:
+    """Whether two views have the same cells of memory in the same order, from a dimension on."""
+    match v:
+        case ArrayView(n, at):
+            i = variable(f"same_{dimension}", n)
+            return (
+                isinstance(w, ArrayView)
+                and n == w.length
+                and same_cells(at(i), w.at(i), dimension + 1)
+            )
+        case VectorView(n, lane):
+            i = variable(f"same_{dimension}", n)
+            return (
+                isinstance(w, VectorView)
+                and n == w.width
+                and same_cells(lane(i), w.lane(i), dimension + 1)
+            )
+        case TupleView(parts):
+            return (
+                isinstance(w, TupleView)
+                and len(parts) == len(w.parts)
+                and all(same_cells(a, b, dimension) for a, b in zip(parts, w.parts, strict=True))
+            )
+        case Cell():
+            return v == w
+        case CodeValue() | Guarded():
+            return False
+
+
 def copied(name: str, t: Term) -> Mapping[str, str] | None:
     """The memory in which each component of a value lies, by where it would be stored under this name; None where something else is computed.
 

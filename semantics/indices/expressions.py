@@ -19,7 +19,8 @@ rule applies.  Before an index is divided that may be negative, a multiple of th
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
+import operator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -35,7 +36,13 @@ from relift.semantics.indices.atoms import (
     depends_on,
     index_atom,
 )
-from relift.semantics.indices.ranges import bounded_once, bounds, surely_at_most, surely_within
+from relift.semantics.indices.ranges import (
+    Bounds,
+    bounded_once,
+    bounds,
+    surely_at_most,
+    surely_within,
+)
 from relift.semantics.kept import Kept
 from relift.semantics.syntax.monomials import Atom, Monomial
 from relift.semantics.syntax.sizes import Size, SizeLike
@@ -270,6 +277,35 @@ def maximum(a: Index, b: Index) -> Index:
 def clamp(e: Index, extent: Size) -> Index:
     """The index in `[0, extent)` that is nearest to e; extent is at least 1."""
     return minimum(maximum(e, Size.of(0)), extent - 1)
+
+
+def calculated(function: str, of: Sequence[Index]) -> Index | None:
+    """What a scalar function of 32-bit whole numbers gives of indices; None where another number may come of it, which wraps around.
+
+    >>> from relift.semantics.indices.expressions import calculated, variable
+    >>> i = variable("i", 8)
+    >>> calculated("add", [i, i - 1]), calculated("add", [i, i + 2**31 - 8]), calculated("modulo", [i - 1, i])
+    (2*i - 1, None, None)
+    """
+    if function in ("floor_divide", "modulo"):
+        e, d = of
+        if not surely_at_most(Size.of(0), e) or (d.constant or 0) < 1:
+            return None
+    found = _CALCULATED[function](*of) if function in _CALCULATED else None
+    fits = found is not None and _fits(bounds(found))
+    return found if fits else None
+
+
+_CALCULATED: Mapping[str, Callable[..., Index]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "minimum": minimum, "maximum": maximum,
+    "floor_divide": divide, "modulo": modulo, "i32": lambda same: same,
+}  # fmt: skip
+
+
+def _fits(range: Bounds) -> bool:
+    """Whether whole numbers of 32 bits hold all of a range."""
+    low, high = (None if end is None else end.constant for end in (range.low, range.high))
+    return low is not None and high is not None and low >= -(2**31) and high < 2**31
 
 
 def substitute(e: Index, v: Index, value: Index) -> Index:

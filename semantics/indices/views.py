@@ -32,6 +32,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.atoms import Index, Loaded
 from relift.semantics.indices.expressions import (
+    calculated,
     clamp,
     divide,
     maximum,
@@ -166,35 +167,6 @@ Producer: TypeAlias = Callable[[terms.Term, Environment], View]
 """What to do with a term that computes: a compiler emits code and says where the result lies."""
 
 
-def same_cells(v: View, w: View, dimension: int = 0) -> bool:
-    """Whether two views have the same cells of memory in the same order, from a dimension on."""
-    match v:
-        case ArrayView(n, at):
-            i = variable(f"same_{dimension}", n)
-            return (
-                isinstance(w, ArrayView)
-                and n == w.length
-                and same_cells(at(i), w.at(i), dimension + 1)
-            )
-        case VectorView(n, lane):
-            i = variable(f"same_{dimension}", n)
-            return (
-                isinstance(w, VectorView)
-                and n == w.width
-                and same_cells(lane(i), w.lane(i), dimension + 1)
-            )
-        case TupleView(parts):
-            return (
-                isinstance(w, TupleView)
-                and len(parts) == len(w.parts)
-                and all(same_cells(a, b, dimension) for a, b in zip(parts, w.parts, strict=True))
-            )
-        case Cell():
-            return v == w
-        case CodeValue() | Guarded():
-            return False
-
-
 def memories_of(v: View) -> tuple[Memory, ...]:
     """The memories that a view shows."""
     return tuple(dict.fromkeys(leaf.memory for leaf in leaves(v) if isinstance(leaf, Cell)))
@@ -247,11 +219,32 @@ def view(t: terms.Term, environment: Environment, produced: Producer = no_produc
             return tuple_view(view(of, environment, produced)).parts[index]
         case terms.Pattern() if _is_viewed(t):
             return by_its_view(t, environment, produced)
+        case terms.Apply() if (counted := _counted(t, environment)) is not None:
+            return CodeValue(None, i32, index=counted)
         case (
             terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.Metavariable()
             | terms.Pattern()
         ):  # fmt: skip
             return produced(t, environment)
+
+
+def _counted(t: terms.Apply, environment: Environment) -> Index | None:
+    """The index that a number is which is computed of indices; None of another one, and of what may be negative."""
+    index = _index(t, environment)
+    return index if index is not None and surely_at_most(Size.of(0), index) else None
+
+
+def _index(t: terms.Term, environment: Environment) -> Index | None:
+    """The same, which may be negative."""
+    if t.type != i32:
+        return None
+    if isinstance(t, terms.Literal):
+        return Size.of(int(t.value))
+    if isinstance(t, terms.Apply):
+        known = [i for u in t.arguments if (i := _index(u, environment)) is not None]
+        return calculated(t.function, known) if len(known) == len(t.arguments) else None
+    shown = view(t, environment) if is_layout(t) else None
+    return shown.index if isinstance(shown, CodeValue) else None
 
 
 def by_its_view(t: terms.Pattern, environment: Environment, produced: Producer) -> View:

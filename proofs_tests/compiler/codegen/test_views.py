@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from relift.semantics.domains import Exact
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as ix
 from relift.semantics.indices.atoms import linear_in
+from relift.semantics.indices.copies import same_cells
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.inverses import invert_layout, invertible_data
 from relift.semantics.indices.stored import inputs, memories, stored
@@ -26,11 +28,11 @@ from relift.semantics.indices.views import (
     VectorView,
     View,
     is_layout,
-    same_cells,
     view,
 )
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.patterns import Generate
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Literal, Term
 from relift.semantics.syntax.types import Array, Tuple, Type, Vector, i32
@@ -209,3 +211,41 @@ def test_cells_are_the_same_in_the_same_order_only() -> None:
     assert same_cells(xss, stored("xss", i32[4, 4]))
     assert not same_cells(xss, turned)
     assert not same_cells(xss, stored("yss", i32[4, 4]))
+
+
+def looked_up(index: Callable[[Any], Any], i: Any) -> View:
+    """What shows a cell of xs at a number that is computed of an index."""
+    t = rl.generate(8, lambda i: rl.at_runtime_unsafe(index(i), XS))
+    assert isinstance(t, Generate)
+    return view(t.f.body, inputs(XS).bind(t.f, CodeValue(None, i32, index=i)))
+
+
+@pytest.mark.parametrize(
+    ("index", "offset"),
+    [
+        (lambda i: i + 1, lambda i: i + 1),
+        (lambda i: N - 1 - i, lambda i: N - 1 - i),
+        (lambda i: rl.maximum(2 * i - 3, 0), lambda i: ix.maximum(2 * i - 3, Size.of(0))),
+        (lambda i: i % 5, lambda i: ix.modulo(i, 5)),
+    ],
+    ids=["sum", "difference", "clamped", "remainder"],
+)
+def test_what_is_looked_up_at_a_number_that_is_computed_of_indices_lies_there(
+    index: Callable[[Any], Any], offset: Callable[[Any], Any]
+) -> None:
+    """It is no number in a register: who reads neighbours reads vectors."""
+    i = variable("i", 8)
+    (memory,) = memories("xs", XS.type)
+    assert looked_up(index, i) == Cell(memory, offset(i))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [lambda i: i - 1, lambda i: i * 2**29, lambda i: (i - 1) // 2],
+    ids=["negative", "large", "quotient"],
+)
+def test_a_number_that_may_be_negative_or_wrap_around_is_no_index(
+    index: Callable[[Any], Any],
+) -> None:
+    with pytest.raises(Unsupported):
+        looked_up(index, variable("i", 8))

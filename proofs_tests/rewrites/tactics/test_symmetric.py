@@ -113,3 +113,17 @@ def test_rows_that_panels_divide_are_copied_once_for_all_parts() -> None:
         replace(found.program, body=found.result)(*arrays), found.program(*arrays)
     )
     assert found.replay(RULES)[-1] == found.result
+
+
+def test_rows_that_are_numbers_have_no_panels() -> None:
+    """Folds of two indices, too, may be symmetric."""
+
+    @program
+    def of_numbers(x: f32[n], y: f32[k]):
+        def cell(a, b):
+            return reduce(add, 0.0, map(lambda v: v * (a + b), y))
+
+        return map(lambda a: map(lambda b: cell(a, b), x), x)
+
+    with pytest.raises(NoMatch):
+        derive(of_numbers, mirrored(2, least=16, panels=(16,)), {"n": 32, "k": 2})

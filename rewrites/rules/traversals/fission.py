@@ -73,6 +73,15 @@ def map_let_fission(f: Fun[A, B, C], g: Fun[A, B], xs: A[n]):
     )
 
 
+@rule(source="LIFT mapFission; RISE mapFission, of an argument that has a name")
+def map_let_fission_alone(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
+    """The same where the function needs nothing else of the element."""
+    return (
+        map(lambda x: let(lambda y: f(y), g(x)), xs),
+        map(lambda y: f(y), map(lambda x: g(x), xs)),
+    )
+
+
 @rule(source="LIFT mapFissionWithZipInside")
 def map_fission_with_zip_inside(h: Fun[A, B, C, D], g: Fun[A, B[m]], xs: A[n], ys: C[m]):
     """An inner zip takes its array from the outer zip."""

@@ -131,10 +131,20 @@ def folds_together(at: Rewriting, place: Position) -> Rewriting:
     )
     """
     at = attempt(places_in_any_order())(at, place)
-    found = _maps_together(normalize(_in_one_map)(at, place), place)
+    found = then(normalize(_of_what_maps_make), normalize(_in_one_map))(at, place)
+    found = _maps_together(found, place)
     if found == at:
         raise NoMatch("no two folds of equally many elements stand beside one another")
     return attempt(apart())(found, place)
+
+
+@at_kinds(Reduce)
+def _of_what_maps_make(at: Rewriting, place: Position) -> Rewriting:
+    """Folds of components of what a map makes are folds of what that goes through, if it folds nothing itself."""
+    t = the(Reduce, at, place)
+    if not isinstance(t.xs, Map) or not isinstance(t.xs.xs, Map) or has_fold(t.xs.xs.f.body):
+        raise NoMatch("no fold of what a map makes of another's results")
+    return inside("xs")(apply("map_fusion"))(at, place)
 
 
 def _in_one_map(at: Rewriting, place: Position) -> Rewriting:

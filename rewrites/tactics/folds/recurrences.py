@@ -27,6 +27,7 @@ from relift.rewrites.tactics.combinators import (
     at_kinds,
     attempt,
     curried,
+    everywhere,
     first,
     fission,
     inside,
@@ -34,6 +35,7 @@ from relift.rewrites.tactics.combinators import (
     somewhere,
     the,
     then,
+    topdown,
     under_a_name,
 )
 from relift.rewrites.tactics.folds.remainders import length_of, rest_in_order
@@ -114,6 +116,32 @@ def _each_component(at: Rewriting, place: Position) -> Rewriting:
         if not applies(blocked(1), at, scan):
             raise NoMatch("a component is scanned in order")
     return at
+
+
+def scans_of_pairs_apart() -> Tactic:
+    """Scans of pairs whose components do not need each other are two scans, also in functions; raises `NoMatch` where there are none.
+
+    A scan of numbers whose steps are affine is done in chunks, and a row by many work-items, which read it twice.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.recurrences import scans_of_pairs_apart
+    >>> @rl.program
+    ... def both(x: rl.f32[4, 64]):
+    ...     step = lambda s, v: (s[0] * 0.5 + v, rl.maximum(s[1], v))
+    ...     return rl.map(lambda r: rl.scan_seq(step, (0.0, 0.0), r), x)
+    >>> print(rl.show(derive(both, scans_of_pairs_apart()).result))
+    map(
+      lambda r:
+        zip(
+          scan_seq(lambda x, y_: (x * 0.5) + y_, 0.0, r),
+          scan_seq(lambda x, y_: maximum(x, y_), 0.0, r)
+        ),
+      x
+    )
+    """
+    pair = apply("scan_pair_apart")
+    return then(topdown(pair), everywhere(attempt(pair)))
 
 
 @curried

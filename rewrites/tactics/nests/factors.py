@@ -12,10 +12,12 @@ from collections.abc import Iterator
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.rules.traversals.identities import operator_rule
+from relift.rewrites.tactics.batches import beside_each
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
+    at_kinds,
     attempt,
     curried,
     first,
@@ -25,15 +27,59 @@ from relift.rewrites.tactics.combinators import (
     the,
     then,
 )
+from relift.rewrites.tactics.flat_tables import flat_tables
+from relift.rewrites.tactics.nests.dimensions import joined_map, rows_first
 from relift.rewrites.tactics.nests.normal_form import Nest, nest_in
 from relift.rewrites.tactics.nests.zips import by_owner, exchanges
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Fold, ReduceSeq
+from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq
 from relift.semantics.syntax.binding import Position, places_of, positions, term_at
-from relift.semantics.syntax.terms import Apply, Combine, Get, Term, Var, free_variables
+from relift.semantics.syntax.terms import Apply, Combine, Get, Term, Var, children, free_variables
 
 _OWNERS = ("reduce_zip_map_left", "reduce_zip_map_right")
 """The rules that compute before a fold what its steps make of the outer operand, and of the inner one."""
+
+
+@at_kinds(Reduce)
+def weights_within(at: Rewriting, place: Position) -> Rewriting:
+    """A sum of sums, each with a weight of its own, as one sum whose elements have the weights; raises `NoMatch` for others.
+
+    A product with a scale for each group of numbers is a nest then, and what it makes of one operand is a table.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.nests.factors import weights_within
+    >>> @rl.program
+    ... def scaled(x: rl.f32[2, 4], s: rl.f32[2]):
+    ...     def group(g):
+    ...         return g[1] * rl.reduce(rl.add, 0.0, g[0])
+    ...     return rl.reduce(rl.add, 0.0, rl.map(group, rl.zip(x, s)))
+    >>> print(rl.show(derive(scaled, weights_within).result))
+    reduce(
+      add,
+      0.0,
+      map(lambda x: mul(x[1], x[0]), zip(join(x), join(map(lambda x: repeat(4, x), s))))
+    )
+    """
+    t = the(Reduce, at, place)
+    each = t.xs.f.body if isinstance(t.xs, Map) else t.init
+    rule = operator_rule(each)
+    if rule is None or not any(isinstance(u, Reduce) for _, u in children(each)):
+        raise NoMatch("no sum of sums with a weight each")
+    here = (*place, "xs", "f")
+    at = apply(rule)(at, here)
+    if isinstance(the(Combine, at, here).left, Reduce):
+        at = apply("operands_swapped")(at, here)
+    if not isinstance(the(Reduce, at, (*here, "right")).xs, Map):
+        at = apply("map_identity", "backward")(at, (*here, "right", "xs"))
+    return then(
+        inside("xs", "f")(apply("reduce_factor", "backward")),
+        inside("xs")(rows_first),
+        apply("reduce_join", "backward"),
+        inside("xs", "xss")(beside_each),
+        inside("xs")(joined_map),
+        flat_tables(),
+    )(at, place)
 
 
 def factors_apart(at: Rewriting, place: Position) -> Rewriting:

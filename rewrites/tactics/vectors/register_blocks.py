@@ -239,7 +239,10 @@ _CELL_BY_CELL = (apply("map_to_glb", d=1), apply("map_to_seq"))
 
 
 def _length_of_rows(t: Term) -> int:
-    return dimensions(t.type)[0][1].constant or 0
+    lengths = dimensions(t.type)[0]
+    if len(lengths) < 2:
+        raise NoMatch("an array of numbers has no panels")
+    return lengths[1].constant or 0
 
 
 def _rows_of_cells(width: int) -> Tactic:

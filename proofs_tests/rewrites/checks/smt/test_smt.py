@@ -402,6 +402,8 @@ BEYOND = {
     "reduce_concat_idempotent": "idempotence",
     "reduce_pad_clamp_idempotent": "idempotence",
     "select_same": "a choice between equal values",
+    "looked_up_across": "indices that are data",
+    "looked_up_in_turn": "indices that are data",
     "looked_up_or_computed": "indices that are data",
     "operands_swapped": "commutativity",
     "operands_regrouped": "associativity",
