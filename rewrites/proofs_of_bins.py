@@ -64,30 +64,35 @@ match goal with E : Rfun _ (Rfun _ iff) D_g D_g' |- _ => apply (E _ _ (cell l lt
 """,
 }
 
-FOLD_BY_INDEX = """
+CELL_BY_CELL = """
 hnf.
 intros.
 opened.
 reduced.
 intros j J.
-match goal with Z : ?S z z' |- _ => apply (fold_related S); [exact Z |] end.
-intros i b c I E. reduced.
-match goal with X : Rarr n R_A xs xs', K : Rfun _ eq key key' |- _ => rewrite (K _ _ (X i I)) end.
-rewrite ?(Z.eqb_sym (Z.of_nat j)). destruct (_ =? _)%Z; [| exact E].
-match goal with X : Rarr n R_A xs xs', O : Rfun _ (Rfun _ _) op op', V : Rfun _ _ value value' |- _ =>
-  apply O; [exact E | apply V, X, I] end.
-"""
-
-REDUCE_BY_INDEX_AS_FOLDS = """
-hnf.
-intros.
-opened.
+match goal with |- ?S (fold _ _ _ _) _ => apply (fold_related S);
+  [first [assumption | match goal with Z : Rarr _ S ?zs _ |- S (?zs _) _ => apply Z, J end] |] end.
+intros i b c I E.
 reduced.
-intros j J.
-match goal with Z : Rarr m ?S zs zs', X : Rarr n _ xs xs', O : Rfun _ _ op op' |- _ =>
-  apply (fold_related S); [apply Z, J |]; intros i b c I E; reduced; destruct (X i I) as [key value];
-  rewrite key; destruct (_ =? _)%Z; [apply O; assumption | exact E] end.
+match goal with X : Rarr n _ xs xs' |- _ => pose proof (X i I) as V end.
+try match goal with K : Rfun _ eq _ _ |- _ => rewrite (K _ _ V) end.
+try (destruct V as [same V]; rewrite same).
+match goal with |- _ (if ?l then _ else _) (if ?r then _ else _) => assert (same_cell : l = r);
+  [| try rewrite <- same_cell; destruct l; [match goal with O : Rfun _ (Rfun _ _) op op' |- _ => apply O end |];
+  first [exact E | exact V | match goal with W : Rfun _ _ _ _ |- _ => apply W, V end]] end.
+lazymatch goal with
+| |- (?at_ =? _)%Z = ((if (_ && (_ <? Z.of_nat (_ * ?m)))%bool then _ else _) =? _)%Z =>
+  set (key_ := at_); destruct (Z.eqb_spec key_ (Z.of_nat j)) as [Same | Other]; symmetry;
+  [ rewrite Same, Nat2Z.id, Z.eqb_refl; destruct (_ && _)%bool eqn:G;
+    [apply Z.eqb_refl | apply andb_false_iff in G; destruct G as [G | G]; [apply Z.leb_gt in G | apply Z.ltb_ge in G]; lia]
+  | apply Z.eqb_neq; intros Q; apply Other; destruct (_ && _)%bool eqn:G in Q; [| lia];
+    apply andb_prop in G; destruct G as [G _]; apply Z.leb_le in G; destruct (_ =? _)%Z eqn:B in Q; [| lia];
+    apply Z.eqb_eq, Nat2Z.inj in B; apply Nat2Z.inj in Q; rewrite <- (Z2Nat.id key_ G); f_equal;
+    rewrite (Nat.div_mod_eq (Z.to_nat key_) m), (Nat.div_mod_eq j m), B, Q; reflexivity ]
+| |- _ => rewrite ?(Z.eqb_sym (Z.of_nat j)); reflexivity
+end.
 """
+"""What is done to a cell is the same, whoever asks whether a key is its index: in the key of a block its place in that, or none."""
 
 REDUCE_BY_INDEX_GATHER = """
 start.
@@ -120,6 +125,31 @@ apply (fold_related R_A); [apply cells, J |].
 intros i b c L E. destruct (items i L) as [key value]. rewrite key.
 match goal with O : Rfun R_A _ op op' |- _ => destruct (_ =? _)%Z; [apply O; assumption | exact E] end.
 """
+
+REDUCE_BY_INDEX_FROM_NEUTRAL = """
+start.
+intros j J.
+assert (trans := per_trans (R := R_A) ltac:(per)).
+assert (sym := per_sym (R := R_A) ltac:(per)).
+assert (until : forall l, l <= n ->
+  R_A (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op acc (snd x) else acc) (zs j) l xs)
+    (op' (zs' j) (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs'))
+  /\\ R_A (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs')
+    (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs')).
+2: apply (until n (le_n n)).
+lazymatch goal with N : neutral R_A op' z', L : associative R_A op', X : Rarr n _ xs xs', W : Rarr n _ xs' xs',
+  Y : Rarr m R_A zs' zs', Z : Rarr m R_A zs zs', O : Rfun R_A _ op op', P : Rfun R_A _ op' op' |- _ =>
+  rename N into Ne; rename L into As; rename X into items; rename W into each; rename O into Op; rename P into Own;
+  assert (here := Y j J); assert (start_ := Z j J) end.
+induction l as [| l IH]; intros L; cbn [fold].
+- split; [apply trans with (zs' j); [exact start_ | apply sym; apply Ne; exact here] | assumption].
+- destruct IH as [so far]; [lia |]. destruct (items l L) as [key value], (each l L) as [_ own]. rewrite key.
+  destruct (_ =? _)%Z; [| split; assumption]. split; [| apply Own; assumption].
+  apply trans with (op' (op' (zs' j) (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs')) (snd (xs' l))).
+  + apply Op; assumption.
+  + apply sym. apply As; assumption.
+"""
+"""What a cell had at first comes before all that is combined with it."""
 
 SELECT_NEUTRAL = """
 hnf.
