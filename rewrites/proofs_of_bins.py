@@ -81,14 +81,18 @@ match goal with |- _ (if ?l then _ else _) (if ?r then _ else _) => assert (same
   [| try rewrite <- same_cell; destruct l; [match goal with O : Rfun _ (Rfun _ _) op op' |- _ => apply O end |];
   first [exact E | exact V | match goal with W : Rfun _ _ _ _ |- _ => apply W, V end]] end.
 lazymatch goal with
-| |- (?at_ =? _)%Z = ((if (_ && (_ <? Z.of_nat (_ * ?m)))%bool then _ else _) =? _)%Z =>
-  set (key_ := at_); destruct (Z.eqb_spec key_ (Z.of_nat j)) as [Same | Other]; symmetry;
-  [ rewrite Same, Nat2Z.id, Z.eqb_refl; destruct (_ && _)%bool eqn:G;
-    [apply Z.eqb_refl | apply andb_false_iff in G; destruct G as [G | G]; [apply Z.leb_gt in G | apply Z.ltb_ge in G]; lia]
-  | apply Z.eqb_neq; intros Q; apply Other; destruct (_ && _)%bool eqn:G in Q; [| lia];
-    apply andb_prop in G; destruct G as [G _]; apply Z.leb_le in G; destruct (_ =? _)%Z eqn:B in Q; [| lia];
-    apply Z.eqb_eq, Nat2Z.inj in B; apply Nat2Z.inj in Q; rewrite <- (Z2Nat.id key_ G); f_equal;
-    rewrite (Nat.div_mod_eq (Z.to_nat key_) m), (Nat.div_mod_eq j m), B, Q; reflexivity ]
+| |- (?at_ =? _)%Z = ((if (_ =? Z.of_nat (j / ?m))%Z then if (_ && (_ <? ?end_)%Z)%bool then _ else _ else _) =? _)%Z =>
+  set (key_ := at_); destruct ((0 <=? key_)%Z && (key_ <? end_)%Z)%bool eqn:G;
+  [ apply andb_prop in G; destruct G as [G _]; apply Z.leb_le in G; rewrite <- (Z2Nat.id key_ G);
+    set (at_key := Z.to_nat key_); rewrite ?Nat2Z.id;
+    destruct (Z.eqb_spec (Z.of_nat at_key) (Z.of_nat j)) as [Same | Other]; symmetry;
+    [ apply Nat2Z.inj in Same; rewrite Same, Z.eqb_refl; apply Z.eqb_refl
+    | destruct (Z.eqb_spec (Z.of_nat (at_key / m)) (Z.of_nat (j / m))) as [B | B]; apply Z.eqb_neq; [| lia];
+      intros Q; apply Other, f_equal; apply Nat2Z.inj in B; apply Nat2Z.inj in Q;
+      rewrite (Nat.div_mod_eq at_key m), (Nat.div_mod_eq j m), B, Q; reflexivity ]
+  | destruct (Z.eqb_spec key_ (Z.of_nat j)) as [Same | Other]; symmetry;
+    [ apply andb_false_iff in G; destruct G as [G | G]; [apply Z.leb_gt in G | apply Z.ltb_ge in G]; lia
+    | apply Z.eqb_neq; destruct (_ =? _)%Z; lia ] ]
 | |- _ => rewrite ?(Z.eqb_sym (Z.of_nat j)); reflexivity
 end.
 """

@@ -38,8 +38,10 @@ from relift.semantics.language.vocabulary import (
     map,
     reduce_by_index,
     reduce_seq,
+    repeat,
     scatter_indices,
     select,
+    transpose,
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Index, Op
@@ -147,10 +149,14 @@ def reduce_by_index_in_blocks(op: Op[A], z: A, xs: tup(i32, A)[n]):
     """Each block of m cells is updated by itself: a key is its place in that, or in none."""
 
     def block(j: Any) -> Any:
-        of = lambda b: map(lambda i: select(equal(b, j), i, -1), generate(m, lambda i: i))
-        places = join(map(of, generate(k, lambda b: b)))
-        own = map(lambda x: (at_runtime(x[0], -1, places), x[1]), xs)
-        return reduce_by_index(op, generate(m, lambda _: z), own)
+        blocks = join(transpose(repeat(m, generate(k, lambda b: b))))
+        places = join(repeat(k, generate(m, lambda i: i)))
+
+        def own(x: Any) -> Any:
+            here = equal(at_runtime(x[0], -1, blocks), j)
+            return select(here, at_runtime(x[0], -1, places), -1), x[1]
+
+        return reduce_by_index(op, generate(m, lambda _: z), map(own, xs))
 
     return (
         reduce_by_index(op, generate(k * m, lambda _: z), xs),

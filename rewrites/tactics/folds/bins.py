@@ -78,33 +78,57 @@ def _by_index(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-_AT_ONCE = then(
-    inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),
-    _by_index,
+_OF_A_GROUP = then(
     inside("init")(then(apply("generate_as_map"), apply("map_to_lcl", d=0), apply("store_local"))),
     inside("xs")(apply("map_to_lcl", d=0)),
     apply("insert_copy"),
     apply("map_to_lcl", d=0),
 )
-"""Generated folds as one of a group, whose members update the cells of one table in local memory at once."""
+"""Cells in the local memory of a group, whose members update them at once, and store them."""
+
+_AT_ONCE = then(inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))), _by_index)
+"""Generated folds as one that updates cells, each for one element, in any order."""
 
 
-def _of_one_table(room: int) -> Tactic:
-    """Folds of chunks, for each number, as a table of each chunk, of a group with so many bytes of local memory."""
-
-    def of_a_group(at: Rewriting, place: Position) -> Rewriting:
-        if _bytes_of(term_at(at.term, place).type) > room:
-            raise NoMatch(f"no table lies in {room} bytes")
-        return _AT_ONCE(at, place)
-
-    each = then(inside("f")(of_a_group), apply("map_to_wrg", d=0))
+def _in_blocks(cells: int) -> Tactic:
+    """Cells by groups, each of which has a block of so many of them and goes through all elements."""
     return then(
-        apply("map_generate"),
-        apply("map_outside_generate"),
-        inside("xss")(then(each, apply("store_global"))),
+        apply("reduce_by_index_in_blocks", m=cells),
+        inside("xss")(
+            then(inside("f")(then(inside("xs")(fuse()), _OF_A_GROUP)), apply("map_to_wrg", d=1))
+        ),
     )
 
 
+def _of_one_table(room: int) -> Tactic:
+    """Folds of chunks, for each number, as a table of each chunk, of groups with so many bytes of local memory each.
+
+    A table that does not lie there is made in blocks, as few as there may be, and as long as one another.
+    """
+
+    def tables(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        cells, each = length_of(t), i32.bytes
+        blocks = -(-cells * each // room)
+        if blocks > _MOST_BLOCKS:
+            raise NoMatch(f"no {_MOST_BLOCKS} tables for {cells} cells lie in {room} bytes")
+        block = -(-cells // blocks)
+        if more := blocks * block - cells:
+            at = then(inside("xs")(apply("take_indices", r=more)), apply("take_map", "backward"))(at, place)
+            place = (*place, "xs")
+        of_a_group = _OF_A_GROUP if blocks == 1 else _in_blocks(block)
+        each = then(inside("f")(then(_AT_ONCE, of_a_group)), apply("map_to_wrg", d=0))
+        return then(
+            apply("map_generate"),
+            apply("map_outside_generate"),
+            inside("xss")(then(each, apply("store_global"))),
+        )(at, place)
+
+    return tables
+
+
+_MOST_BLOCKS = 128
+"""Blocks of cells of a table: for each all elements are read."""
 _MOST_MEMBERS, _FEWEST_MEMBERS = 256, 8
 """Work-items with a table each: fewer leave most of those that run as one idle."""
 _FILLED = 16  # bytes, at most, of the cells that make the number of a row odd
