@@ -78,14 +78,14 @@ The smallest and the largest of 4 million numbers, chunk by chunk, take two core
 with four, between which nothing waits."""
 
 
-def in_turn(places: float) -> float:
-    """How many of the work-items that run as one ask for one place, where most do, if each asks for any of so many.
+def in_turn(places: float, share: float = 1.0) -> float:
+    """How many of the work-items that run as one ask for one place, where most do, if each of a share of them asks for any of so many.
 
     >>> from relift.egraph.cost.operations import in_turn
-    >>> [round(in_turn(places), 1) for places in (1, 8, 32)]
-    [32.0, 8.1, 3.6]
+    >>> [round(in_turn(places), 1) for places in (1, 8, 32)], round(in_turn(32, 0.25), 1)
+    ([32.0, 8.1, 3.6], 1.6)
     """
-    each = WARP / places
+    each = WARP * share / places
     return each + math.sqrt(2.0 * each * math.log(places))
 
 
@@ -214,15 +214,15 @@ class Operations:
         cycles = _SPECIAL_UNIT if self.meter.on_gpu else self._cycles_of(user)
         self.meter.charge(cycles * self.meter.issue())
 
-    def update(self, cells: float) -> None:
-        """A cell of local memory is combined with a value while others are, each as likely as any other.
+    def update(self, cells: float, share: float) -> None:
+        """A cell of local memory is combined with a value while others are, each as likely as any other, by a share of the work-items.
 
         Where few keys are frequent, they wait for one another longer than is counted here.
         """
         if not self.meter.on_gpu:
-            self.meter.charge_each(_UPDATED_ALONE)
+            self.meter.charge_each(_UPDATED_ALONE * share)
             return
-        turns = in_turn(min(cells, BANKS))
+        turns = in_turn(min(cells, BANKS), share)
         self.meter.charge(_ASKED_FOR + _UPDATED * turns)
         self.meter.wait(_UPDATED * turns)
 

@@ -39,8 +39,8 @@ from relift.semantics.indices.views import (
 from relift.semantics.library_calls import calls_library
 from relift.semantics.patterns import (
     Accumulating,
-    AsScalar,
     AtRuntime,
+    AsScalar,
     Concat,
     EachInTurn,
     EachOf,
@@ -66,7 +66,7 @@ from relift.semantics.patterns import (
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import alpha_equal, outside
+from relift.semantics.syntax.binding import alpha_equal, inputs_in, outside
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -394,9 +394,17 @@ def _updated(
     cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
     with meter.work_items(items, data.length, 1.0) as i:
         accesses.touch(view(items.f.body, environment.bind(items.f, data.at(i))))
-        operations.update(float(cells.length.constant or 1))
+        operations.update(float(cells.length.constant or 1), _share_of(items.f.body, cells.length))
     meter.barrier()
     return cells
+
+
+def _share_of(pair: terms.Term, cells: Size) -> float:
+    """Which part of what has keys has one of some cells: where keys are looked up in a longer table, of which these are a block."""
+    lookups = [u for u, _ in terms.subterms(pair) if isinstance(u, AtRuntime)]
+    of_places = (u.solved["n"] for u in lookups if not inputs_in(u.xs) | terms.free_variables(u.xs))
+    longest = max((n.constant or 0 for n in of_places), default=0)
+    return min(1.0, (cells.constant or 1) / max(longest, 1))
 
 
 def _packs(meter: Meter, t: terms.Term, target: View) -> bool:

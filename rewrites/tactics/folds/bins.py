@@ -38,7 +38,7 @@ from relift.rewrites.tactics.folds.partial_results import (
 )
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.cooperative import chunk_near
-from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, shared_out
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
 from relift.semantics.interpreter import scalar_function
@@ -90,41 +90,44 @@ _AT_ONCE = then(inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))), _by_inde
 """Generated folds as one that updates cells, each for one element, in any order."""
 
 
-def _in_blocks(cells: int) -> Tactic:
-    """Cells by groups, each of which has a block of so many of them and goes through all elements."""
-    return then(
-        apply("reduce_by_index_in_blocks", m=cells),
-        inside("xss")(
-            then(inside("f")(then(inside("xs")(fuse()), _OF_A_GROUP)), apply("map_to_wrg", d=1))
-        ),
-    )
+def _in_blocks(cells: int, along: int) -> Tactic:
+    """Cells by groups along a dimension, each of which has a block of so many of them and goes through all elements."""
+    of_a_group = then(inside("xs")(fuse()), _OF_A_GROUP)
+    by_groups = then(inside("f")(of_a_group), apply("map_to_wrg", d=along))
+    return then(apply("reduce_by_index_in_blocks", m=cells), inside("xss")(by_groups))
 
 
-def _of_one_table(room: int) -> Tactic:
+@curried
+def _in_tables(at: Rewriting, place: Position, room: int, *, whole: bool = False) -> Rewriting:
     """Folds of chunks, for each number, as a table of each chunk, of groups with so many bytes of local memory each.
 
-    A table that does not lie there is made in blocks, as few as there may be, and as long as one another.
+    Of all elements there is one table, if they are `whole`.  One that does not lie there is made in blocks, as few as there
+    may be, and as long as one another.
     """
+    cells = length_of(term_at(at.term, place))
+    blocks = _blocks_of(cells, room)
+    block = -(-cells // blocks)
+    if more := blocks * block - cells:
+        at = then(inside("xs")(apply("take_indices", r=more)), apply("take_map", "backward"))(
+            at, place
+        )
+        place = (*place, "xs")
+    if whole:
+        return then(apply("map_generate"), _AT_ONCE, _in_blocks(block, 0))(at, place)
+    of_a_group = _OF_A_GROUP if blocks == 1 else _in_blocks(block, 1)
+    by_groups = then(inside("f")(then(_AT_ONCE, of_a_group)), apply("map_to_wrg", d=0))
+    return then(
+        apply("map_generate"),
+        apply("map_outside_generate"),
+        inside("xss")(then(by_groups, apply("store_global"))),
+    )(at, place)
 
-    def tables(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        cells, each = length_of(t), i32.bytes
-        blocks = -(-cells * each // room)
-        if blocks > _MOST_BLOCKS:
-            raise NoMatch(f"no {_MOST_BLOCKS} tables for {cells} cells lie in {room} bytes")
-        block = -(-cells // blocks)
-        if more := blocks * block - cells:
-            at = then(inside("xs")(apply("take_indices", r=more)), apply("take_map", "backward"))(at, place)
-            place = (*place, "xs")
-        of_a_group = _OF_A_GROUP if blocks == 1 else _in_blocks(block)
-        each = then(inside("f")(then(_AT_ONCE, of_a_group)), apply("map_to_wrg", d=0))
-        return then(
-            apply("map_generate"),
-            apply("map_outside_generate"),
-            inside("xss")(then(each, apply("store_global"))),
-        )(at, place)
 
-    return tables
+def _blocks_of(cells: int, room: int) -> int:
+    """Into how many blocks cells of i32 are divided each of which lies in so many bytes; raises `NoMatch` for too many."""
+    if (blocks := -(-cells * i32.bytes // room)) > _MOST_BLOCKS:
+        raise NoMatch(f"no {_MOST_BLOCKS} tables for {cells} cells lie in {room} bytes")
+    return blocks
 
 
 _MOST_BLOCKS = 128
@@ -220,9 +223,8 @@ def in_bins(blocks: int, room: int = 0, *, at_once: bool = False) -> Tactic:
     ['fold_of_keyed_bins_i32']
     """
 
-    of_chunks = (_of_one_table if at_once else _of_groups)(room) if room else _OF_CHUNKS
-    by_groups = first(rows_by_groups(1, _OF_A_RESULT, _WIDTH, room), then(IN_ORDER, EACH_RESULT))
-    tables = _tables(blocks, of_chunks, by_groups if room else None)
+    of_chunks = (_in_tables if at_once else _of_groups)(room) if room else _OF_CHUNKS
+    tables = _tables(blocks, of_chunks, room, at_once)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for below, t in positions(term_at(at.term, place)):
@@ -287,20 +289,51 @@ def _of_labels(cells: int, tables: Tactic) -> Tactic:
 
 @curried
 def _tables(
-    at: Rewriting, place: Position, blocks: int, of_chunks: Tactic, last: Tactic | None
+    at: Rewriting, place: Position, parts: int, of_chunks: Tactic, room: int, at_once: bool
 ) -> Rewriting:
-    """A map of folds, over indices, by tables of so many chunks."""
+    """A map of folds, over indices, by tables of so many chunks, or of fewer where groups have a block of a table each."""
     at = attempt(inside("f")(topdown(_of_rows)))(at, place)
     folds = folds_at(at, place)
     if len(folds.folds) > 1:
         raise NoMatch("a cell of a table is one fold")
     n = folds.length
-    chunk = n // blocks if last is None else chunk_near(n, blocks, _UNIT)
+    if at_once:
+        parts //= _blocks_of(folds.results, room)
+        if parts < _FEWEST_PARTS:
+            return _whole(folds, room)(at, place)
+    chunk = chunk_near(n, parts, _UNIT) if room else n // parts
     if not chunk:
-        raise NoMatch(f"{folds.length} elements are no {blocks} chunks")
-    if last is not None and (rest := folds.length % chunk):
-        return _rest_apart(folds, rest, _tables(blocks, of_chunks, last), last)(at, place)
-    return in_two_kernels(folds, chunk, of_chunks, last)(at, place)
+        raise NoMatch(f"{n} elements are no {parts} chunks")
+    if not room:
+        return in_two_kernels(folds, chunk, of_chunks)(at, place)
+    each, few = then(inside("f")(IN_ORDER), EACH_RESULT), folds.results < _MANY
+    by_groups = rows_by_groups(1, _OF_A_RESULT, _WIDTH, room)
+    if rest := n % chunk:
+        main = _tables(parts, of_chunks, room, False)
+        return _rest_apart(folds, rest, main, first(by_groups, each) if few else each)(at, place)
+    together = by_groups if few else rows_together(1, *_SIDE_BY_SIDE, across=True)
+    return in_two_kernels(folds, chunk, of_chunks, first(together, each))(at, place)
+
+
+def _whole(folds: MapOfFolds, room: int) -> Tactic:
+    """Folds of all elements by groups that have a block each of the one table that there is."""
+    here, fold, tables = inside(*folds.place), folds.folds[0], _in_tables(room, whole=True)
+    if not fold:
+        return here(tables)
+    return then(
+        here(fission("f", *fold, beside=True)),
+        inside(*folds.place, "xs", "ys")(then(tables, apply("store_global"))),
+        here(inside("f")(IN_ORDER)),
+        here(EACH_RESULT),
+    )
+
+
+_FEWEST_PARTS = 2
+"""Parts of the elements with a table each: what one comes to is the result."""
+_MANY = 1024
+"""Numbers whose cells are read side by side, by few work-items for each, or one."""
+_SIDE_BY_SIDE = (32, 8)
+"""So many numbers of a group, and work-items for each of them."""
 
 
 def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic, last: Tactic) -> Tactic:
