@@ -66,6 +66,8 @@ A quotient by a constant is a product.  exp takes 6 there, and comes to 10 besid
 
 _UPDATED, _ASKED_FOR = 8.0, 4.0
 """Instructions in whose time a unit of a GPU updates a cell of local memory for one work-item after the other, and what asks whether there is one."""
+_EXCHANGED = 3.0
+"""How much longer that takes of floats, which are read, and exchanged where nobody came between."""
 _UPDATED_ALONE = 20.0
 """Cycles of a CPU in which a core updates a cell that others might."""
 
@@ -214,7 +216,7 @@ class Operations:
         cycles = _SPECIAL_UNIT if self.meter.on_gpu else self._cycles_of(user)
         self.meter.charge(cycles * self.meter.issue())
 
-    def update(self, cells: float, share: float) -> None:
+    def update(self, cells: float, share: float, *, whole: bool) -> None:
         """A cell of local memory is combined with a value while others are, each as likely as any other, by a share of the work-items.
 
         Where few keys are frequent, they wait for one another longer than is counted here.
@@ -222,7 +224,7 @@ class Operations:
         if not self.meter.on_gpu:
             self.meter.charge_each(_UPDATED_ALONE * share)
             return
-        turns = in_turn(min(cells, BANKS), share)
+        turns = in_turn(min(cells, BANKS), share) * (1.0 if whole else _EXCHANGED)
         self.meter.charge(_ASKED_FOR + _UPDATED * turns)
         self.meter.wait(_UPDATED * turns)
 

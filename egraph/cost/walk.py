@@ -36,11 +36,12 @@ from relift.semantics.indices.views import (
     vector,
     view,
 )
+from relift.semantics.interpreter import operand_type
 from relift.semantics.library_calls import calls_library
 from relift.semantics.patterns import (
     Accumulating,
-    AtRuntime,
     AsScalar,
+    AtRuntime,
     Concat,
     EachInTurn,
     EachOf,
@@ -77,6 +78,7 @@ from relift.semantics.syntax.types import (
     Vector,
     cells,
     holds_array,
+    i32,
 )
 
 
@@ -394,7 +396,9 @@ def _updated(
     cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
     with meter.work_items(items, data.length, 1.0) as i:
         accesses.touch(view(items.f.body, environment.bind(items.f, data.at(i))))
-        operations.update(float(cells.length.constant or 1), _share_of(items.f.body, cells.length))
+        share = _share_of(items.f.body, cells.length)
+        whole = operand_type(t) == i32
+        operations.update(float(cells.length.constant or 1), share, whole=whole)
     meter.barrier()
     return cells
 

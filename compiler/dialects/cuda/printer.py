@@ -158,8 +158,11 @@ class Cuda(Printer):
             name = f"relift_{m[1]}{m[3] or ''}<{_scalar(m[2])}>"
         elif name in _LIBRARY:
             name = f"relift_{name}"
-        elif name in UPDATES:
-            name = f"atomic{name.removeprefix('atomic_').capitalize()}"
+        elif (update := UPDATES.get(name)) is not None:
+            whole = update.scalar == "int"
+            name = (
+                f"atomic{name.removeprefix('atomic_').capitalize()}" if whole else f"relift_{name}"
+            )
         return f"{name}({', '.join(arguments)})"
 
     def cast(self, e: tree.Cast) -> str:

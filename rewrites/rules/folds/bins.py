@@ -96,11 +96,11 @@ def fold_of_said_bins_number(
     return _bins(g, key, z, xs, said)
 
 
-@rule(lowering=True, source=_SOURCE, proof=CELL_BY_CELL)
-def fold_by_said_index(
-    op: Op[i32], value: Fun[A, i32], key: Fun[A, i32], z: i32, xs: A[n], said: Compared
+@rule(where=COMMUTATIVE_SEMIGROUP, lowering=True, source=_SOURCE, proof=CELL_BY_CELL)
+def fold_by_said_index_number(
+    op: Op[Number], value: Fun[A, Number], key: Fun[A, i32], z: Number, xs: A[n], said: Compared
 ):
-    """Each value is combined into the cell of its key, by whoever has it: bins are {said}."""
+    """Each value ({number}) is combined into the cell of its key, by whoever has it, in any order: bins are {said}."""
     each = lambda acc, x, j: select(said(key(x), j), op(acc, value(x)), acc)
     return (
         generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),

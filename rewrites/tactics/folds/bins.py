@@ -41,7 +41,7 @@ from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
-from relift.semantics.interpreter import scalar_function
+from relift.semantics.interpreter import operand_type, scalar_function
 from relift.semantics.patterns import Generate, Map, Reduce, ReduceByIndex
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
@@ -66,14 +66,18 @@ _OF_CHUNKS = then(
 """Folds of chunks, for each number, as a table of each chunk."""
 
 
-_BY_ANY = any_rule(*(r.name for r in bins.fold_by_said_index.rules))
+_BY_ANY = any_rule(*(r.name for r in bins.fold_by_said_index_number.rules))
 
 
 def _by_index(at: Rewriting, place: Position) -> Rewriting:
     """The same by an operator by which cells are updated at once."""
     at = _BY_ANY(at, place)
     t = term_at(at.term, place)
-    if not isinstance(t, ReduceByIndex) or scalar_function(t.op, i32) not in t.at_once:
+    if (
+        not isinstance(t, ReduceByIndex)
+        or (of := operand_type(t)) not in t.at_once_of
+        or scalar_function(t.op, of) not in t.at_once
+    ):
         raise NoMatch("kernels update no cells at once by this operator")
     return at
 
