@@ -9,9 +9,10 @@ from __future__ import annotations
 from relift.compiler.text.c_types import UPDATES, Update
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import operand_type, scalar_function
-from relift.semantics.patterns import EachOf, MapLcl, ReduceByIndex
+from relift.semantics.patterns import EachOf, Join, MapLcl, MapSeqUnroll, ReduceByIndex
 from relift.semantics.patterns.opencl import in_group_memory
-from relift.semantics.syntax.types import Scalar
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Scalar, Tuple
 
 
 def updating(t: ReduceByIndex) -> EachOf:
@@ -25,11 +26,18 @@ def updating(t: ReduceByIndex) -> EachOf:
         raise Unsupported(
             f"{t.name} of cells that no work-group shares; write to_local around the computation of their first values"
         )
-    if not isinstance(t.xs, MapLcl):
+    items = t.xs.xss if isinstance(t.xs, Join) else t.xs
+    if not isinstance(items, MapLcl) or not _gives_pairs(items.f.body, rows=items is not t.xs):
         raise Unsupported(
-            f"{t.name} of what no work-items of a group compute; what is combined is a map_lcl of pairs"
+            f"{t.name} of what no work-items of a group compute; what is combined is a map_lcl of pairs, "
+            "or a join of one of map_seq_unroll"
         )
-    return t.xs
+    return items
+
+
+def _gives_pairs(t: Term, *, rows: bool) -> bool:
+    """Whether what a work-item computes is a pair, or a row of pairs that are written out."""
+    return isinstance(t, MapSeqUnroll) if rows else isinstance(t.type, Tuple)
 
 
 def update_of(t: ReduceByIndex) -> str | None:

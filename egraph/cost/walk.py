@@ -50,10 +50,12 @@ from relift.semantics.patterns import (
     InsertionSortSeq,
     InTurn,
     Iterate,
+    Join,
     Let,
     MapLcl,
     MapSeq,
     MapSeqSlide,
+    MapSeqUnroll,
     MapVec,
     ReduceByIndex,
     ScanSeq,
@@ -390,15 +392,22 @@ def _updated(
     operations: Operations,
 ) -> View:
     """Cells of a group's memory, each of which whoever has a value for it combines with that."""
-    meter, items = operations.meter, t.xs
+    meter, items = operations.meter, t.xs.xss if isinstance(t.xs, Join) else t.xs
     if not isinstance(items, EachOf):
         raise Unsupported(f"{t.name} of what no work-items compute")
     cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
     with meter.work_items(items, data.length, 1.0) as i:
-        accesses.touch(view(items.f.body, environment.bind(items.f, data.at(i))))
-        share = _share_of(items.f.body, cells.length)
-        whole = operand_type(t) == i32
-        operations.update(float(cells.length.constant or 1), share, whole=whole)
+        body, here, each = items.f.body, environment.bind(items.f, data.at(i)), Size.of(1)
+        if isinstance(body, MapSeqUnroll):
+            row = array(view(body.xs, here))
+            each = row.length
+            with meter.loop(each, unrolled=True) as k:
+                accesses.touch(view(body.f.body, here.bind(body.f, row.at(k))))
+        else:
+            accesses.touch(view(body, here))
+        share, whole = _share_of(body, cells.length), operand_type(t) == i32
+        with meter.loop(each):
+            operations.update(float(cells.length.constant or 1), share, whole=whole)
     meter.barrier()
     return cells
 

@@ -82,9 +82,33 @@ def _by_index(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
+def _several_each(at: Rewriting, place: Position) -> Rewriting:
+    """Each member of a group reads several elements, as far apart as there are members that read, and then updates their cells.
+
+    So it waits for all of these at once, not for one after the other.
+    """
+    n = length_of(term_at(at.term, (*place, "xs")))
+    each = next(e for e in _EACH if (n % e == 0 and n >= e * _FEWEST_MEMBERS) or e == 1)
+    if each == 1:
+        return inside("xs")(apply("map_to_lcl", d=0))(at, place)
+    return then(
+        inside("xs", "xs")(apply("stride_undone", "backward", k=each - 1, m=n // each - 1)),
+        inside("xs")(apply("gather_map", "backward")),
+        apply("reduce_by_index_gather"),
+        inside("xs", "xs")(apply("stride_as_transpose", m=n // each, k=each - 1)),
+        inside("xs")(apply("map_join")),
+        inside("xs", "xss")(
+            then(inside("f")(apply("map_to_seq_unroll")), apply("map_to_lcl", d=0))
+        ),
+    )(at, place)
+
+
+_EACH = (8, 4, 2, 1)
+"""Elements that a member reads at once, where they are a part of all."""
+
 _OF_A_GROUP = then(
     inside("init")(then(apply("generate_as_map"), apply("map_to_lcl", d=0), apply("store_local"))),
-    inside("xs")(apply("map_to_lcl", d=0)),
+    _several_each,
     apply("insert_copy"),
     apply("map_to_lcl", d=0),
 )
