@@ -24,6 +24,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
+from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language.programs import Program
 
 n, m, b = rl.nat("n"), rl.nat("m"), rl.nat("b")
@@ -212,7 +213,32 @@ AT_ONCE = [
 ]
 
 
-@portioned("program,arguments,wanted", AT_ONCE, 3)
+@rl.program
+def weighed(keys: rl.i32[n], weights: rl.f32[n]):
+    def of(j):
+        kept = rl.map(lambda p: rl.select(rl.equal(p[0], j), p[1], 0.0), rl.zip(keys, weights))
+        return rl.reduce(rl.add, 0.0, kept)
+
+    return rl.generate(5, of)
+
+
+@rl.program
+def lightest(keys: rl.i32[n], weights: rl.f32[n]):
+    def of(j):
+        kept = rl.map(lambda p: rl.select(rl.equal(p[0], j), p[1], -BELOW), rl.zip(keys, weights))
+        return rl.reduce(rl.minimum, -BELOW, kept)
+
+    return rl.generate(5, of)
+
+
+WEIGHTS = (np.arange(3000) % 11 - 5).astype(np.float32)
+AT_ONCE += [
+    (weighed, (MANY, WEIGHTS), [WEIGHTS[j == MANY].sum() for j in FIVE]),
+    (lightest, (MANY, WEIGHTS), [WEIGHTS[j == MANY].min() for j in FIVE]),
+]
+
+
+@portioned("program,arguments,wanted", AT_ONCE, 4)
 def test_the_members_of_a_group_update_one_table(
     program: Program, arguments: Any, wanted: Any
 ) -> None:
@@ -227,14 +253,58 @@ def test_the_members_of_a_group_update_one_table(
     assert np.array_equal(compiled(*arguments), wanted)
 
 
+BLOCKS = [
+    (numbered, (MANY[:2048],), 2),
+    (numbered, (MANY[:2999],), 1),
+    (of_tables, (MANY[:2998].reshape(1499, 2),), 2),
+    (weighed, (MANY[:1537], WEIGHTS[:1537]), 2),
+    (labelled, (MANY[:700], LABELS), 8),
+    (numbered, (KEYS,), 1),
+]
+
+
+@portioned("program,arguments,room", BLOCKS, 3)
+def test_what_lies_in_no_memory_of_a_group_is_updated_in_blocks(
+    program: Program, arguments: Any, room: int
+) -> None:
+    """Each group has a block of the cells, the last one with more than there are, and goes through all elements of a chunk, or of all chunks."""
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, in_bins(6, 4 * room, at_once=True), sizes)
+    require_standing(derivation, RULES)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert any(step.rule == "reduce_by_index_in_blocks" for step in derivation.steps)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    assert np.array_equal(compiled(*arguments), program(*arguments))
+
+
 def test_members_update_a_table_at_once_where_the_order_is_the_same() -> None:
-    """Of whole numbers, by sums and extremes; not of floats, nor by what no device has."""
-    for program in (shares, product):
+    """By sums and extremes, of floats where a program lets them be regrouped; not by what no device has."""
+    for program, policy in ((weighed, "exact"), (product, "reassociate")):
         with pytest.raises(NoMatch):
-            derive(program, in_bins(4, ROOM, at_once=True), {"n": 4096})
+            derive(program, in_bins(4, ROOM, at_once=True), {"n": 4096}, policy)
 
 
-@pytest.mark.parametrize(("cells", "at_once"), [(16, False), (1000, True), (12_000, True)])
+@rl.program
+def added_to(cells: rl.f32[b], keys: rl.i32[n], weights: rl.f32[n]):
+    return rl.reduce_by_index(rl.add, cells, rl.zip(keys, weights))
+
+
+def test_what_is_added_to_given_cells_is_added_up_apart() -> None:
+    """As a reduction by index says it, of any cells: a GPU's groups have tables, which start from nothing."""
+    _, found = Proposals(added_to, {"n": 1 << 22, "b": 1000}, GPU).all()
+    assert "reduce_by_index" in str(found[0].low)
+    said = derive(added_to, spelled_out(), {"n": 3000, "b": 9})
+    require_standing(said, RULES)
+    cells = np.arange(9, dtype=np.float32)
+    parameters = added_to.at({"n": 3000, "b": 9}).parameters
+    wanted = cells + [WEIGHTS[j == MANY].sum() for j in range(9)]
+    assert np.array_equal(Program("said", parameters, said.result)(cells, MANY, WEIGHTS), wanted)
+
+
+@pytest.mark.parametrize(
+    ("cells", "at_once"), [(16, False), (1000, True), (12_000, True), (70_001, True)]
+)
 def test_a_gpu_counts_in_tables(cells: int, at_once: bool) -> None:
     """Of few cells each work-item has its own, of many a group: that takes a third, at most, of a register for each label."""
     histogram = load_program("examples/histogram.py")
