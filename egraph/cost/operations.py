@@ -66,8 +66,10 @@ A quotient by a constant is a product.  exp takes 6 there, and comes to 10 besid
 
 _UPDATED, _ASKED_FOR = 8.0, 4.0
 """Instructions in whose time a unit of a GPU updates a cell of local memory for one work-item after the other, and what asks whether there is one."""
-_EXCHANGED = 3.0
-"""How much longer that takes of floats, which are read, and exchanged where nobody came between."""
+_EXCHANGED, _FOUND_OUT = 200.0, 800.0
+"""Instructions in whose time a unit exchanges a float of one cell for one after the other, and the cycles until these know that nobody came between.
+
+Sums of 2^24 floats by 12,000 keys take an H200 235 us with two groups of 256 for each of its units and 134 with four, by 256 keys 359 and 197."""
 _UPDATED_ALONE = 20.0
 """Cycles of a CPU in which a core updates a cell that others might."""
 
@@ -224,9 +226,14 @@ class Operations:
         if not self.meter.on_gpu:
             self.meter.charge_each(_UPDATED_ALONE * share)
             return
-        turns = in_turn(min(cells, BANKS), share) * (1.0 if whole else _EXCHANGED)
-        self.meter.charge(_ASKED_FOR + _UPDATED * turns)
-        self.meter.wait(_UPDATED * turns)
+        turns = in_turn(min(cells, BANKS), share)
+        if whole:
+            self.meter.charge(_ASKED_FOR + _UPDATED * turns)
+            self.meter.wait(_UPDATED * turns)
+            return
+        again = in_turn(cells, share)
+        self.meter.charge(_ASKED_FOR + _UPDATED * turns + _EXCHANGED * again)
+        self.meter.wait(_FOUND_OUT * (min(1.0, WARP * share) + again))
 
     def combine(self, t: Combine) -> None:
         """An operator, on scalars or on vectors; one on tuples takes what its definition says."""

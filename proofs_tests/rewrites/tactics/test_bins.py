@@ -303,7 +303,7 @@ def test_what_is_added_to_given_cells_is_added_up_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "at_once"), [(16, False), (1000, True), (12_000, True), (70_001, True)]
+    ("cells", "at_once"), [(4, False), (1000, True), (12_000, True), (70_001, True)]
 )
 def test_a_gpu_counts_in_tables(cells: int, at_once: bool) -> None:
     """Of few cells each work-item has its own, of many a group: that takes a third, at most, of a register for each label."""
