@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from relift.compiler.text.c_types import UPDATES, combined, updated_by
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood, tokens_of
-from relift.compiler.text.tree import Evaluation, KernelText, Name, statements_within
+from relift.compiler.text.tree import Evaluation, Invocation, KernelText, Name, statements_within
 
 DEFINED = {name: how for name, how in UPDATES.items() if how.scalar != "int"}
 
@@ -49,12 +49,10 @@ def text_of(function: str) -> str:
 
 def called_in(kernels: Iterable[KernelText]) -> set[str]:
     """The functions by which some kernels update cells."""
-    return {
-        s.call.function
-        for k in kernels
-        for s in statements_within(k.body)
-        if isinstance(s, Evaluation) and updated_by(s.call) is not None
-    }
+    calls = (
+        s.call for k in kernels for s in statements_within(k.body) if isinstance(s, Evaluation)
+    )
+    return {e.function for e in calls if isinstance(e, Invocation) and updated_by(e) is not None}
 
 
 def defined_for(kernels: Iterable[KernelText]) -> Iterator[str]:

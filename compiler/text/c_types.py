@@ -140,7 +140,7 @@ def combined(how: Update, cell: Expression, value: Expression) -> Expression:
     as_int(as_uint(x) + as_uint(y))
     min(x, y)
     x + y
-    x < y || x != x ? x : y
+    ((x < y) || (x != x)) ? x : y
     """
     whole = how.scalar == "int"
     if how.by == "add":
