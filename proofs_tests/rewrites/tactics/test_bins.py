@@ -204,15 +204,6 @@ def product(keys: rl.i32[n]):
     return rl.generate(5, of)
 
 
-AT_ONCE: list[tuple[Program, Any, Any]] = [
-    (numbered, (MANY[:2048],), (FIVE[:, None] == MANY[:2048]).sum(1)),
-    (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
-    (numbered, (MANY[:2999],), (FIVE[:, None] == MANY[:2999]).sum(1)),
-    (heaviest, (MANY, 3 * MANY - 1), [3 * j - 1 for j in FIVE]),
-    (of_tables, (MANY.reshape(1500, 2),), (FIVE[:, None] == MANY).sum(1)),
-]
-
-
 @rl.program
 def weighed(keys: rl.i32[n], weights: rl.f32[n]):
     def of(j):
@@ -232,7 +223,12 @@ def lightest(keys: rl.i32[n], weights: rl.f32[n]):
 
 
 WEIGHTS = (np.arange(3000) % 11 - 5).astype(np.float32)
-AT_ONCE += [
+AT_ONCE: list[tuple[Program, Any, Any]] = [
+    (numbered, (MANY[:2048],), (FIVE[:, None] == MANY[:2048]).sum(1)),
+    (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
+    (numbered, (MANY[:2999],), (FIVE[:, None] == MANY[:2999]).sum(1)),
+    (heaviest, (MANY, 3 * MANY - 1), [3 * j - 1 for j in FIVE]),
+    (of_tables, (MANY.reshape(1500, 2),), (FIVE[:, None] == MANY).sum(1)),
     (weighed, (MANY, WEIGHTS), [WEIGHTS[j == MANY].sum() for j in FIVE]),
     (lightest, (MANY, WEIGHTS), [WEIGHTS[j == MANY].min() for j in FIVE]),
 ]
