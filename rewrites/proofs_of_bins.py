@@ -64,30 +64,39 @@ match goal with E : Rfun _ (Rfun _ iff) D_g D_g' |- _ => apply (E _ _ (cell l lt
 """,
 }
 
-FOLD_BY_INDEX = """
+CELL_BY_CELL = """
 hnf.
 intros.
 opened.
 reduced.
 intros j J.
-match goal with Z : ?S z z' |- _ => apply (fold_related S); [exact Z |] end.
-intros i b c I E. reduced.
-match goal with X : Rarr n R_A xs xs', K : Rfun _ eq key key' |- _ => rewrite (K _ _ (X i I)) end.
-rewrite ?(Z.eqb_sym (Z.of_nat j)). destruct (_ =? _)%Z; [| exact E].
-match goal with X : Rarr n R_A xs xs', O : Rfun _ (Rfun _ _) op op', V : Rfun _ _ value value' |- _ =>
-  apply O; [exact E | apply V, X, I] end.
-"""
-
-REDUCE_BY_INDEX_AS_FOLDS = """
-hnf.
-intros.
-opened.
+match goal with |- ?S (fold _ _ _ _) _ => apply (fold_related S);
+  [first [assumption | match goal with Z : Rarr _ S ?zs _ |- S (?zs _) _ => apply Z, J end] |] end.
+intros i b c I E.
 reduced.
-intros j J.
-match goal with Z : Rarr m ?S zs zs', X : Rarr n _ xs xs', O : Rfun _ _ op op' |- _ =>
-  apply (fold_related S); [apply Z, J |]; intros i b c I E; reduced; destruct (X i I) as [key value];
-  rewrite key; destruct (_ =? _)%Z; [apply O; assumption | exact E] end.
+match goal with X : Rarr n _ xs xs' |- _ => pose proof (X i I) as V end.
+try match goal with K : Rfun _ eq _ _ |- _ => rewrite (K _ _ V) end.
+try (destruct V as [same V]; rewrite same).
+match goal with |- _ (if ?l then _ else _) (if ?r then _ else _) => assert (same_cell : l = r);
+  [| try rewrite <- same_cell; destruct l; [match goal with O : Rfun _ (Rfun _ _) op op' |- _ => apply O end |];
+  first [exact E | exact V | match goal with W : Rfun _ _ _ _ |- _ => apply W, V end]] end.
+lazymatch goal with
+| |- (?at_ =? _)%Z = ((if (_ =? Z.of_nat (j / ?m))%Z then if (_ && (_ <? ?end_)%Z)%bool then _ else _ else _) =? _)%Z =>
+  set (key_ := at_); destruct ((0 <=? key_)%Z && (key_ <? end_)%Z)%bool eqn:G;
+  [ apply andb_prop in G; destruct G as [G _]; apply Z.leb_le in G; rewrite <- (Z2Nat.id key_ G);
+    set (at_key := Z.to_nat key_); rewrite ?Nat2Z.id;
+    destruct (Z.eqb_spec (Z.of_nat at_key) (Z.of_nat j)) as [Same | Other]; symmetry;
+    [ apply Nat2Z.inj in Same; rewrite Same, Z.eqb_refl; apply Z.eqb_refl
+    | destruct (Z.eqb_spec (Z.of_nat (at_key / m)) (Z.of_nat (j / m))) as [B | B]; apply Z.eqb_neq; [| lia];
+      intros Q; apply Other, f_equal; apply Nat2Z.inj in B; apply Nat2Z.inj in Q;
+      rewrite (Nat.div_mod_eq at_key m), (Nat.div_mod_eq j m), B, Q; reflexivity ]
+  | destruct (Z.eqb_spec key_ (Z.of_nat j)) as [Same | Other]; symmetry;
+    [ apply andb_false_iff in G; destruct G as [G | G]; [apply Z.leb_gt in G | apply Z.ltb_ge in G]; lia
+    | apply Z.eqb_neq; destruct (_ =? _)%Z; lia ] ]
+| |- _ => rewrite ?(Z.eqb_sym (Z.of_nat j)); reflexivity
+end.
 """
+"""What is done to a cell is the same, whoever asks whether a key is its index: in the key of a block its place in that, or none."""
 
 REDUCE_BY_INDEX_GATHER = """
 start.
@@ -120,6 +129,31 @@ apply (fold_related R_A); [apply cells, J |].
 intros i b c L E. destruct (items i L) as [key value]. rewrite key.
 match goal with O : Rfun R_A _ op op' |- _ => destruct (_ =? _)%Z; [apply O; assumption | exact E] end.
 """
+
+REDUCE_BY_INDEX_FROM_NEUTRAL = """
+start.
+intros j J.
+assert (trans := per_trans (R := R_A) ltac:(per)).
+assert (sym := per_sym (R := R_A) ltac:(per)).
+assert (until : forall l, l <= n ->
+  R_A (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op acc (snd x) else acc) (zs j) l xs)
+    (op' (zs' j) (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs'))
+  /\\ R_A (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs')
+    (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs')).
+2: apply (until n (le_n n)).
+lazymatch goal with N : neutral R_A op' z', L : associative R_A op', X : Rarr n _ xs xs', W : Rarr n _ xs' xs',
+  Y : Rarr m R_A zs' zs', Z : Rarr m R_A zs zs', O : Rfun R_A _ op op', P : Rfun R_A _ op' op' |- _ =>
+  rename N into Ne; rename L into As; rename X into items; rename W into each; rename O into Op; rename P into Own;
+  assert (here := Y j J); assert (start_ := Z j J) end.
+induction l as [| l IH]; intros L; cbn [fold].
+- split; [apply trans with (zs' j); [exact start_ | apply sym; apply Ne; exact here] | assumption].
+- destruct IH as [so far]; [lia |]. destruct (items l L) as [key value], (each l L) as [_ own]. rewrite key.
+  destruct (_ =? _)%Z; [| split; assumption]. split; [| apply Own; assumption].
+  apply trans with (op' (op' (zs' j) (fold (fun acc x => if (fst x =? Z.of_nat j)%Z then op' acc (snd x) else acc) z' l xs')) (snd (xs' l))).
+  + apply Op; assumption.
+  + apply sym. apply As; assumption.
+"""
+"""What a cell had at first comes before all that is combined with it."""
 
 SELECT_NEUTRAL = """
 hnf.

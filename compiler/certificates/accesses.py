@@ -148,14 +148,14 @@ class _Walker:
             case tree.Evaluation(call):
                 if (update := updated_by(call)) is None:
                     raise NotUnderstood(f"the statement {in_c(call)}")
-                by, cell, value = update
+                how, cell, value = update
                 place, value = self.names.resolved(cell), self.names.resolved(value)
                 if (
                     not isinstance(place, tree.Element)
                     or self.memory.pointer(place.array)[0].type.width > 1
                 ):
                     raise NotUnderstood(f"the statement {in_c(call)}")
-                return straight([*self.memory.reads(value), *self.memory.updated(place, by)])
+                return straight([*self.memory.reads(value), *self.memory.updated(place, how.by)])
 
     def stop(self) -> BarrierSite:
         """A barrier that stands here."""

@@ -15,6 +15,7 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import Unrolling, unrolling
 from relift.compiler.codegen.values.scalars import CExpression
 from relift.compiler.codegen.values.trees import Tree, widened
+from relift.compiler.lowering.threads import fixed
 from relift.compiler.lowering.updates import update_of, updating
 from relift.compiler.text.tree import (
     Binary,
@@ -45,6 +46,7 @@ from relift.semantics.patterns import (
     Fold,
     InTurn,
     Iterate,
+    MapSeqUnroll,
     ReduceByIndex,
     ScanSeq,
     Stepping,
@@ -293,18 +295,31 @@ def updated(g: Terms, t: ReduceByIndex, scope: Scope) -> View:
     assert function is not None, "cannot happen: what updates cells was checked"
     data = array(g.view(items.xs, scope))
 
-    def element(i: Index, inner: Scope) -> None:
-        pair = g.evaluate(items.f.body, e.applied(items.f, inner, data.at(i)))
+    end, body = e.addressing.index(cells.length), items.f.body
+
+    def named(pair: Tree) -> tuple[Name, CExpression]:
         assert isinstance(pair, tuple), "cannot happen: a fold of pairs"
         key, value = e.named(_scalar(pair[0]), "at", anew=True), e.named(_scalar(pair[1]), "v")
         assert isinstance(key.code, Name), "cannot happen: a register has a name"
-        place = cells.at(Size.atom(Loaded(key.code.name, None, cells.length)))
-        end = e.addressing.index(cells.length)
-        inside = Binary("&&", Binary(">=", key.code, Whole(0)), Binary("<", key.code, end))
-        with e.barriers.skippable(), e.body.block(partial(Guard, inside)):
-            code = bare(_scalar(e.read(place, inner)).code)
-            e.accesses.written(cell(place), None)
-            e.statement(Evaluation(call(function, Prefix("&", code), value.code)))
+        return key.code, value
+
+    def element(i: Index, inner: Scope) -> None:
+        here = e.applied(items.f, inner, data.at(i))
+        if isinstance(body, MapSeqUnroll):  # all are read before the first cell is updated
+            row = array(g.view(body.xs, here))
+            each = range(fixed(row.length, body.name))
+            own = [
+                g.evaluate(body.f.body, e.applied(body.f, here, row.at(Size.of(k)))) for k in each
+            ]
+        else:
+            own = [g.evaluate(body, here)]
+        for key, value in [named(pair) for pair in own]:
+            place = cells.at(Size.atom(Loaded(key.name, None, cells.length)))
+            inside = Binary("&&", Binary(">=", key, Whole(0)), Binary("<", key, end))
+            with e.barriers.skippable(), e.body.block(partial(Guard, inside)):
+                code = bare(_scalar(e.read(place, inner)).code)
+                e.accesses.written(cell(place), None)
+                e.statement(Evaluation(call(function, Prefix("&", code), value.code)))
 
     in_parallel(e, items, data.length, scope, element)
     return cells

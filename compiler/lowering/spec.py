@@ -39,6 +39,7 @@ from relift.semantics.patterns import (
     Map,
     MapGlb,
     MapLcl,
+    MapSeqUnroll,
     MapVec,
     MapWrg,
     PadEmpty,
@@ -372,7 +373,11 @@ def _update(t: ReduceByIndex, place: Place) -> None:
     items = updating(t)
     _read(t.init, place)
     _read(items.xs, place)
-    _read(items.f.body, replace(_under(items, place), sequential=True))
+    inside, body = replace(_under(items, place), sequential=True), items.f.body
+    if isinstance(body, MapSeqUnroll):
+        _read(body.xs, inside)
+        body = body.f.body
+    _read(body, inside)
 
 
 def _check_registers(t: terms.Pattern, state: Type) -> None:

@@ -1,17 +1,18 @@
 """Cells that the work-items of a group update at once: by which operators, where, and by whom.
 
 What has updated a cell before is not known, so the operator must be one of which the order is the same: of whole numbers the sum, which
-wraps around, and the larger or the smaller one are.
+wraps around, and the larger or the smaller one are; of floats these are where a program lets its sums be regrouped.
 """
 
 from __future__ import annotations
 
-from relift.compiler.text.c_types import UPDATES
+from relift.compiler.text.c_types import UPDATES, Update
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import operand_type, scalar_function
-from relift.semantics.patterns import EachOf, MapLcl, ReduceByIndex
+from relift.semantics.patterns import EachOf, Join, MapLcl, MapSeqUnroll, ReduceByIndex
 from relift.semantics.patterns.opencl import in_group_memory
-from relift.semantics.syntax.types import i32
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Scalar, Tuple
 
 
 def updating(t: ReduceByIndex) -> EachOf:
@@ -19,17 +20,24 @@ def updating(t: ReduceByIndex) -> EachOf:
     if update_of(t) is None:
         by = getattr(t.op, "name", t.op)
         raise Unsupported(
-            f"{t.name} by {by} of {operand_type(t)}; cells are updated at once by {', '.join(t.at_once)} of i32"
+            f"{t.name} by {by} of {operand_type(t)}; cells are updated at once by {', '.join(t.at_once)} of {' and '.join(map(str, t.at_once_of))}"
         )
     if not (in_group_memory(t.init) or isinstance(t.init, ReduceByIndex)):
         raise Unsupported(
             f"{t.name} of cells that no work-group shares; write to_local around the computation of their first values"
         )
-    if not isinstance(t.xs, MapLcl):
+    items = t.xs.xss if isinstance(t.xs, Join) else t.xs
+    if not isinstance(items, MapLcl) or not _gives_pairs(items.f.body, rows=items is not t.xs):
         raise Unsupported(
-            f"{t.name} of what no work-items of a group compute; what is combined is a map_lcl of pairs"
+            f"{t.name} of what no work-items of a group compute; what is combined is a map_lcl of pairs, "
+            "or a join of one of map_seq_unroll"
         )
-    return t.xs
+    return items
+
+
+def _gives_pairs(t: Term, *, rows: bool) -> bool:
+    """Whether what a work-item computes is a pair, or a row of pairs that are written out."""
+    return isinstance(t, MapSeqUnroll) if rows else isinstance(t.type, Tuple)
 
 
 def update_of(t: ReduceByIndex) -> str | None:
@@ -41,6 +49,12 @@ def update_of(t: ReduceByIndex) -> str | None:
     >>> cells, pairs = Input("cells", rl.i32[4]), Input("pairs", rl.tup(rl.i32, rl.i32)[8])
     >>> [update_of(rl.reduce_by_index(op, cells, pairs)) for op in (rl.add, rl.maximum, rl.mul)]
     ['atomic_add', 'atomic_max', None]
+    >>> cells, pairs = Input("cells", rl.f32[4]), Input("pairs", rl.tup(rl.i32, rl.f32)[8])
+    >>> update_of(rl.reduce_by_index(rl.add, cells, pairs))
+    'add_f32_at_once'
     """
-    function = scalar_function(t.op, i32) if operand_type(t) == i32 else None
-    return next((name for name, of in UPDATES.items() if of == function), None)
+    of = operand_type(t)
+    if of not in t.at_once_of or not isinstance(of, Scalar):
+        return None
+    wanted = Update(scalar_function(t.op, of) or "", of.c)
+    return next((name for name, how in UPDATES.items() if how == wanted), None)

@@ -7,6 +7,7 @@ expression_reader  expressions; `statement_reader` is what stands around them
 reader             a source: kernels and functions
 expressions        a tree as text, in messages
 c_types            what C does to types
+at_once            functions that update cells of floats
 memories           its words for the memories of a device, and for the flags of barriers
 names              names that C leaves to programs, by `opencl_words`
 turned_back        a loop that fetches ahead as one that does not

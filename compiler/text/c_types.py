@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import Binary, CType, Element, Expression, Invocation, Prefix, call
+from relift.compiler.text.tree import (
+    Binary,
+    Conditional,
+    CType,
+    Element,
+    Expression,
+    Invocation,
+    Prefix,
+    call,
+)
 from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 RANGES = {
@@ -83,18 +93,32 @@ def vector_function(function: str, how: Literal["vload", "vstore"]) -> int:
     return int(m["width"]) if m is not None and m["how"] == how else 0
 
 
-UPDATES = {"atomic_add": "add", "atomic_max": "maximum", "atomic_min": "minimum"}
-"""Functions that combine a cell with a value, while nobody else reaches it, and what they combine them by."""
+@dataclass(frozen=True)
+class Update:
+    """By what a function combines a cell with a value, while nobody else reaches it, and the type of both in C."""
+
+    by: str
+    scalar: str
 
 
-def updated_by(e: Expression) -> tuple[str, Element, Expression] | None:
-    """By what a call combines which cell with what; None for any other.
+UPDATES = {
+    **{
+        f"atomic_{word}": Update(by, "int")
+        for word, by in {"add": "add", "max": "maximum", "min": "minimum"}.items()
+    },
+    **{f"{by}_f32_at_once": Update(by, "float") for by in ("add", "maximum", "minimum")},
+}
+"""The functions that update cells: those of OpenCL C, and those of `at_once`, which a source defines."""
+
+
+def updated_by(e: Expression) -> tuple[Update, Element, Expression] | None:
+    """How a call combines which cell with what; None for any other.
 
     >>> from relift.compiler.text.c_types import updated_by
     >>> from relift.compiler.text.expressions import in_c
     >>> from relift.compiler.text.reader import read_expression
-    >>> by, cell, value = updated_by(read_expression("atomic_add(&bins[k], 1)"))
-    >>> by, in_c(cell), in_c(value)
+    >>> how, cell, value = updated_by(read_expression("atomic_add(&bins[k], 1)"))
+    >>> how.by, in_c(cell), in_c(value)
     ('add', 'bins[k]', '1')
     """
     if isinstance(e, Invocation) and e.function in UPDATES and len(e.arguments) == 2:
@@ -104,19 +128,31 @@ def updated_by(e: Expression) -> tuple[str, Element, Expression] | None:
     return None
 
 
-def combined(by: str, cell: Expression, value: Expression) -> Expression:
-    """What an update makes of a cell of `int`: a sum wraps around.
+def combined(how: Update, cell: Expression, value: Expression) -> Expression:
+    """What an update makes of a cell: a sum of whole numbers wraps around, an extreme of floats is NaN where a side is.
 
-    >>> from relift.compiler.text.c_types import combined
+    >>> from relift.compiler.text.c_types import UPDATES, combined
     >>> from relift.compiler.text.expressions import in_c
     >>> from relift.compiler.text.tree import Name
-    >>> in_c(combined("add", Name("x"), Name("y"))), in_c(combined("minimum", Name("x"), Name("y")))
-    ('as_int(as_uint(x) + as_uint(y))', 'min(x, y)')
+    >>> x, y = Name("x"), Name("y")
+    >>> for name in ("atomic_add", "atomic_min", "add_f32_at_once", "minimum_f32_at_once"):
+    ...     print(in_c(combined(UPDATES[name], x, y)))
+    as_int(as_uint(x) + as_uint(y))
+    min(x, y)
+    x + y
+    ((x < y) || (x != x)) ? x : y
     """
-    if by == "add":
+    whole = how.scalar == "int"
+    if how.by == "add":
+        if not whole:
+            return Binary("+", cell, value)
         bits = (call("as_uint", e) for e in (cell, value))
         return call("as_int", Binary("+", *bits))
-    return call({"maximum": "max", "minimum": "min"}[by], cell, value)
+    function, better = {"maximum": ("max", ">"), "minimum": ("min", "<")}[how.by]
+    if whole:
+        return call(function, cell, value)
+    is_kept = Binary("||", Binary(better, cell, value), Binary("!=", cell, cell))
+    return Conditional(is_kept, cell, value)
 
 
 def promoted(t: CType) -> CType:

@@ -15,6 +15,7 @@ is read, also what stands between the kernels; only the body of a function may b
 
 from __future__ import annotations
 
+from relift.compiler.text.at_once import behind_update
 from relift.compiler.text.lexing import NotUnderstood, line_of, tokens_of
 from relift.compiler.text.opencl_words import is_of_opencl
 from relift.compiler.text.statement_reader import StatementReader
@@ -81,9 +82,11 @@ class _Reader(StatementReader):
         functions: list[Function] = []
         while self.next != "":
             group = self.attributes().get("reqd_work_group_size")
-            if self.accept("void"):
+            if (after := behind_update(self.tokens, self.at)) > self.at:
+                self.at = after
+            elif self.accept("void"):
                 raise NotUnderstood(f"the function {self.take()}, which gives nothing")
-            if self.next == "kernel":
+            elif self.next == "kernel":
                 kernels.append(self.kernel(group))
             elif group is None and self.starts_type():
                 functions.append(self.function())

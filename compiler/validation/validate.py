@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from relift.compiler.running.launch import Launch
+from relift.compiler.text.at_once import DEFINED, called_in
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
@@ -219,7 +220,8 @@ class Comparison:
         )
 
     def report(self, *, reassociate: bool) -> Report:
-        """What the two sides say; raises `DependsOnData`."""
+        """What the two sides say, up to reassociation where work-items combine floats with a cell at once; raises `DependsOnData`."""
+        reassociate |= not DEFINED.keys().isdisjoint(called_in(self.source.kernels))
         try:
             if wrong := misfit(self.program, self.plan):
                 return Report("refuted", "", wrong, "launch")

@@ -36,6 +36,7 @@ from relift.semantics.indices.views import (
     vector,
     view,
 )
+from relift.semantics.interpreter import operand_type
 from relift.semantics.library_calls import calls_library
 from relift.semantics.patterns import (
     Accumulating,
@@ -49,10 +50,12 @@ from relift.semantics.patterns import (
     InsertionSortSeq,
     InTurn,
     Iterate,
+    Join,
     Let,
     MapLcl,
     MapSeq,
     MapSeqSlide,
+    MapSeqUnroll,
     MapVec,
     ReduceByIndex,
     ScanSeq,
@@ -66,7 +69,7 @@ from relift.semantics.patterns import (
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import alpha_equal, outside
+from relift.semantics.syntax.binding import alpha_equal, inputs_in, outside
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -77,6 +80,7 @@ from relift.semantics.syntax.types import (
     Vector,
     cells,
     holds_array,
+    i32,
 )
 
 
@@ -388,15 +392,32 @@ def _updated(
     operations: Operations,
 ) -> View:
     """Cells of a group's memory, each of which whoever has a value for it combines with that."""
-    meter, items = operations.meter, t.xs
+    meter, items = operations.meter, t.xs.xss if isinstance(t.xs, Join) else t.xs
     if not isinstance(items, EachOf):
         raise Unsupported(f"{t.name} of what no work-items compute")
     cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
     with meter.work_items(items, data.length, 1.0) as i:
-        accesses.touch(view(items.f.body, environment.bind(items.f, data.at(i))))
-        operations.update(float(cells.length.constant or 1))
+        body, here, each = items.f.body, environment.bind(items.f, data.at(i)), Size.of(1)
+        if isinstance(body, MapSeqUnroll):
+            row = array(view(body.xs, here))
+            each = row.length
+            with meter.loop(each, unrolled=True) as k:
+                accesses.touch(view(body.f.body, here.bind(body.f, row.at(k))))
+        else:
+            accesses.touch(view(body, here))
+        share, whole = _share_of(body, cells.length), operand_type(t) == i32
+        with meter.loop(each):
+            operations.update(float(cells.length.constant or 1), share, whole=whole)
     meter.barrier()
     return cells
+
+
+def _share_of(pair: terms.Term, cells: Size) -> float:
+    """Which part of what has keys has one of some cells: where keys are looked up in a longer table, of which these are a block."""
+    lookups = [u for u, _ in terms.subterms(pair) if isinstance(u, AtRuntime)]
+    of_places = (u.solved["n"] for u in lookups if not inputs_in(u.xs) | terms.free_variables(u.xs))
+    longest = max((n.constant or 0 for n in of_places), default=0)
+    return min(1.0, (cells.constant or 1) / max(longest, 1))
 
 
 def _packs(meter: Meter, t: terms.Term, target: View) -> bool:

@@ -22,7 +22,9 @@ BINS = frozenset(
     [
         "reduce_by_index_gather",
         *(r.name for r in CHOICES["fold_of_said_bins_number"].rules),
-        *(r.name for r in CHOICES["fold_by_said_index"].rules),
+        "reduce_by_index_from_neutral",
+        "reduce_by_index_in_blocks",
+        *(r.name for r in CHOICES["fold_by_said_index_number"].rules),
         *(r.name for r in CHOICES["reduce_by_index_as_folds_number"].rules),
     ]
 )

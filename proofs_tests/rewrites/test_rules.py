@@ -33,7 +33,7 @@ from relift.rewrites.checks.instances import Instances, compare
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.checks.verdicts import TierResult
-from relift.rewrites.library import RULES
+from relift.rewrites.library import CHOICES, RULES
 from relift.rewrites.notation import A, B, C, n, q, r
 from relift.rewrites.rule import RejectedRule, Rule, make_rule, rule
 from relift.semantics.errors import IllTyped
@@ -211,9 +211,12 @@ OTHER_GUARDS = {
 }  # fmt: skip
 """A neutral factor needs no distributive law, an inverse is a permutation, rows may be absent, chunks may begin with a
 neutral element, and a neutral element commutes with all others."""
-UNDECIDED = {"separate_dot_hv", "separate_dot_vh", "reduce_by_index_gather"}
+UNDECIDED = {
+    "separate_dot_hv", "separate_dot_vh", "reduce_by_index_gather", "reduce_by_index_from_neutral",
+    *(r.name for r in CHOICES["fold_by_said_index_number"].rules),
+}  # fmt: skip
 """Without some of their laws nobody knows a normal form, and keys that are symbols choose no cell: tier 3 says so instead of
-refuting, and no law is proposed, at most that there is nothing."""
+refuting, and no law is proposed, at most that there is nothing.  What is updated in any order needs laws that its meaning does not."""
 
 
 IDLE = {
@@ -245,7 +248,7 @@ def test_no_law_of_a_library_rule_is_redundant(rule: Rule, dropped: int) -> None
     status = check_free(weaker).status
 
     if status == "skipped" and rule.name in UNDECIDED:
-        assert guard is None or guard.conditions == ("n is 0",)
+        assert guard is None or "n is 0" in guard.conditions
         return
     assert status == "refuted"
     if rule.name in KEPT | ANEW | MASKED:

@@ -7,26 +7,31 @@ raised        who computes a map and where its result lies is open again
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import is_neutral
 from relift.rewrites.rule import Rule
 from relift.rewrites.rules.folds import bins
 from relift.rewrites.rules.machine import lowering
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
+    any_rule,
     apply,
     at_kinds,
     attempt,
     first,
+    inside,
     normalize,
+    the,
     then,
     under_a_name,
 )
 from relift.rewrites.tactics.long_functions import values_named
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Generate, IterateSizes, Let, Store
+from relift.semantics.patterns import Generate, IterateSizes, Let, ReduceByIndex, Store
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Get, MakeTuple, Pattern, Term, subterms
 
@@ -38,7 +43,6 @@ _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("map_slide_to_map_seq_slide", "backward"),
     ("pad_empty_clamp", "forward"),
     ("as_vector_to_aligned", "backward"),
-    *((rule.name, "forward") for rule in bins.reduce_by_index_as_folds_number.rules),
 )
 """Rules that put other patterns in the place of one that no search result holds."""
 
@@ -62,6 +66,7 @@ def spelled_out() -> Tactic:
     one = first(
         *(apply(rule, direction) for rule, direction in _IN_OTHERS),
         *(apply(rule, "backward") for rule in _WHO_AND_WHERE if not _searched(rule)),
+        _cells_as_folds,
         _next_size,
         component_of_a_let,
     )
@@ -99,6 +104,25 @@ def _is_short(t: Term) -> bool:
 
 def _is_lowered(t: Term) -> bool:
     return isinstance(t, Pattern) and (t.fills or isinstance(t, Store))
+
+
+_FOLDS_OF_CELLS = then(
+    any_rule(*(rule.name for rule in bins.reduce_by_index_as_folds_number.rules)),
+    attempt(inside("xs", "ys")(apply("generate_as_map"))),
+    normalize("zip_map_right", "zip_same", "map_fusion"),
+)
+
+
+@at_kinds(ReduceByIndex)
+def _cells_as_folds(at: Rewriting, place: Position) -> Rewriting:
+    """Cells that are updated by keys as a fold for each: from a neutral element, if there is one, and then with what they had."""
+    t = the(ReduceByIndex, at, place)
+    first_value = t.init.f.body if isinstance(t.init, Generate) else None
+    if first_value is None or not is_neutral(t.op, first_value):
+        with suppress(NoMatch):
+            found = apply("reduce_by_index_from_neutral")(at, place)
+            return inside("xs", "ys")(_FOLDS_OF_CELLS)(found, place)
+    return _FOLDS_OF_CELLS(at, place)
 
 
 def _next_size(at: Rewriting, place: Position) -> Rewriting:

@@ -16,7 +16,7 @@ from relift.semantics.patterns.letters import a, m, n
 from relift.semantics.patterns.sequential import InOrder
 from relift.semantics.syntax.signatures import Op, Signature
 from relift.semantics.syntax.terms import Literal, Operator, Pattern, Term, subterms
-from relift.semantics.syntax.types import Scalar, Tuple, i32
+from relift.semantics.syntax.types import Scalar, Tuple, f32, i32
 
 
 def within(i: Any, n: int, what: str) -> int:
@@ -175,7 +175,7 @@ class ReduceByIndex(Pattern):
     """`reduce_by_index(op, init, xs)`: `init`, with x combined into cell i for each (i, x) of xs in turn.
 
     What has an index without a cell changes nothing.  In a kernel the work-items of a group do so at once, in any order:
-    op is one of which that is the same.
+    op is one of which that is the same, or a sum of floats that is not rounded alike in each.
 
     Law: reduce_by_index(op, z, concat(xs, ys)) == reduce_by_index(op, reduce_by_index(op, z, xs), ys).
     Source: accumArray of Haskell; Futhark (`reduce_by_index`), Henriksen et al., SC'20.
@@ -202,7 +202,8 @@ class ReduceByIndex(Pattern):
     compiled: ClassVar = True
     branches: ClassVar = True
     at_once: ClassVar = ("add", "maximum", "minimum")
-    """The operators on i32 by which kernels combine: of whole numbers, which wrap around, every order gives the same."""
+    at_once_of: ClassVar = (i32, f32)
+    """The operators by which kernels combine, and of what: of whole numbers, which wrap around, every order gives the same."""
     signature: ClassVar = Signature({"op": Op[a], "init": a[m], "xs": Tuple((i32, a))[n]}, a[m])
 
     @staticmethod

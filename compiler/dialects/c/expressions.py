@@ -18,7 +18,7 @@ from relift.compiler.dialects.c.library import (
 from relift.compiler.dialects.c.names import OF_GROUPS
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.dialects.types import CONVERSION, Types, lanes_of
-from relift.compiler.text.c_types import FLOATS, MEMORY, common, mask_of, updated_by
+from relift.compiler.text.c_types import FLOATS, MEMORY, Update, common, mask_of, updated_by
 from relift.compiler.text.tree import (
     Binary,
     Cast,
@@ -185,12 +185,14 @@ class CExpressions(Printer):
         self.needed.setdefault(name, text)
         return f"{name}({', '.join([*map(self.expression, value), at])})"
 
-    def _update(self, by: str, cell: Element, value: Expression) -> str:
+    def _update(self, how: Update, cell: Element, value: Expression) -> str:
         """A cell combined with a value: that of a group is reached by one thread, any other by several."""
-        if (t := self.types.of(cell)) != CType("int"):
-            raise Unsupported(f"C with OpenMP updates cells of int at once, not of {spelled(t)}")
+        if (t := self.types.of(cell)) != CType(how.scalar):
+            raise Unsupported(
+                f"an update of {how.scalar} in C with OpenMP of a cell of {spelled(t)}"
+            )
         alone = self.types.is_of_group(cell.array)
-        update = update_alone(by) if alone else update_at_once(by)
+        update = update_alone(how) if alone else update_at_once(how)
         self.needed.setdefault(update.name, update.text)
         return f"{update.name}(&{self.inside(cell, 12)}, {self.expression(value)})"
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.compiler.dialects.types import CONVERSION
-from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED
+from relift.compiler.text.c_types import FLOATS, RANGES, UNSIGNED, Update
 from relift.compiler.text.tree import CType
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
@@ -120,34 +120,37 @@ def _whole(value: int, scalar: str) -> str:
     return f"({value + 1}L - 1)" if value < 0 else f"{value}L"
 
 
-_COMBINED = {
-    "add": "(int)((unsigned)old + (unsigned)x)",  # which wraps around
-    "maximum": "old > x ? old : x",
-    "minimum": "old < x ? old : x",
-}
+def _combined(how: Update) -> str:
+    """What an update makes of `old` and `x`."""
+    whole = how.scalar == "int"
+    if how.by == "add":
+        return "(int)((unsigned)old + (unsigned)x)" if whole else "old + x"  # which wraps around
+    is_nan = "" if whole else " || old != old"
+    return f"old {'>' if how.by == 'maximum' else '<'} x{is_nan} ? old : x"
 
 
-def update_alone(by: str) -> Definition:
+def update_alone(how: Update) -> Definition:
     """What combines a cell with a number where one thread does.
 
     >>> from relift.compiler.dialects.c.library import update_alone
-    >>> print(update_alone("maximum").text)
-    static inline void relift_update_maximum(int* p, int x) {
-      const int old = *p;
-      *p = old > x ? old : x;
+    >>> from relift.compiler.text.c_types import Update
+    >>> print(update_alone(Update("maximum", "float")).text)
+    static inline void relift_update_maximum_float(float* p, float x) {
+      const float old = *p;
+      *p = old > x || old != old ? old : x;
     }
     """
-    name = f"relift_update_{by}"
-    body = f"const int old = *p;\n  *p = {_COMBINED[by]};"
-    return Definition(name, f"static inline void {name}(int* p, int x) {{\n  {body}\n}}")
+    name, t = f"relift_update_{how.by}_{how.scalar}", how.scalar
+    body = f"const {t} old = *p;\n  *p = {_combined(how)};"
+    return Definition(name, f"static inline void {name}({t}* p, {t} x) {{\n  {body}\n}}")
 
 
-def update_at_once(by: str) -> Definition:
+def update_at_once(how: Update) -> Definition:
     """What combines a cell with a number where several threads may: again until nobody came between."""
-    name = f"relift_update_{by}_at_once"
+    name, t = f"relift_update_{how.by}_{how.scalar}_at_once", how.scalar
     order = "__ATOMIC_RELAXED"
     body = (
-        f"int old = __atomic_load_n(p, {order});\n"
-        f"  while (!__atomic_compare_exchange_n(p, &old, {_COMBINED[by]}, 1, {order}, {order})) {{\n  }}"
+        f"{t} old, now;\n  __atomic_load(p, &old, {order});\n  do {{\n    now = {_combined(how)};\n"
+        f"  }} while (!__atomic_compare_exchange(p, &old, &now, 1, {order}, {order}));"
     )
-    return Definition(name, f"static inline void {name}(int* p, int x) {{\n  {body}\n}}")
+    return Definition(name, f"static inline void {name}({t}* p, {t} x) {{\n  {body}\n}}")

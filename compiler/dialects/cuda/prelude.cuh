@@ -241,4 +241,21 @@ template <class T, int N> __device__ relift_vec<T, N> relift_abs(const relift_ve
 RELIFT_EXTREME(min, <)
 RELIFT_EXTREME(max, >)
 
+// a cell that is combined with a value while others are: again until nobody came between
+#define RELIFT_UPDATE(NAME, VALUE)                                                                   \
+  __device__ inline float relift_##NAME##_f32_at_once(float* p, float x) {                           \
+    int seen = __float_as_int(*(volatile float*)p);                                                  \
+    while (true) {                                                                                   \
+      const float old = __int_as_float(seen);                                                        \
+      const int now = __float_as_int(VALUE);                                                         \
+      if (now == seen) return old;                                                                   \
+      const int found = atomicCAS((int*)p, seen, now);                                               \
+      if (found == seen) return old;                                                                 \
+      seen = found;                                                                                  \
+    }                                                                                                \
+  }
+RELIFT_UPDATE(add, old + x)
+RELIFT_UPDATE(maximum, old > x || old != old ? old : x)
+RELIFT_UPDATE(minimum, old < x || old != old ? old : x)
+
 #endif

@@ -101,6 +101,10 @@ def prelude() -> str:
     return files("relift.compiler.dialects.cuda").joinpath("prelude.cuh").read_text("utf-8")
 
 
+_AT_ONCE = {"add": "atomicAdd", "maximum": "atomicMax", "minimum": "atomicMin"}
+"""The functions that combine a cell of whole numbers with a value."""
+
+
 class Cuda(Printer):
     """The words of CUDA C++, for what stands where `types` says which names have lanes.
 
@@ -158,8 +162,8 @@ class Cuda(Printer):
             name = f"relift_{m[1]}{m[3] or ''}<{_scalar(m[2])}>"
         elif name in _LIBRARY:
             name = f"relift_{name}"
-        elif name in UPDATES:
-            name = f"atomic{name.removeprefix('atomic_').capitalize()}"
+        elif (update := UPDATES.get(name)) is not None:
+            name = _AT_ONCE[update.by] if update.scalar == "int" else f"relift_{name}"
         return f"{name}({', '.join(arguments)})"
 
     def cast(self, e: tree.Cast) -> str:

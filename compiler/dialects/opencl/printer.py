@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.dialects.printing import Printer
+from relift.compiler.text.at_once import defined_for
 from relift.compiler.text.memories import UNSAID, word_of
 from relift.compiler.text.tree import Cast, KernelText, Name, Source
 
@@ -33,4 +34,5 @@ class OpenCL(Printer):
         pragmas = [f"#pragma OPENCL EXTENSION {name} : enable" for name in s.extensions]
         pragmas += [EXACT] * (not s.contract)
         functions = map(self.function, s.functions)
-        return "\n\n".join([*pragmas, *functions, *map(self.kernel, s.kernels)]) + "\n"
+        updates = defined_for(s.kernels)
+        return "\n\n".join([*pragmas, *updates, *functions, *map(self.kernel, s.kernels)]) + "\n"

@@ -10,8 +10,8 @@ from typing import Any
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import (
     FLOATS,
-    INT,
     RANGES,
+    Update,
     combined,
     plain,
     size_of,
@@ -105,14 +105,14 @@ class Translator:
             case tree.Loop():
                 self._loop(statement, depth)
 
-    def _update(self, by: str, cell: tree.Element, value: tree.Expression, depth: int) -> None:
+    def _update(self, how: Update, cell: tree.Element, value: tree.Expression, depth: int) -> None:
         """A cell that is combined with a value while nobody else reaches it."""
         memory, offset, t = self.values.pointer(cell.array)
-        if plain(t) != INT or t.space.of_item:
+        if plain(t) != tree.CType(how.scalar) or t.space.of_item:
             raise NotUnderstood(f"an update of {in_c(cell)}")
         at = moved(offset, self.values.value(cell.index))
-        self.w.emit(depth, f"for _ in {memory}.updating(it, {at.text}, {by!r}):")
-        self._assignment(cell, combined(by, cell, value), depth + 1)
+        self.w.emit(depth, f"for _ in {memory}.updating(it, {at.text}, {how.by!r}):")
+        self._assignment(cell, combined(how, cell, value), depth + 1)
 
     def _declaration(self, d: tree.Declaration, depth: int) -> None:
         name, t = self.w.fresh(d.name), d.type

@@ -151,8 +151,8 @@ def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic
 _GROUPS_OF_TABLES = 8
 """Groups for each unit of a GPU, whose local memory holds the tables of about as many."""
 
-_GROUPS_AT_ONCE = (4, 2)
-"""Groups for each unit of a GPU with one table each: the larger it is, the longer take many of them to be added up."""
+_GROUPS_AT_ONCE = ((4, 1), (2, 1), (8, 2))
+"""Groups for each unit of a GPU with one table each, and in what part of local memory it lies: the larger it is, the longer take many of them to be added up."""
 
 _TABLES = 8
 """Tables for each thread of a CPU: work-items that take unlike times fill its threads evenly."""
@@ -166,8 +166,8 @@ def folds_in_bins(program: Program, device: DeviceDescription) -> Iterator[Tacti
     if device.kind == "gpu":
         room = device.local_memory_bytes
         yield in_bins(_GROUPS_OF_TABLES * device.compute_units, room)
-        for each in _GROUPS_AT_ONCE:
-            yield in_bins(each * device.compute_units, room, at_once=True)
+        for each, part in _GROUPS_AT_ONCE:
+            yield in_bins(each * device.compute_units, room // part, at_once=True)
     else:
         yield in_bins(_TABLES * device.compute_units)
         yield in_bins(device.compute_units)

@@ -11,8 +11,11 @@ import pytest
 from proofs_tests.compiler.programs import made
 from proofs_tests.compiler.texts import BARRIER
 from relift.compiler.certificates.claims import certificates
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.reader import read_source
 from relift.compiler.validation.validate import validate
 
 UPDATE = "atomic_add(&tile[at], v);"
@@ -78,3 +81,13 @@ def test_a_run_on_symbols_meets_what_comes_between_updates(fault: str) -> None:
 
 def test_an_update_of_a_cell_that_is_not_there_is_out_of_bounds() -> None:
     assert "bounds" in not_proved(counted().source.replace("at < 5", "at < 6"))
+
+
+def test_an_update_of_floats_is_known_by_its_text() -> None:
+    """A function of its name that does something else is none."""
+    updated = "kernel void f(local float* x) { maximum_f32_at_once(&x[0], 1.0f); }"
+    text = OpenCL().source(read_source(updated))
+    assert "atomic_cmpxchg" in text
+    assert OpenCL().source(read_source(text)) == text
+    with pytest.raises(NotUnderstood):
+        read_source(text.replace("old > x", "old < x"))

@@ -51,6 +51,12 @@ template <class T, class U> T to_zero(U x) {
   return x >= end ? (T)(~((T)1 << (8 * sizeof(T) - 1))) : x <= -end ? (T)((T)1 << (8 * sizeof(T) - 1)) : (T)x;
 }
 #define atomicAdd(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
+inline int atomicCAS(int* p, int seen, int now) {
+  __atomic_compare_exchange_n(p, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return seen;
+}
+#define __float_as_int(x) __builtin_bit_cast(int, x)
+#define __int_as_float(x) __builtin_bit_cast(float, x)
 #define rsqrtf(x) (1.0f / std::sqrt(x))
 #define rsqrt(x) (1.0 / std::sqrt(x))
 #define __float2int_rz to_zero<int>

@@ -24,6 +24,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.folds.bins import bins_of_each, in_bins
+from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.language.programs import Program
 
 n, m, b = rl.nat("n"), rl.nat("m"), rl.nat("b")
@@ -203,16 +204,37 @@ def product(keys: rl.i32[n]):
     return rl.generate(5, of)
 
 
-AT_ONCE = [
+@rl.program
+def weighed(keys: rl.i32[n], weights: rl.f32[n]):
+    def of(j):
+        kept = rl.map(lambda p: rl.select(rl.equal(p[0], j), p[1], 0.0), rl.zip(keys, weights))
+        return rl.reduce(rl.add, 0.0, kept)
+
+    return rl.generate(5, of)
+
+
+@rl.program
+def lightest(keys: rl.i32[n], weights: rl.f32[n]):
+    def of(j):
+        kept = rl.map(lambda p: rl.select(rl.equal(p[0], j), p[1], -BELOW), rl.zip(keys, weights))
+        return rl.reduce(rl.minimum, -BELOW, kept)
+
+    return rl.generate(5, of)
+
+
+WEIGHTS = (np.arange(3000) % 11 - 5).astype(np.float32)
+AT_ONCE: list[tuple[Program, Any, Any]] = [
     (numbered, (MANY[:2048],), (FIVE[:, None] == MANY[:2048]).sum(1)),
     (labelled, (MANY, LABELS), (LABELS[:, None] == MANY).sum(1)),
     (numbered, (MANY[:2999],), (FIVE[:, None] == MANY[:2999]).sum(1)),
     (heaviest, (MANY, 3 * MANY - 1), [3 * j - 1 for j in FIVE]),
     (of_tables, (MANY.reshape(1500, 2),), (FIVE[:, None] == MANY).sum(1)),
+    (weighed, (MANY, WEIGHTS), [WEIGHTS[j == MANY].sum() for j in FIVE]),
+    (lightest, (MANY, WEIGHTS), [WEIGHTS[j == MANY].min() for j in FIVE]),
 ]
 
 
-@portioned("program,arguments,wanted", AT_ONCE, 3)
+@portioned("program,arguments,wanted", AT_ONCE, 4)
 def test_the_members_of_a_group_update_one_table(
     program: Program, arguments: Any, wanted: Any
 ) -> None:
@@ -227,23 +249,77 @@ def test_the_members_of_a_group_update_one_table(
     assert np.array_equal(compiled(*arguments), wanted)
 
 
+BLOCKS = [
+    (numbered, (MANY[:2048],), 2),
+    (numbered, (MANY[:2999],), 1),
+    (of_tables, (MANY[:2998].reshape(1499, 2),), 2),
+    (weighed, (MANY[:1537], WEIGHTS[:1537]), 2),
+    (labelled, (MANY[:700], LABELS), 8),
+    (numbered, (KEYS,), 1),
+]
+
+
+@portioned("program,arguments,room", BLOCKS, 3)
+def test_what_lies_in_no_memory_of_a_group_is_updated_in_blocks(
+    program: Program, arguments: Any, room: int
+) -> None:
+    """Each group has a block of the cells, the last one with more than there are, and goes through all elements of a chunk, or of all chunks."""
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, in_bins(6, 4 * room, at_once=True), sizes)
+    require_standing(derivation, RULES)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert any(step.rule == "reduce_by_index_in_blocks" for step in derivation.steps)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    assert np.array_equal(compiled(*arguments), program(*arguments))
+
+
 def test_members_update_a_table_at_once_where_the_order_is_the_same() -> None:
-    """Of whole numbers, by sums and extremes; not of floats, nor by what no device has."""
-    for program in (shares, product):
-        with pytest.raises(NoMatch):
-            derive(program, in_bins(4, ROOM, at_once=True), {"n": 4096})
+    """By sums and extremes, of floats where a program lets them be regrouped; not by what no device has."""
+    tactic = in_bins(4, ROOM, at_once=True)
+    with pytest.raises(NoMatch):
+        derive(weighed, tactic, {"n": 4096}, "exact")
+    with pytest.raises(NoMatch):
+        derive(product, tactic, {"n": 4096})
 
 
-@pytest.mark.parametrize(("cells", "at_once"), [(16, False), (1000, True), (12_000, True)])
-def test_a_gpu_counts_in_tables(cells: int, at_once: bool) -> None:
-    """Of few cells each work-item has its own, of many a group: that takes a third, at most, of a register for each label."""
+@rl.program
+def added_to(cells: rl.f32[b], keys: rl.i32[n], weights: rl.f32[n]):
+    return rl.reduce_by_index(rl.add, cells, rl.zip(keys, weights))
+
+
+def test_what_is_added_to_given_cells_is_added_up_apart() -> None:
+    """As a reduction by index says it, of any cells: a GPU's groups have tables, which start from nothing."""
+    _, found = Proposals(added_to, {"n": 1 << 22, "b": 1000}, GPU).all()
+    assert "reduce_by_index" in str(found[0].low)
+    said = derive(added_to, spelled_out(), {"n": 3000, "b": 9})
+    require_standing(said, RULES)
+    cells = np.arange(9, dtype=np.float32)
+    parameters = added_to.at({"n": 3000, "b": 9}).parameters
+    wanted = cells + [WEIGHTS[j == MANY].sum() for j in range(9)]
+    assert np.array_equal(Program("said", parameters, said.result)(cells, MANY, WEIGHTS), wanted)
+
+
+@pytest.mark.parametrize("cells", [16, 1000, 12_000, 70_001])
+def test_a_gpu_counts_in_tables(cells: int) -> None:
+    """Each group has its own, which its members update at once: that takes a third, at most, of a register for each of many labels."""
     histogram = load_program("examples/histogram.py")
     proposals = Proposals(histogram, {"n": 1 << 22, "b": cells}, GPU)
     _, found = proposals.all()
-    assert ("reduce_by_index" in str(found[0].low)) == at_once
-    assert at_once or "scatter_indices" in str(found[0].low)
+    assert "reduce_by_index" in str(found[0].low)
     others = [each for each in found if "_ind" not in str(each.low)]
-    assert (3 if at_once else 1) * found[0].cost.seconds < others[0].cost.seconds
+    assert (3 if cells > 16 else 1) * found[0].cost.seconds < others[0].cost.seconds
+
+
+def test_floats_of_few_keys_have_tables_of_a_work_item_each() -> None:
+    """Which work-items that exchange them would wait for again and again."""
+    found = [
+        Proposals(weighed, {"n": 1 << 22}, GPU).derived(way)[0]
+        for way in folds_in_bins(weighed.at({"n": 1 << 22}), GPU)
+    ]
+    own, *exchanged = found
+    assert "scatter_indices" in str(own.low)
+    assert all(own.cost.seconds < each.cost.seconds for each in exchanged)
 
 
 def test_what_fills_no_chunk_is_shared_out_too() -> None:

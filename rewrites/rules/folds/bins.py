@@ -4,6 +4,8 @@ op acc (if c then x else z)  =  if c then op acc x else acc                     
 generate m (\\j. fold (\\acc x. if key x == j then g acc x else acc) z xs)
     =  fold (\\cells x. cells with g (cells ! key x) x at key x, if that is an index) (repeat m z) xs
     =  reduce_by_index op (repeat m z) (map (\\x. (key x, value x)) xs)                 (g acc x = op acc (value x))
+reduce_by_index op (repeat (k*m) z) xs
+    =  join (map (\\j. reduce_by_index op (repeat m z) (map (\\(i, x). (i - j*m, if it is a place in block j; x)) xs)) [0 .. k-1])
 map f  =  map (\\i. at_runtime i (f i) (generate m f))
 """
 
@@ -13,13 +15,13 @@ from typing import Any
 
 from relift.rewrites.conditions import bijective, neutral
 from relift.rewrites.families import Among, Number
-from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, m, n
+from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, MONOID, A, B, k, m, n
 from relift.rewrites.proofs_of_bins import (
-    FOLD_BY_INDEX,
+    CELL_BY_CELL,
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
     LOOKED_UP_OR_COMPUTED,
-    REDUCE_BY_INDEX_AS_FOLDS,
+    REDUCE_BY_INDEX_FROM_NEUTRAL,
     REDUCE_BY_INDEX_GATHER,
     SELECT_NEUTRAL,
 )
@@ -30,13 +32,16 @@ from relift.semantics.language.vocabulary import (
     equal,
     gather,
     generate,
+    join,
     let,
     make_array,
     map,
     reduce_by_index,
     reduce_seq,
+    repeat,
     scatter_indices,
     select,
+    transpose,
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Index, Op
@@ -91,11 +96,11 @@ def fold_of_said_bins_number(
     return _bins(g, key, z, xs, said)
 
 
-@rule(lowering=True, source=_SOURCE, proof=FOLD_BY_INDEX)
-def fold_by_said_index(
-    op: Op[i32], value: Fun[A, i32], key: Fun[A, i32], z: i32, xs: A[n], said: Compared
+@rule(where=COMMUTATIVE_SEMIGROUP, lowering=True, source=_SOURCE, proof=CELL_BY_CELL)
+def fold_by_said_index_number(
+    op: Op[Number], value: Fun[A, Number], key: Fun[A, i32], z: Number, xs: A[n], said: Compared
 ):
-    """Each value is combined into the cell of its key, by whoever has it: bins are {said}."""
+    """Each value ({number}) is combined into the cell of its key, by whoever has it, in any order: bins are {said}."""
     each = lambda acc, x, j: select(said(key(x), j), op(acc, value(x)), acc)
     return (
         generate(m + 1, lambda j: reduce_seq(lambda acc, x: each(acc, x, j), z, xs)),
@@ -103,7 +108,7 @@ def fold_by_said_index(
     )
 
 
-@rule(source=_SOURCE, proof=REDUCE_BY_INDEX_AS_FOLDS)
+@rule(source=_SOURCE, proof=CELL_BY_CELL)
 def reduce_by_index_as_folds_number(op: Op[Number], zs: Number[m], xs: tup(i32, Number)[n]):
     """What is combined by indices is a fold for each cell ({number}) of what has its index."""
 
@@ -118,6 +123,45 @@ def reduce_by_index_as_folds_number(op: Op[Number], zs: Number[m], xs: tup(i32, 
 def reduce_by_index_gather(op: Op[A], zs: A[m], p: Index[n], xs: tup(i32, A)[n]):
     """Cells do not care in which order they are updated: so many may do so at once, whoever comes first."""
     return reduce_by_index(op, zs, gather(p, xs)), reduce_by_index(op, zs, xs)
+
+
+@rule(
+    where=MONOID,
+    source="Bird, theory of lists: a fold from what an earlier one came to",
+    proof=REDUCE_BY_INDEX_FROM_NEUTRAL,
+)
+def reduce_by_index_from_neutral(op: Op[A], z: A, zs: A[m], xs: tup(i32, A)[n]):
+    """What is combined with cells that have values is combined apart from them, and then with them."""
+    apart = reduce_by_index(op, generate(m, lambda _: z), xs)
+    return reduce_by_index(op, zs, xs), map(lambda p: op(p[0], p[1]), zip(zs, apart))
+
+
+# ---- blocks of cells
+
+
+@rule(
+    lowering=True,
+    choose=(m,),
+    source="Henriksen et al., SC'20, generalised histograms, multi-pass",
+    proof=CELL_BY_CELL,
+)
+def reduce_by_index_in_blocks(op: Op[A], z: A, xs: tup(i32, A)[n]):
+    """Each block of m cells is updated by itself: a key is its place in that, or in none."""
+
+    def block(j: Any) -> Any:
+        blocks = join(transpose(repeat(m, generate(k, lambda b: b))))
+        places = join(repeat(k, generate(m, lambda i: i)))
+
+        def own(x: Any) -> Any:
+            here = equal(at_runtime(x[0], -1, blocks), j)
+            return select(here, at_runtime(x[0], -1, places), -1), x[1]
+
+        return reduce_by_index(op, generate(m, lambda _: z), map(own, xs))
+
+    return (
+        reduce_by_index(op, generate(k * m, lambda _: z), xs),
+        join(map(block, generate(k, lambda j: j))),
+    )
 
 
 # ---- labels that are data

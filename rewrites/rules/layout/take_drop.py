@@ -19,6 +19,7 @@ from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     concat,
     drop,
+    generate,
     head,
     join,
     map,
@@ -51,6 +52,12 @@ def drop_nothing(xs: A[n]):
 def part_map(part: Part, f: Fun[A, B], xs: A[m + r]):
     """The results of a part are computed from that part ({part})."""
     return part(m, map(f, xs)), map(f, part(m, xs))
+
+
+@rule(choose=(r,), source="Haskell: take n [0 ..] is [0 .. n-1]")
+def take_indices():
+    """Indices are the first of more."""
+    return generate(n, lambda i: i), take(n, generate(n + r, lambda i: i))
 
 
 @rule(source="RISE `{part} n (zip a b) -> zip ({part} n a) ({part} n b)`")

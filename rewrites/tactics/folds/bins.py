@@ -38,10 +38,10 @@ from relift.rewrites.tactics.folds.partial_results import (
 )
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.cooperative import chunk_near
-from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, shared_out
+from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
-from relift.semantics.interpreter import scalar_function
+from relift.semantics.interpreter import operand_type, scalar_function
 from relift.semantics.patterns import Generate, Map, Reduce, ReduceByIndex
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, free_variables
@@ -66,45 +66,100 @@ _OF_CHUNKS = then(
 """Folds of chunks, for each number, as a table of each chunk."""
 
 
-_BY_ANY = any_rule(*(r.name for r in bins.fold_by_said_index.rules))
+_BY_ANY = any_rule(*(r.name for r in bins.fold_by_said_index_number.rules))
 
 
 def _by_index(at: Rewriting, place: Position) -> Rewriting:
     """The same by an operator by which cells are updated at once."""
     at = _BY_ANY(at, place)
     t = term_at(at.term, place)
-    if not isinstance(t, ReduceByIndex) or scalar_function(t.op, i32) not in t.at_once:
+    if (
+        not isinstance(t, ReduceByIndex)
+        or (of := operand_type(t)) not in t.at_once_of
+        or scalar_function(t.op, of) not in t.at_once
+    ):
         raise NoMatch("kernels update no cells at once by this operator")
     return at
 
 
-_AT_ONCE = then(
-    inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),
-    _by_index,
+def _several_each(at: Rewriting, place: Position) -> Rewriting:
+    """Each member of a group reads several elements, as far apart as there are members that read, and then updates their cells.
+
+    So it waits for all of these at once, not for one after the other.
+    """
+    n = length_of(term_at(at.term, (*place, "xs")))
+    each = next(e for e in _EACH if (n % e == 0 and n >= e * _FEWEST_MEMBERS) or e == 1)
+    if each == 1:
+        return inside("xs")(apply("map_to_lcl", d=0))(at, place)
+    return then(
+        inside("xs", "xs")(apply("stride_undone", "backward", k=each - 1, m=n // each - 1)),
+        inside("xs")(apply("gather_map", "backward")),
+        apply("reduce_by_index_gather"),
+        inside("xs", "xs")(apply("stride_as_transpose", m=n // each, k=each - 1)),
+        inside("xs")(apply("map_join")),
+        inside("xs", "xss")(
+            then(inside("f")(apply("map_to_seq_unroll")), apply("map_to_lcl", d=0))
+        ),
+    )(at, place)
+
+
+_EACH = (8, 4, 2, 1)
+"""Elements that a member reads at once, where they are a part of all."""
+
+_OF_A_GROUP = then(
     inside("init")(then(apply("generate_as_map"), apply("map_to_lcl", d=0), apply("store_local"))),
-    inside("xs")(apply("map_to_lcl", d=0)),
+    _several_each,
     apply("insert_copy"),
     apply("map_to_lcl", d=0),
 )
-"""Generated folds as one of a group, whose members update the cells of one table in local memory at once."""
+"""Cells in the local memory of a group, whose members update them at once, and store them."""
+
+_AT_ONCE = then(inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))), _by_index)
+"""Generated folds as one that updates cells, each for one element, in any order."""
 
 
-def _of_one_table(room: int) -> Tactic:
-    """Folds of chunks, for each number, as a table of each chunk, of a group with so many bytes of local memory."""
+def _in_blocks(cells: int, along: int) -> Tactic:
+    """Cells by groups along a dimension, each of which has a block of so many of them and goes through all elements."""
+    of_a_group = then(inside("xs")(fuse()), _OF_A_GROUP)
+    by_groups = then(inside("f")(of_a_group), apply("map_to_wrg", d=along))
+    return then(apply("reduce_by_index_in_blocks", m=cells), inside("xss")(by_groups))
 
-    def of_a_group(at: Rewriting, place: Position) -> Rewriting:
-        if _bytes_of(term_at(at.term, place).type) > room:
-            raise NoMatch(f"no table lies in {room} bytes")
-        return _AT_ONCE(at, place)
 
-    each = then(inside("f")(of_a_group), apply("map_to_wrg", d=0))
+@curried
+def _in_tables(at: Rewriting, place: Position, room: int, *, whole: bool = False) -> Rewriting:
+    """Folds of chunks, for each number, as a table of each chunk, of groups with so many bytes of local memory each.
+
+    Of all elements there is one table, if they are `whole`.  One that does not lie there is made in blocks, as few as there
+    may be, and as long as one another.
+    """
+    cells = length_of(term_at(at.term, place))
+    blocks = _blocks_of(cells, room)
+    block = -(-cells // blocks)
+    if more := blocks * block - cells:
+        at = then(inside("xs")(apply("take_indices", r=more)), apply("take_map", "backward"))(
+            at, place
+        )
+        place = (*place, "xs")
+    if whole:
+        return then(apply("map_generate"), _AT_ONCE, _in_blocks(block, 0))(at, place)
+    of_a_group = _OF_A_GROUP if blocks == 1 else _in_blocks(block, 1)
+    by_groups = then(inside("f")(then(_AT_ONCE, of_a_group)), apply("map_to_wrg", d=0))
     return then(
         apply("map_generate"),
         apply("map_outside_generate"),
-        inside("xss")(then(each, apply("store_global"))),
-    )
+        inside("xss")(then(by_groups, apply("store_global"))),
+    )(at, place)
 
 
+def _blocks_of(cells: int, room: int) -> int:
+    """Into how many blocks cells of i32 are divided each of which lies in so many bytes; raises `NoMatch` for too many."""
+    if (blocks := -(-cells * i32.bytes // room)) > _MOST_BLOCKS:
+        raise NoMatch(f"no {_MOST_BLOCKS} tables for {cells} cells lie in {room} bytes")
+    return blocks
+
+
+_MOST_BLOCKS = 128
+"""Blocks of cells of a table: for each all elements are read."""
 _MOST_MEMBERS, _FEWEST_MEMBERS = 256, 8
 """Work-items with a table each: fewer leave most of those that run as one idle."""
 _FILLED = 16  # bytes, at most, of the cells that make the number of a row odd
@@ -196,9 +251,8 @@ def in_bins(blocks: int, room: int = 0, *, at_once: bool = False) -> Tactic:
     ['fold_of_keyed_bins_i32']
     """
 
-    of_chunks = (_of_one_table if at_once else _of_groups)(room) if room else _OF_CHUNKS
-    by_groups = first(rows_by_groups(1, _OF_A_RESULT, _WIDTH, room), then(IN_ORDER, EACH_RESULT))
-    tables = _tables(blocks, of_chunks, by_groups if room else None)
+    of_chunks = (_in_tables if at_once else _of_groups)(room) if room else _OF_CHUNKS
+    tables = _tables(blocks, of_chunks, room, at_once)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         for below, t in positions(term_at(at.term, place)):
@@ -263,20 +317,51 @@ def _of_labels(cells: int, tables: Tactic) -> Tactic:
 
 @curried
 def _tables(
-    at: Rewriting, place: Position, blocks: int, of_chunks: Tactic, last: Tactic | None
+    at: Rewriting, place: Position, parts: int, of_chunks: Tactic, room: int, at_once: bool
 ) -> Rewriting:
-    """A map of folds, over indices, by tables of so many chunks."""
+    """A map of folds, over indices, by tables of so many chunks, or of fewer where groups have a block of a table each."""
     at = attempt(inside("f")(topdown(_of_rows)))(at, place)
     folds = folds_at(at, place)
     if len(folds.folds) > 1:
         raise NoMatch("a cell of a table is one fold")
     n = folds.length
-    chunk = n // blocks if last is None else chunk_near(n, blocks, _UNIT)
+    if at_once:
+        parts //= _blocks_of(folds.results, room)
+        if parts < _FEWEST_PARTS:
+            return _whole(folds, room)(at, place)
+    chunk = chunk_near(n, parts, _UNIT) if room else n // parts
     if not chunk:
-        raise NoMatch(f"{folds.length} elements are no {blocks} chunks")
-    if last is not None and (rest := folds.length % chunk):
-        return _rest_apart(folds, rest, _tables(blocks, of_chunks, last), last)(at, place)
-    return in_two_kernels(folds, chunk, of_chunks, last)(at, place)
+        raise NoMatch(f"{n} elements are no {parts} chunks")
+    if not room:
+        return in_two_kernels(folds, chunk, of_chunks)(at, place)
+    each, few = then(inside("f")(IN_ORDER), EACH_RESULT), folds.results < _MANY
+    by_groups = rows_by_groups(1, _OF_A_RESULT, _WIDTH, room)
+    if rest := n % chunk:
+        main = _tables(parts, of_chunks, room, False)
+        return _rest_apart(folds, rest, main, first(by_groups, each) if few else each)(at, place)
+    together = by_groups if few else rows_together(1, *_SIDE_BY_SIDE, across=True)
+    return in_two_kernels(folds, chunk, of_chunks, first(together, each))(at, place)
+
+
+def _whole(folds: MapOfFolds, room: int) -> Tactic:
+    """Folds of all elements by groups that have a block each of the one table that there is."""
+    here, fold, tables = inside(*folds.place), folds.folds[0], _in_tables(room, whole=True)
+    if not fold:
+        return here(tables)
+    return then(
+        here(fission("f", *fold, beside=True)),
+        inside(*folds.place, "xs", "ys")(then(tables, apply("store_global"))),
+        here(inside("f")(IN_ORDER)),
+        here(EACH_RESULT),
+    )
+
+
+_FEWEST_PARTS = 2
+"""Parts of the elements with a table each: what one comes to is the result."""
+_MANY = 1024
+"""Numbers whose cells are read side by side, by few work-items for each, or one."""
+_SIDE_BY_SIDE = (32, 8)
+"""So many numbers of a group, and work-items for each of them."""
 
 
 def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic, last: Tactic) -> Tactic:
