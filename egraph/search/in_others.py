@@ -69,7 +69,7 @@ _SEVERAL = tuple(topdown(several_steps(most, 1)) for most in (16, 8, 4))
 def in_tiles(whole: Proposals) -> Outcome:
     """What several steps of a stencil are in tiles of a GPU's groups."""
     found = list[Proposal]()
-    for tactic in steps_by_groups(whole.device):
+    for tactic in steps_by_groups(whole.source, whole.device):
         with suppress(NoMatch):
             found += whole.derived(tactic)
     return NOTHING, ranked(found)

@@ -94,17 +94,22 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
             yield lines(_FOR_SEVERAL * _ALONG[0], _ALONG[0])
 
 
-def steps_by_groups(device: DeviceDescription) -> Iterator[Tactic]:
+def steps_by_groups(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Several steps of a stencil in tiles of the groups of a GPU, which keep what stands between the steps.
 
-    >>> from relift.device import CPU, GPU
+    None for programs without several windows.
+
+    >>> from relift.device import GPU
     >>> from relift.egraph.search.guidance.window_plans import steps_by_groups
-    >>> len(list(steps_by_groups(GPU))), len(list(steps_by_groups(CPU)))
-    (4, 0)
+    >>> from relift.rewrites.loading import load_program
+    >>> list(steps_by_groups(load_program("examples/dot.py"), GPU))
+    []
     """
+    windows = sum(isinstance(t, Slide) for t, _ in subterms(program.body))
     for sides in _TILES_OF_STEPS if device.kind == "gpu" else ():
-        kept = stages_by_groups(len(sides), device.local_memory_bytes)
-        yield then(steps_in_tiles(*sides), topdown(kept))
+        if windows >= 2 * len(sides):
+            kept = stages_by_groups(len(sides), device.local_memory_bytes)
+            yield then(steps_in_tiles(*sides), topdown(kept))
 
 
 _TILES_OF_STEPS = ((256,), (1024,), (32, 32), (32, 64))

@@ -151,7 +151,7 @@ def test_what_stays_as_it_is_goes_with_the_tiles_of_tables(boundary: Any) -> Non
 def test_a_group_keeps_tables_between_the_steps(step: Step) -> None:
     program = repeated(step, 3, 40, 50)
 
-    [tactic] = [t for t in steps_by_groups(GPU) if _applies(t, program)][:1]
+    [tactic] = [t for t in steps_by_groups(program, GPU) if _applies(t, program)][:1]
     found = derive(program, tactic)
 
     assert [step.rule for step in found.steps].count("store_local") == 2
