@@ -243,8 +243,15 @@ def _index(t: terms.Term, environment: Environment) -> Index | None:
     if isinstance(t, terms.Apply):
         known = [i for u in t.arguments if (i := _index(u, environment)) is not None]
         return calculated(t.function, known) if len(known) == len(t.arguments) else None
-    shown = view(t, environment) if is_layout(t) else None
+    shown = view(t, environment, _constant) if is_layout(t) else None
     return shown.index if isinstance(shown, CodeValue) else None
+
+
+def _constant(t: terms.Term, environment: Environment) -> View:
+    """The producer for layouts, in which nothing but constants computes."""
+    if isinstance(t, terms.Literal) and isinstance(t.type, Scalar):
+        return CodeValue(None, t.type)
+    return no_producer(t, environment)
 
 
 def by_its_view(t: terms.Pattern, environment: Environment, produced: Producer) -> View:
