@@ -78,6 +78,7 @@ STEPS: dict[str, Step] = {
     "clamp": smoothed(rl.clamp),
     "mirror": smoothed(rl.mirror),
     "constant": smoothed(-1.0),
+    "wrap": smoothed(rl.wrap),
     "lopsided": lopsided,
 }
 
@@ -86,8 +87,10 @@ STEPS_OF_TABLES: dict[str, Step] = {
     "clamp": crossed(rl.clamp),
     "mirror": crossed(rl.mirror),
     "constant": crossed(-1.0),
+    "wrap": crossed(rl.wrap),
     "sums of cells that go on": summed(rl.clamp),
     "sums beside a constant": summed(2.0),
+    "sums that go round": summed(rl.wrap),
     "lopsided": lopsided_table,
 }
 
@@ -133,7 +136,7 @@ def test_tiles_of_steps_of_tables_are_the_steps(step: Step, lengths: tuple[int, 
     assert same(program, found.result)
 
 
-@pytest.mark.parametrize("boundary", [rl.clamp, 1.5], ids=["clamp", "constant"])
+@pytest.mark.parametrize("boundary", [rl.clamp, 1.5, rl.wrap], ids=["clamp", "constant", "wrap"])
 def test_what_stays_as_it_is_goes_with_the_tiles_of_tables(boundary: Any) -> None:
     @typed(x=f32[5, 7], s=f32[5, 7])
     def heated(x: Any, s: Any) -> Any:

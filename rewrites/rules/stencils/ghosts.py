@@ -4,6 +4,7 @@ map f (slide 3 1 (pad 1 1 clamp (take n (drop (a + 1) zs))))
     =  take n (drop a (map (\\(w, m). f (w where m, else its middle)) (zip (slide 3 1 zs) inside)))
 pad a b d (map f (slide s 1 (pad l r c xs)))
     =  map (\\(w, m). if m then f w else d) (zip (slide s 1 (pad (a + l) (b + r) c xs)) inside)
+pad a b wrap (map f (slide s 1 (pad l r wrap xs)))  =  map f (slide s 1 (pad (a + l) (b + r) wrap xs))
 slide t d (map f (zip (slide s 1 xs) ys))
     =  map (\\(x, y). map f (zip (slide s 1 x) y)) (zip (slide (t + s - 1) d xs) (slide t d ys))
 
@@ -33,6 +34,7 @@ from relift.semantics.language.vocabulary import (
     slide,
     split,
     take,
+    wrap,
     zip,
 )
 from relift.semantics.syntax.signatures import Fun
@@ -66,6 +68,19 @@ match goal with
 end | exfalso; lia ].
 """
 """Of a stencil on a longer array: every case of where a cell lies, and the index that is read there; of both axes in turn."""
+GHOST_ZONE_WRAP = """
+assert (round : forall a l n i j, 0 < n -> around l n (around a n i * 1 + j) = around (a + l) n (i * 1 + j)).
+{ intros. unfold around. rewrite !Nat.mul_1_r, <- Nat.add_assoc, Nat.add_mod_idemp_l by lia. f_equal. ring. }
+start. intros ? ?. reduced. try (intros ? ?; reduced).
+match goal with
+| H : Rfun _ _ ?f ?g |- _ (?f _ _) (?g _ _) => apply H
+| H : Rfun _ _ ?f ?g |- _ (?f _) (?g _) => apply H
+end;
+reduced; try (intros ? ?; reduced); try (intros ? ?; reduced); rewrite ?round by lia;
+match goal with H : Rarr _ _ ?x ?y |- _ (?x ?p) (?y ?p) => apply H
+| H : Rarr _ _ ?x ?y |- _ (?x ?p ?q) (?y ?p ?q) => apply H end; apply around_below; lia.
+"""
+"""Of a stencil of what goes round: who goes round twice has gone round once."""
 GHOST_ZONE_TOTAL: dict[Direction, str] = {"forward": WHERE_TOTAL, "backward": WHERE_TOTAL}
 """More windows are computed than are asked for."""
 GHOST_ZONE_CHOSEN: dict[Direction, str] = {
@@ -148,6 +163,29 @@ def ghost_zone_constant_beside(
     return (
         pad(a, b, d, stepped),
         map(lambda p: where(p[1][1], f(p[0], p[1][0]), d), zip(windows, beside)),
+    )
+
+
+@rule(source=GHOSTS, proof=GHOST_ZONE_WRAP, defined=GHOST_ZONE_TOTAL)
+def ghost_zone_wrap(f: Fun[A[left + 1 + right], B], xs: A[n + 1]):
+    """What a step gives of an array that goes round, and more of that, is done on more around what it reads."""
+    s = left + 1 + right
+    windows = slide(s, 1, pad(a + left, b + right, wrap, xs))
+    return (
+        pad(a, b, wrap, map(f, slide(s, 1, pad(left, right, wrap, xs)))),
+        map(lambda p: f(p[0]), zip(windows, repeat(a + n + 1 + b, True))),
+    )
+
+
+@rule(source=GHOSTS, proof=GHOST_ZONE_WRAP, defined=GHOST_ZONE_TOTAL)
+def ghost_zone_wrap_beside(f: Fun[A[left + 1 + right], B, C], xs: A[n + 1], ys: B[n + 1]):
+    """The same beside what stays as it is."""
+    s = left + 1 + right
+    windows = slide(s, 1, pad(a + left, b + right, wrap, xs))
+    stepped = map(lambda p: f(p[0], p[1]), zip(slide(s, 1, pad(left, right, wrap, xs)), ys))
+    return (
+        pad(a, b, wrap, stepped),
+        map(lambda p: f(p[0], p[1]), zip(windows, pad(a, b, wrap, ys))),
     )
 
 

@@ -21,6 +21,7 @@ from relift.rewrites.rules.stencils.ghosts import (
     GHOST_ZONE,
     GHOST_ZONE_CHOSEN,
     GHOST_ZONE_TOTAL,
+    GHOST_ZONE_WRAP,
     GHOSTS,
     nearest,
     three,
@@ -35,14 +36,14 @@ from relift.semantics.language.multidimensional import (
     untile,
     zip_nd,
 )
-from relift.semantics.language.vocabulary import clamp, drop, make_array, map, repeat, take
+from relift.semantics.language.vocabulary import clamp, drop, make_array, map, repeat, take, wrap
 from relift.semantics.syntax.signatures import Fun
 
 a, b, c, d, above, below = naturals("a b c d above below")
 width, across, l, r = naturals("width across l r")
 
 _ONE = (1, 1)
-_Around = Among({"clamp": clamp, "constant": Data("c", A)})
+_Around = Among({"clamp": clamp, "constant": Data("c", A), "wrap": wrap})
 _TILES = "LIFT stencils, CGO'18: overlapped tiles, beside what stays as it is"
 
 
@@ -142,6 +143,32 @@ def ghost_zone_constant_2d_beside(
         pad_nd((a, c), (b, d), o, stepped),
         map_nd(2, lambda p: where(p[1][1], f(p[0], p[1][0]), o), windows),
     )
+
+
+@rule(source=GHOSTS, proof=GHOST_ZONE_WRAP, defined=GHOST_ZONE_TOTAL)
+def ghost_zone_wrap_2d(f: Fun[A[above + 1 + below, left + 1 + right], B], xss: A[n + 1, m + 1]):
+    """What a step gives of a table that goes round, and more of that, is done on more around what it reads."""
+    size = (above + 1 + below, left + 1 + right)
+    padded = pad_nd((above, left), (below, right), wrap, xss)
+    larger = pad_nd((a + above, c + left), (b + below, d + right), wrap, xss)
+    nothing = repeat(a + n + 1 + b, repeat(c + m + 1 + d, True))
+    return (
+        pad_nd((a, c), (b, d), wrap, map_nd(2, f, slide_nd(size, _ONE, padded))),
+        map_nd(2, lambda p: f(p[0]), zip_nd(2, slide_nd(size, _ONE, larger), nothing)),
+    )
+
+
+@rule(source=GHOSTS, proof=GHOST_ZONE_WRAP, defined=GHOST_ZONE_TOTAL)
+def ghost_zone_wrap_2d_beside(
+    f: Fun[A[above + 1 + below, left + 1 + right], B, C], xss: A[n + 1, m + 1], yss: B[n + 1, m + 1]
+):
+    """The same beside what stays as it is."""
+    size = (above + 1 + below, left + 1 + right)
+    padded = pad_nd((above, left), (below, right), wrap, xss)
+    larger = pad_nd((a + above, c + left), (b + below, d + right), wrap, xss)
+    stepped = map_nd(2, lambda p: f(p[0], p[1]), zip_nd(2, slide_nd(size, _ONE, padded), yss))
+    windows = zip_nd(2, slide_nd(size, _ONE, larger), pad_nd((a, c), (b, d), wrap, yss))
+    return pad_nd((a, c), (b, d), wrap, stepped), map_nd(2, lambda p: f(p[0], p[1]), windows)
 
 
 @rule(source="RISE vectorize.roundUpAfter, at a border of a table: {boundary}")

@@ -31,7 +31,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.semantics.patterns import Bordered, Iterate, Map
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Literal, Term, free_variables
-from relift.semantics.syntax.types import Scalar, dimensions
+from relift.semantics.syntax.types import Scalar, Type, dimensions
 
 FEWEST = 2
 """Steps that a tile is worth: of one there is nothing between steps to keep."""
@@ -119,9 +119,8 @@ def steps_in_tiles(at: Rewriting, place: Position, *windows: int) -> Rewriting:
         raise NoMatch("there are not several steps of a stencil")
     lengths = [n.constant or 0 for n in dimensions(term_at(at.term, place).type)[0]]
     rest = [-length % side for length, side in zip(lengths, windows, strict=False)]
-    at = first(_in_the_middle(stencil, steps, rest), _with_more_around(stencil, steps, rest))(
-        at, place
-    )
+    around = (_with_more_around(stencil, steps, rest, b) for b in ("constant", "wrap"))
+    at = first(_in_the_middle(stencil, steps, rest), *around)(at, place)
     for left_over in rest:
         at, place = _taken(at, place, everything=left_over == 0)
     sides = {name: side - 1 for name, side in zip(stencil.sides, windows, strict=True)}
@@ -157,21 +156,31 @@ _CELLS_OF_WINDOWS = ("index_map", "index_first", "index_behind_first", "index_of
 
 @curried
 def _with_more_around(
-    at: Rewriting, place: Position, stencil: _Stencil, steps: Sequence[_Step], rest: Sequence[int]
+    at: Rewriting,
+    place: Position,
+    stencil: _Stencil,
+    steps: Sequence[_Step],
+    rest: Sequence[int],
+    boundary: str,
 ) -> Rewriting:
-    """Steps that see a constant beyond the ends, on more around what they read: the `rest` of a tile, and what the next step sees."""
-    number = dimensions(term_at(at.term, place).type)[1]
-    if not isinstance(number, Scalar):
-        raise NoMatch("what a step gives is not an array of numbers")
+    """Steps that see a constant beyond the ends, or go round, on more around what they read: the `rest` of a tile, and what the next step sees."""
     chosen = dict.fromkeys(stencil.before, 0) | dict(zip(stencil.after, rest, strict=True))
-    anything = {"c": Literal(np.dtype(number.dtype).type(0).item(), number)}
-    rule = f"pad_constant_removed{stencil.dimensions}"
-    at = apply(rule, "backward", None, anything, **chosen)(at, place)
+    rule = f"pad_{boundary}_removed{stencil.dimensions}"
+    given = _anything(term_at(at.term, place).type) if boundary == "constant" else None
+    at = apply(rule, "backward", None, given, **chosen)(at, place)
     padded = (*place, *stencil.middle)
     for _ in steps:
-        at = stencil.rule("ghost_zone_constant")(at, padded)
+        at = stencil.rule(f"ghost_zone_{boundary}")(at, padded)
         padded = (*padded, "xs", *stencil.first, *stencil.borders[0])
     return at
+
+
+def _anything(t: Type) -> dict[str, Term]:
+    """A constant around an array of numbers."""
+    number = dimensions(t)[1]
+    if not isinstance(number, Scalar):
+        raise NoMatch("what a step gives is not an array of numbers")
+    return {"c": Literal(np.dtype(number.dtype).type(0).item(), number)}
 
 
 def _taken(at: Rewriting, place: Position, *, everything: bool) -> tuple[Rewriting, Position]:
