@@ -193,6 +193,13 @@ class ReduceByIndex(Pattern):
         "(fun cell => fold (fun acc x => if Z.eqb (fst x) (Z.of_nat cell) then {op} acc (snd x) else acc) "
         "({init} cell) {n} {xs})"
     )
+    rocq_respects: ClassVar = """
+start. intros i I. reduced.
+match goal with |- ?R ?x ?y => apply (@fold_related _ _ _ _ R) end; reduced; [auto |].
+intros j b c J E. match goal with X : Rarr _ (Rpair eq _) xs xs' |- _ => destruct (X j J) as [K V] end.
+rewrite K. destruct (_ =? _)%Z; [| assumption].
+match goal with F : Rfun _ (Rfun _ _) op op' |- _ => apply F; assumption end.
+"""
     rocq_defined: ClassVar = (
         "(every {m} (fun cell => fold_defined "
         "(fun acc x => if Z.eqb (fst x) (Z.of_nat cell) then {op} acc (snd x) else acc) "

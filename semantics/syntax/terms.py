@@ -166,15 +166,14 @@ class Pattern(Expression):
 
     `solved` holds the sizes that the signature names and typing determined: for `join`, its row length.
 
-    For the prover, `rocq` is the pattern in its language, over its parameters and solved sizes: a definition of its
-    library first, or a term in parentheses; `rocq_positive`
-    are sizes that must be at least 1 for that to be defined, beyond those of the signature.  `rocq_defined` says
+    For the prover, `rocq` is the pattern in its language, over its parameters and solved sizes: a definition of its library
+    first, or a term in parentheses; `rocq_respects` is a script for its congruence lemma, where the tactic needs one;
+    `rocq_positive` are sizes that must be at least 1 for that to be defined, beyond the signature's.  `rocq_defined` says
     there where the pattern is defined, its data being so: `{f_defined}` is where the function f is, and
     `{idx_whole}` an index function with whole numbers as results.  Empty: wherever its data are.  A pattern
     is `partial` that may be undefined although its data and functions are not.  It `branches` that looks at
     data to decide which data it yields, so that it is undefined where those are left open; `pad_empty`
-    `leaves_open` what is around its data.  What programs call it, where
-    that is no function of its parameters alone, is how it is `spelled`.
+    `leaves_open` what is around its data.  What programs call it, where that is no function of its parameters alone, is how it is `spelled`.
 
     For all that follows indices, `view` is the pattern as an index function, over an algebra `ix` (see
     `indices.algebra`) and, by name, its parameters and solved sizes; and `inverse` says, given where the result
@@ -194,6 +193,7 @@ class Pattern(Expression):
     meaning: ClassVar[Callable[..., Any]]
     name: ClassVar[str]
     rocq: ClassVar[str]
+    rocq_respects: ClassVar[str] = ""
     rocq_defined: ClassVar[str] = ""
     partial: ClassVar[bool] = False
     branches: ClassVar[bool] = False

@@ -316,6 +316,7 @@ def respects(pattern: type[Pattern]) -> Equation:
         tuple(sorted({a for t in types for a in type_names(t)})),
         tuple(solved),
         tuple(n.with_letters() for n in pattern.signature.positive),
+        proof=pattern.rocq_respects,
     )
 
 
