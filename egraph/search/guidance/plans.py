@@ -44,6 +44,7 @@ from relift.rewrites.tactics.groups.dimensions import (
 from relift.rewrites.tactics.groups.row_chunks import rows_in_chunks
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together
+from relift.rewrites.tactics.groups.rows.in_lanes import columns_in_lanes_of_groups
 from relift.rewrites.tactics.groups.rows.side_by_side import rows_side_by_side
 from relift.rewrites.tactics.groups.scan_chunks import scans_in_chunks
 from relift.rewrites.tactics.groups.stages import stages_by_groups, tiles_both_ways
@@ -207,6 +208,10 @@ _SMALL = (32, 32)
 
 _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
+_LANES_OF_COLUMNS = (4, 2)
+"""Neighbouring columns that a work-item folds together."""
+_LANES_OF_ROWS, _ITEMS_OF_LANES = 2, (64, 32)
+"""Rows that a work-item has together, and work-items of a group: k-means takes an H200 34.1 and 35.6 us so, and 38.5 with a row for each."""
 _SIDES = (32, 16)
 """Rows and columns of a tile that is read down and written across."""
 
@@ -261,6 +266,13 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
             for d in range(1, min(depth_of(program.body) - 1, 2) + 1):
                 rows = then(inside("f")(rows), apply("map_to_wrg", d=d))
                 yield rows
+        lanes = [columns_in_lanes_of_groups(n) for n in _LANES_OF_COLUMNS]
+        lanes += [rows_in_groups(n, room, _LANES_OF_ROWS) for n in _ITEMS_OF_LANES]
+        if depth_of(program.body) > 1:  # of each table of several
+            lanes = [then(inside("f")(tactic), apply("map_to_wrg", d=1)) for tactic in lanes]
+        for tactic in lanes:
+            yield tactic
+            yield then(tables_in_registers(), tactic)
     for side in _SIDES:
         yield in_tables(tiles_across(side))
         yield in_tables(zipped_across(side))

@@ -28,6 +28,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.folds.remainders import length_of
+from relift.rewrites.tactics.groups.rows.in_lanes import in_lanes
 from relift.rewrites.tactics.groups.tiles import (
     GROUPS,
     as_vectors,
@@ -63,10 +64,13 @@ LEAST_ROW = 8
 
 
 @curried
-def rows_in_groups(at: Rewriting, place: Position, items: int, local_bytes: int) -> Rewriting:
+def rows_in_groups(
+    at: Rewriting, place: Position, items: int, local_bytes: int, lanes: int = 1
+) -> Rewriting:
     """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
 
-    Each gives a value, or a row of its own, which is written as rows are read: through local memory.
+    Each gives a value, or a row of its own, which is written as rows are read: through local memory.  A work-item has one row, or
+    several that give a value each in the `lanes` of its vectors.
 
     >>> from relift.rewrites.tactics.combinators import derive
     >>> from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
@@ -93,19 +97,23 @@ def rows_in_groups(at: Rewriting, place: Position, items: int, local_bytes: int)
     written = _row(t.type)
     if gives_rows and written is None:
         raise NoMatch("the rows that are computed are not of numbers")
+    if gives_rows and lanes > 1:
+        raise NoMatch("a work-item writes one row")
+    own = items * lanes
     rows = [(length, size) for _, length, size in tables]
     rows += [written] if written is not None else []
-    room = sum(items * (length + 2) * size for length, size in rows)
+    room = sum(own * (length + 2) * size for length, size in rows)
     if room > local_bytes:
         raise NoMatch("the rows of a group do not fit into local memory")
-    if more := -length_of(t.xs) % items:
+    if more := -length_of(t.xs) % own:
         at, place = padded(more, 0)(at, place), (*place, "xs")
-    at = apply("split_join", m=items)(at, place)
+    at = apply("split_join", m=own)(at, place)
     at = inside("xss")(_zips_apart)(at, place)
     at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
     for below, length, _ in tables:
         at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
-    at = inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+    each = in_lanes(lanes) if lanes > 1 else apply("map_to_lcl", d=0)
+    at = inside("xss", "f")(each)(at, place)
     if written is None:
         return at
     at = inside("xss", "f", "f")(normalize(_in_order))(at, place)
