@@ -257,8 +257,7 @@ class Kernel:
 
     def _seconds_of_waiting(self, device: DeviceDescription, beyond: float) -> float:
         """What cores of a CPU wait, while they compute, for so many bytes that they read again from beyond their second cache."""
-        cycles = _WAITED * beyond
-        return cycles / self._cores(device) / (device.core_ghz * 1e9)
+        return _WAITED * beyond / self._cores(device) / (device.core_ghz * 1e9)
 
     def _seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.
@@ -360,10 +359,7 @@ class Kernel:
 
     def moved_alone(self, device: DeviceDescription) -> float:
         """The part of what memory takes that nothing is computed beside: a group of few turns has its operands at the start, and writes at the end."""
-        is_tile = (
-            self._local_bytes > _OF_OPERANDS * self.group > 0.0 and self.registers >= ACCUMULATORS
-        )
-        if not is_tile or self.barriers > _FEW_TURNS:
+        if not self.is_tile or self.registers < ACCUMULATORS or self.barriers > _FEW_TURNS:
             return 0.0
         return min(1.0, _BESIDE_OTHERS / self._at_once(device))
 
@@ -404,6 +400,11 @@ class Kernel:
     def _groups_with_room(self) -> float:
         """The groups whose local memory a unit of a GPU has."""
         return _LOCAL_BYTES // self._local_bytes if self._local_bytes else math.inf
+
+    @property
+    def is_tile(self) -> bool:
+        """Whether a group holds more in local memory than what each of its work-items has found."""
+        return self._local_bytes > _OF_OPERANDS * self.group > 0.0
 
     @property
     def is_short_of_local_memory(self) -> bool:

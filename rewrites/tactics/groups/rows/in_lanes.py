@@ -10,12 +10,20 @@ or more, to whose work-items NVIDIA's compiler gives half of the registers, and 
 from __future__ import annotations
 
 from relift.rewrites.application.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, curried, fuse, inside, then
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    curried,
+    fuse,
+    inside,
+    then,
+)
 from relift.rewrites.tactics.folds.remainders import length_of
 from relift.rewrites.tactics.nests.padding import padded
 from relift.rewrites.tactics.reuse import lies_across
 from relift.rewrites.tactics.sharing import has_fold
-from relift.rewrites.tactics.vectors.lanes import in_vectors
+from relift.rewrites.tactics.vectors.lanes import in_vectors, short_folds
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.types import cells, holds_array
@@ -34,6 +42,8 @@ Sums of 2^23 columns of 3 numbers take an H200 84 us by pairs and 45 by four, wi
 
 def in_lanes(lanes: int) -> Tactic:
     """A map by the work-items of a group, each of which has so many of its elements, in the lanes of vectors."""
+    if lanes == 1:
+        return then(inside("f")(short_folds(_WRITTEN_OUT)), apply("map_to_lcl", d=0))
     return then(in_vectors(lanes, _WRITTEN_OUT), inside("vs")(apply("map_to_lcl", d=0)))
 
 
@@ -41,8 +51,9 @@ def in_lanes(lanes: int) -> Tactic:
 def columns_in_lanes_of_groups(at: Rewriting, place: Position, lanes: int) -> Rewriting:
     """A map of folds over columns that lie side by side: each work-item of a small group has so many neighbouring ones.
 
-    Where columns fill no group, there are a few more, of which nothing is written.  Raises `NoMatch` where columns do not lie side by side, are short, or are not
-    folded to numbers.
+    Where columns fill no group, there are a few more, of which nothing is written.  Raises `NoMatch` where columns do not lie side by
+    side, are short, or are not folded to numbers, and where so many lanes do not divide the rows that they cross: neighbours then read
+    cells that lie apart, and sums of 1,000,003 columns of 64 take an H200 216 us instead of 67.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -63,6 +74,8 @@ def columns_in_lanes_of_groups(at: Rewriting, place: Position, lanes: int) -> Re
     (column,) = t.f.parameters
     if lanes * (cells(column.type).constant or 0) < _LEAST_READ:
         raise NoMatch("the columns are short: a work-item reads few numbers")
+    if length_of(t) % lanes:
+        raise NoMatch(f"rows of {length_of(t)} numbers are no vectors of {lanes}")
     group = lanes * TOGETHER
     if length_of(t) < group:
         raise NoMatch(f"{length_of(t)} columns fill no group of {group}")
