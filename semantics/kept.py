@@ -22,8 +22,8 @@ class Kept(Generic[K, V]):
     >>> with squares.once():
     ...     squares.now()[3] = 9
     ...     with squares.once():
-    ...         squares.now()
-    {3: 9}
+    ...         squares.now()[3], squares.known(4, lambda: 16), squares.known(4, lambda: 17)
+    (9, 16, 16)
     """
 
     def __init__(self, what: str) -> None:
@@ -42,6 +42,15 @@ class Kept(Generic[K, V]):
     def now(self) -> dict[K, V] | None:
         """What is known by now; None where nothing is kept."""
         return self._held.get()
+
+    def known(self, key: K, find: Callable[[], V]) -> V:
+        """What is kept by a key; it is found where it is not known, or where nothing is kept."""
+        held = self._held.get()
+        if held is None:
+            return find()
+        if (found := held.get(key)) is None:
+            found = held[key] = find()
+        return found
 
 
 def kept_by_term(place: str) -> Callable[[Callable[[K], V]], Callable[[K], V]]:

@@ -73,12 +73,7 @@ def once_for_shape(shape: Hashable, lower: Callable[[], list[Proposal]]) -> list
     >>> found, asked
     ([], ['lowered'])
     """
-    known = _lowered.now()
-    if known is None:
-        return lower()
-    if (found := known.get(shape)) is None:
-        found = known[shape] = lower()
-    return found
+    return _lowered.known(shape, lower)
 
 
 @contextmanager
@@ -100,12 +95,7 @@ def derived_once() -> Generator[None]:
 
 def derivation_of(proposal: Proposal) -> Derivation:
     """How a proposal follows from the program."""
-    known = _derived.now()
-    if known is None:
-        return proposal.derive()
-    if (found := known.get(proposal.derive)) is None:
-        found = known[proposal.derive] = proposal.derive()
-    return found
+    return _derived.known(proposal.derive, proposal.derive)
 
 
 def _steps(seconds: float, factor: float) -> int:

@@ -121,13 +121,7 @@ def indexed_once() -> Generator[None]:
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
     """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `rules.RULES`."""
-    known = _divided.now()
-    if known is None:
-        return _divided_by(e, d)
-    key = e, d, _simplifying.get()
-    if (found := known.get(key)) is None:
-        found = known[key] = _divided_by(e, d)
-    return found
+    return _divided.known((e, d, _simplifying.get()), lambda: _divided_by(e, d))
 
 
 def _divided_by(e: Index, d: Size) -> tuple[Index, Index]:

@@ -41,12 +41,7 @@ def bounds(e: Index) -> Bounds:
     >>> bounds(4 * variable("i", 8) - variable("j", nat("n")))
     Bounds(low=-n + 1, high=28)
     """
-    known = _found.now()
-    if known is None:
-        return _bounds(e)
-    if (found := known.get(e)) is None:
-        found = known[e] = _bounds(e)
-    return found
+    return _found.known(e, lambda: _bounds(e))
 
 
 _found: Kept[Index, Bounds] = Kept("ranges of indices")
