@@ -98,6 +98,67 @@ end.
 """
 """What is done to a cell is the same, whoever asks whether a key is its index: in the key of a block its place in that, or none."""
 
+FOLDS_BY_TWO_KEYS = """
+hnf.
+intros.
+opened.
+reduced.
+intros c C.
+assert (K : 0 < k) by (destruct k; [exfalso; rewrite ?Nat.mul_0_r, ?Nat.mul_0_l in C |]; lia).
+assert (D : c / k < m) by (apply Nat.div_lt_upper_bound; lia).
+assert (M : c mod k < k) by (apply Nat.mod_upper_bound; lia).
+pose proof (Nat.div_mod_eq c k) as whole.
+match goal with |- ?S (fold _ _ _ _) _ => apply (fold_related S); [assumption |] end.
+intros i a b I E.
+reduced.
+match goal with X : Rarr n _ xs xs' |- _ => pose proof (X i I) as V end.
+repeat match goal with K : Rfun _ eq ?f ?f' |- context [?f (xs i)] => rewrite (K _ _ V) end.
+rewrite ?(Z.eqb_sym (Z.of_nat (c / k))), ?(Z.eqb_sym (Z.of_nat (c mod k))).
+set (p := first' (xs' i)). set (q := second' (xs' i)).
+match goal with |- _ (if ?l then _ else _) (if ?r then _ else _) => assert (same_cell : l = r);
+  [| rewrite <- same_cell; destruct l; [match goal with G : Rfun _ (Rfun _ _) g g' |- _ => apply G; assumption end | exact E]] end.
+destruct ((0 <=? q)%Z && (q <? Z.of_nat k)%Z)%bool eqn:Q; [destruct ((0 <=? p)%Z && (p <? Z.of_nat m)%Z)%bool eqn:P |].
+- apply andb_prop in P. destruct P as [P _]. apply andb_prop in Q. destruct Q as [Q Q']. apply Z.leb_le in P, Q. apply Z.ltb_lt in Q'.
+  destruct (Z.eqb_spec (Z.of_nat (Z.to_nat p * k + Z.to_nat q)) (Z.of_nat c)) as [Same | Other].
+  + apply Nat2Z.inj in Same.
+    assert (U : Z.to_nat p = c / k) by (apply (Nat.div_unique c k _ (Z.to_nat q)); lia).
+    assert (W : Z.to_nat q = c mod k) by (apply (Nat.mod_unique c k (Z.to_nat p)); lia).
+    rewrite <- U, <- W, !Z2Nat.id, !Z.eqb_refl by assumption. reflexivity.
+  + destruct (Z.eqb_spec p (Z.of_nat (c / k))) as [U |], (Z.eqb_spec q (Z.of_nat (c mod k))) as [W |]; try reflexivity.
+    exfalso. apply Other. rewrite U, W, !Nat2Z.id. lia.
+- replace (p =? Z.of_nat (c / k))%Z with false; [rewrite ?andb_false_r; symmetry; apply Z.eqb_neq; lia |].
+  symmetry. apply Z.eqb_neq. apply andb_false_iff in P. destruct P as [P | P]; [apply Z.leb_gt in P | apply Z.ltb_ge in P]; lia.
+- replace (q =? Z.of_nat (c mod k))%Z with false; [rewrite ?andb_false_r; symmetry; apply Z.eqb_neq; lia |].
+  symmetry. apply Z.eqb_neq. apply andb_false_iff in Q. destruct Q as [Q | Q]; [apply Z.leb_gt in Q | apply Z.ltb_ge in Q]; lia.
+"""
+"""What is done to a cell is the same, whether its two keys are asked for or their place among all."""
+
+FOLDS_OF_ROWS = """
+hnf.
+intros.
+opened.
+reduced.
+intros i I.
+match goal with |- ?r (fold g z n _) (fold ?step z' _ ?elements) => set (R := r); set (h := step); set (all := elements) end.
+assert (until : forall l, l <= m -> R (if Nat.ltb i l then fold g z n (xss i) else z) (fold h z' (l * n) all)).
+{ induction l as [| l IH]; intros L; [assumption |].
+  specialize (IH ltac:(lia)). replace (S l * n) with (l * n + n) by lia. rewrite fold_append.
+  assert (row : forall q, q < n -> all (l * n + q) = (Z.of_nat l, xss' l q)).
+  { intros q Q. unfold all. replace ((l * n + q) / n) with l by (apply (Nat.div_unique _ n _ q); lia).
+    replace ((l * n + q) mod n) with q by (apply (Nat.mod_unique _ n l); lia). reflexivity. }
+  destruct (Nat.eq_dec i l) as [Same | Other].
+  - subst l. rewrite (proj2 (Nat.ltb_lt i (S i))) by lia. rewrite Nat.ltb_irrefl in IH.
+    apply (fold_related R); [exact IH |]. intros q b c Q E. unfold h. rewrite row by exact Q. cbn [fst snd]. rewrite Z.eqb_refl.
+    match goal with G : Rfun _ (Rfun _ _) g g', X : Rarr m _ xss xss' |- _ => apply G; [exact E | apply X; assumption] end.
+  - assert (still : forall q a, q <= n -> fold h a q (fun q => all (l * n + q)) = a).
+    { induction q as [| q more]; intros a Q; [reflexivity |]. cbn [fold]. rewrite more by lia. unfold h. rewrite row by lia. cbn [fst snd].
+      destruct (Z.eqb_spec (Z.of_nat l) (Z.of_nat i)); [lia | reflexivity]. }
+    rewrite still by lia. replace (Nat.ltb i (S l)) with (Nat.ltb i l); [exact IH |].
+    destruct (Nat.ltb_spec i l), (Nat.ltb_spec i (S l)); try reflexivity; lia. }
+specialize (until m (le_n m)). rewrite (proj2 (Nat.ltb_lt i m) I) in until. exact until.
+"""
+"""Whatever is of another row changes nothing: up to the row there is what there was at first, and from it on what it comes to."""
+
 REDUCE_BY_INDEX_GATHER = """
 start.
 intros j J.

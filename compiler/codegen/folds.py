@@ -53,11 +53,13 @@ from relift.semantics.patterns import (
     Store,
 )
 from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Combine,
+    Input,
     Lambda,
     Term,
     free_variables,
@@ -281,17 +283,15 @@ def iterate_in_group(g: Terms, t: Iterate, first: Store, scope: Scope) -> View:
 
 
 def updated(g: Terms, t: ReduceByIndex, scope: Scope) -> View:
-    """Emit a loop of the work-items of a group, in which each combines what it has with the cells that it is for.
+    """Emit a loop of work-items, in which each combines what it has with the cells that it is for.
 
-    The memory is that of the first values, and of this fold alone: nobody else reads what lies there before.
+    The memory is that of the first values, and of this fold alone: nobody else reads what lies there before.  It is that of a
+    group, or what an earlier kernel has stored, which all work-items of this one update.
     """
-    e, items = g.emission, updating(t)
-    cells = array(
-        updated(g, t.init, scope)
-        if isinstance(t.init, ReduceByIndex)
-        else into_group(g, _own(t.init), scope)
-    )
-    function = update_of(t)
+    stored = isinstance(t.init, Input)
+    e, items = g.emission, updating(t, stored=stored)
+    cells = array(_first_cells(g, t.init, scope))
+    function = update_of(t, Space.GLOBAL if stored else Space.LOCAL)
     assert function is not None, "cannot happen: what updates cells was checked"
     data = array(g.view(items.xs, scope))
 
@@ -325,9 +325,14 @@ def updated(g: Terms, t: ReduceByIndex, scope: Scope) -> View:
     return cells
 
 
-def _own(t: Term) -> Store:
+def _first_cells(g: Terms, t: Term, scope: Scope) -> View:
+    """Where cells lie that are updated, with their first values."""
+    if isinstance(t, ReduceByIndex):
+        return updated(g, t, scope)
+    if isinstance(t, Input):
+        return g.view(t, scope)
     assert isinstance(t, Store), "cannot happen: what updates cells was checked"
-    return t
+    return into_group(g, t, scope)
 
 
 def _scalar(value: Tree) -> CExpression:

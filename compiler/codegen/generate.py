@@ -131,6 +131,8 @@ class Generator:
                 self._part_by_part(t, tuple_view(target), scope)
             case Store() if holds_array(t.type):
                 self._copy(t, target, scope)
+            case ReduceByIndex(_, Input()):  # its cells lie there already
+                folds.updated(self, t, scope)
             case ReduceByIndex():
                 self._copy(t, target, scope)
             case Pattern() if (inverted := invert_layout(t, target)) is not None:

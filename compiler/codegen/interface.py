@@ -65,6 +65,7 @@ class Interface:
 def interface(stage: Stage, names: Mapping[str, str]) -> Interface:
     """The interface of the kernel for a stage; `names` are those of the program's parameters in C."""
     read = {u.name: u for u, _ in subterms(stage.body) if isinstance(u, Input)}
+    own = read.pop(stage.result, None) if stage.updates else None
     order = [p for p in names if p in read] + [p for p in read if p not in names]
     views: dict[str, View] = {}
     arguments: list[Argument] = []
@@ -76,6 +77,8 @@ def interface(stage: Stage, names: Mapping[str, str]) -> Interface:
             Argument(c_type(m.scalar) if m.name in by_value else _pointer(m, constant=True), m.name)
             for m in memories(c, t)
         ]
+    if own is not None:
+        views[own.name] = stored(own.name, own.type)
     arguments += [Argument(_pointer(m), m.name) for m in memories(stage.result, stage.body.type)]
     return Interface(tuple(read[p] for p in order), views, tuple(arguments))
 

@@ -126,7 +126,7 @@ class _Placed:
 
 def _placed(stage: Stage, threads: Threads, settings: Settings) -> _Placed:
     """The statements of a kernel; raises what refuses it."""
-    check_kernel(stage.body, threads.used)
+    check_kernel(stage.body, threads.used, updates=stage.updates)
     given = interface(stage, settings.names)
     lengths = _lengths(stage)
     taken = [*(a.name for a in given.arguments), *{size for n in lengths for size in n.names()}]

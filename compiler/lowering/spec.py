@@ -17,11 +17,7 @@ from relift.compiler.codegen.values.scalars import WIDTHS
 from relift.compiler.lowering.threads import Used, describe, fixed, number
 from relift.compiler.lowering.updates import updating
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
-from relift.semantics.indices.expressions import divide, modulo, variable
-from relift.semantics.indices.functions import IndexFunction
-from relift.semantics.indices.inverses import invertible_data
-from relift.semantics.indices.ranges import surely_within
+from relift.semantics.indices.inverses import invertible_data, permutes, stays_within
 from relift.semantics.indices.views import is_layout, name_of
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import (
@@ -55,7 +51,7 @@ from relift.semantics.patterns import (
 from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.memory import Space
-from relift.semantics.syntax.sizes import Power, Size, Unknown
+from relift.semantics.syntax.sizes import Power
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -106,8 +102,8 @@ def check_sizes(program: Program) -> None:
                 fixed(size, f"{program.name}: a power in the type {t}")
 
 
-def check_kernel(t: terms.Term, used: Used) -> None:
-    """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps."""
+def check_kernel(t: terms.Term, used: Used, *, updates: bool = False) -> None:
+    """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps; `updates`: of cells that are stored already."""
     for u, _ in terms.subterms(t):
         _check_type(u.type, name_of(u))
         if isinstance(u, terms.Pattern):
@@ -118,7 +114,10 @@ def check_kernel(t: terms.Term, used: Used) -> None:
             f"one kernel has {describe(used)}; work-items are either global (map_glb) or in groups "
             "(map_wrg, map_lcl); put to_global between the two to make two kernels"
         )
-    _write(t, Place(used))
+    if updates and isinstance(t, ReduceByIndex):
+        _update(t, Place(used), stored=True)
+    else:
+        _write(t, Place(used))
 
 
 def _check_type(t: Type, name: str) -> None:
@@ -368,9 +367,9 @@ def _write_state(body: terms.Term, first: terms.Term, place: Place) -> None:
         _write(body, replace(place, target=Space.PRIVATE, sequential=True))
 
 
-def _update(t: ReduceByIndex, place: Place) -> None:
-    """Check what work-items of a group combine with cells of its memory at once."""
-    items = updating(t)
+def _update(t: ReduceByIndex, place: Place, *, stored: bool = False) -> None:
+    """Check what work-items combine with cells at once, of a group or, where these are `stored` already, of a kernel."""
+    items = updating(t, stored=stored)
     _read(t.init, place)
     _read(items.xs, place)
     inside, body = replace(_under(items, place), sequential=True), items.f.body
@@ -413,9 +412,9 @@ def _check_pattern(t: terms.Pattern) -> None:
             )
         case Indexed() if t.solved["n"] == 0:
             pass  # the index function is applied to nothing
-        case Gather(idx) if t.solved["n"].constant is None and _stays_within(idx, t.solved["n"]):
+        case Gather(idx) if t.solved["n"].constant is None and stays_within(idx, t.solved["n"]):
             pass
-        case Scatter(idx) if t.solved["n"].constant is None and _permutes(idx, t.solved["n"]):
+        case Scatter(idx) if t.solved["n"].constant is None and permutes(idx, t.solved["n"]):
             pass
         case Indexed():
             idx = t.idx
@@ -431,47 +430,6 @@ def _check_pattern(t: terms.Pattern) -> None:
                 raise IllTyped(f"scatter: {idx} is no permutation of {length} indices")
         case terms.Pattern():
             pass
-
-
-def _stays_within(idx: IndexFunction, n: Size) -> bool:
-    """Whether ranges show for all sizes that an index function stays in an array of n elements."""
-    return surely_within(idx.of(variable(Unknown("each"), n)), n)
-
-
-def _permutes(idx: IndexFunction, n: Size) -> bool:
-    """Whether it is seen for all sizes that an index function is a permutation: within, and one to one."""
-    i = variable(Unknown("each"), n)
-    e = idx.of(i)
-    if not _stays_within(idx, n):
-        return False
-    return _is_straight(e, i) or idx.of(e) == i or _rotates(e, i, n) or _strides(e, i, n)
-
-
-def _is_straight(e: Index, i: Index) -> bool:
-    """Whether an index goes on by one, forwards or backwards."""
-    linear = linear_in(e, i)
-    return linear is not None and linear[0].constant in (1, -1)
-
-
-def _rotates(e: Index, i: Index, n: Size) -> bool:
-    """Whether it does so and begins again at n, as `shift`."""
-    return any(
-        isinstance(atom, Remainder)
-        and e == Size.atom(atom)
-        and atom.divisor == n
-        and _is_straight(atom.dividend, i)
-        for atom in e.atoms()
-    )
-
-
-def _strides(e: Index, i: Index, n: Size) -> bool:
-    """Whether it counts the columns of rows one after the other, as `reorder_stride`: `i // q + s * (i % q)` of q * s."""
-    for atom in e.atoms():
-        if isinstance(atom, Quotient) and atom.dividend == i:
-            rows = n.divided_by(atom.divisor)
-            if rows is not None and e == divide(i, atom.divisor) + rows * modulo(i, atom.divisor):
-                return True
-    return False
 
 
 def _check_group(t: Store, place: Place) -> None:

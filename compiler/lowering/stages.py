@@ -24,12 +24,13 @@ from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.stored import component_name
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Iterate, ToGlobal
+from relift.semantics.patterns import Iterate, ReduceByIndex, ToGlobal
 from relift.semantics.patterns.repeated import (
     Path,
     beside_what_is_stored,
     repeats_kernels,
     results_at,
+    updates_stored,
     without_names_of_buffers,
 )
 from relift.semantics.syntax.binding import (
@@ -67,11 +68,13 @@ class Stage:
     """One kernel: the term it computes and the name of what it computes.
 
     What `lies` in memory already needs none: that says where, by the memories in which a kernel would have stored it.
+    One that `updates` combines with the cells of what it computes what an earlier kernel has left there.
     """
 
     result: str
     body: Term
     lies: tuple[tuple[str, str], ...] = ()
+    updates: bool = False
 
     def tidied(self) -> Stage:
         """The same, with short names of variables, for reading."""
@@ -207,8 +210,10 @@ class _Stages:
     def lift(self, t: Term) -> Term:
         """A term that reads the buffers of what other kernels compute."""
         t = self.named(t)
-        while isinstance(t, ToGlobal) and repeats_kernels(t.xs):
+        while isinstance(t, ToGlobal) and (repeats_kernels(t.xs) or updates_stored(t.xs)):
             t = t.xs
+        if updates_stored(t):
+            return self.updated(t)
         if repeats_kernels(t):
             if (key := canonical(t)) not in self.found:
                 self.found[key] = self.repeated(t)
@@ -227,6 +232,19 @@ class _Stages:
         if buffer.name not in self.taken:  # by a parameter, which is read then
             self.found[key] = buffer
         return buffer
+
+    def updated(self, t: ReduceByIndex) -> Term:
+        """The buffer in which a kernel stores the first values of cells, which are its own, and another one updates them."""
+        key = canonical(t)
+        if key not in self.found:
+            assert isinstance(t.init, ToGlobal), "cannot happen: that is how they are stored"
+            first = self.result(t.init.xs)
+            body = replace(t, init=first, xs=self.lift(t.xs))
+            buffer = self._buffer(body, changes=False)
+            self.stages.append(Stage(buffer.name, first))
+            self.stages.append(Stage(buffer.name, replace(body, init=buffer), updates=True))
+            self.found[key] = buffer
+        return self.found[key]
 
     def _buffer(self, body: Term, *, changes: bool) -> Input:
         """A buffer for what one kernel computes: one of those that take turns, where it is another one in another step."""

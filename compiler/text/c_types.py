@@ -106,9 +106,13 @@ UPDATES = {
         f"atomic_{word}": Update(by, "int")
         for word, by in {"add": "add", "max": "maximum", "min": "minimum"}.items()
     },
-    **{f"{by}_f32_at_once": Update(by, "float") for by in ("add", "maximum", "minimum")},
+    **{
+        f"{by}_f32_at_once{where}": Update(by, "float")
+        for by in ("add", "maximum", "minimum")
+        for where in ("", "_global")
+    },
 }
-"""The functions that update cells: those of OpenCL C, and those of `at_once`, which a source defines."""
+"""The functions that update cells: those of OpenCL C, and those of `at_once`, which a source defines for local memory and for global."""
 
 
 def updated_by(e: Expression) -> tuple[Update, Element, Expression] | None:

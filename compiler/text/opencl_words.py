@@ -101,7 +101,7 @@ _SCALAR = "|".join(SCALARS)
 _LANES = rf"(?:x(?:{'|'.join(map(str, WIDTHS))}))?"
 _OWN = (
     r"(?:out|tmp)(?:_\d+)*|(?:glb|wrg|lcl)_\d(?:_count)?|"
-    rf"(?:{'|'.join(SCALAR_FUNCTIONS)})_(?:from_)?(?:{_SCALAR})(?:{_LANES}|_at_once)"
+    rf"(?:{'|'.join(SCALAR_FUNCTIONS)})_(?:from_)?(?:{_SCALAR})(?:{_LANES}|_at_once(?:_global)?)"
 )
 """Results, numbers of work-items, and functions that kernels bring along."""
 

@@ -222,6 +222,7 @@ class Shared(Memory):
         self.sometimes: dict[int, list[Any]] = {}
         self.doubtful: dict[int, Symbol] = {}
         self.updates: dict[int, tuple[tuple[Item, int] | None, str]] = {}
+        self.updated_alone: set[int] = set()
 
     def epoch(self, it: Item) -> int:
         """The interval between barriers in which a work-item is."""
@@ -276,19 +277,27 @@ class Shared(Memory):
         self.cells[i] = value
 
     def updating(self, it: Item, i: Any, by: str) -> Iterator[None]:
-        """Once, in which a cell is read and set while nobody else reaches it: others may have updated it likewise before."""
+        """Once, in which a cell is read and set while nobody else reaches it: others may have updated it likewise before.
+
+        Others of its group may have since their last barrier; those of other groups where nobody has done anything else with the cell.
+        """
         i = self.place(it, i, "updates")
         before, reader = self.writers[i], self.readers[i]
         now = before is not None and before[0].group is it.group and before[1] == self.epoch(it)
-        together = now and self.updates.get(i) == (before, by)
+        last, known = self.updates.get(i, (None, ""))
+        alike = before is not None and last is before and known == by
+        alone = reader is None and (before is None or (alike and i in self.updated_alone))
+        others = alone and before is not None and not self.local and before[0].group is not it.group
+        together = (now and alike) or others
         if together:
             self.writers[i] = None
         yield
         self.readers[i] = reader
         if together and before is not None and before[0] is not it:
-            self.writers[i] = Several(it.group), self.epoch(it)
+            self.writers[i] = Several(None if others else it.group), self.epoch(it)
         if together or not now:  # what it set itself since the last barrier is no update
             self.updates[i] = self.writers[i], by
+        (self.updated_alone.add if alone else self.updated_alone.discard)(i)
 
     def race(self, i: int, detail: str) -> Exception:
         """Two work-items reach a cell at once, or may."""

@@ -63,6 +63,7 @@ from relift.semantics.syntax.types import (
     Type,
     TypeVariable,
     Vector,
+    boolean,
     cells,
     i32,
 )
@@ -464,6 +465,8 @@ def _value(t: Type, key: object, small: bool = False) -> Any:
             return tuple(_value(part, (key, i), small) for i, part in enumerate(parts))
         case Scalar():
             digest = hashlib.sha256(repr(key).encode()).digest()
+            if t == boolean:  # of other numbers, both may stand for truth and have no bit in common
+                return bool(digest[0] % 2)
             if small:
                 return digest[0] % 3
             if digest[2] % 3 == 0:  # for operators that treat zero in a way of their own

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
+from relift.egraph.cost.accesses import Accesses
+from relift.egraph.cost.fetched import SECTOR_BYTES
 from relift.egraph.cost.kernel import BANKS, WARP
 from relift.egraph.cost.library import GENERAL, LIBRARIES
 from relift.egraph.cost.meter import LATENCY, Meter
+from relift.egraph.cost.strides import stride_of
 from relift.rewrites.declared_laws import holds_floats
-from relift.semantics.interpreter import operator_lambda
-from relift.semantics.patterns import Let, MapVec
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.atoms import Index, Loaded
+from relift.semantics.indices.expressions import substitute
+from relift.semantics.indices.views import CodeValue, Environment, Guarded, TupleView, View, array
+from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.patterns import (
+    AtRuntime,
+    EachOf,
+    Join,
+    Let,
+    MapLcl,
+    MapSeqUnroll,
+    MapVec,
+    ReduceByIndex,
+)
+from relift.semantics.syntax.binding import inputs_in
 from relift.semantics.syntax.scalars import IN_LIBRARY
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
@@ -30,11 +48,12 @@ from relift.semantics.syntax.terms import (
     UserFunction,
     Var,
     children,
+    free_variables,
     innermost,
     parts_of,
     subterms,
 )
-from relift.semantics.syntax.types import Scalar, Tuple, Vector, holds_array, types_within
+from relift.semantics.syntax.types import Scalar, Tuple, Vector, holds_array, i32, types_within
 
 _EXPENSIVE = {"sqrt": 6.0, "div": 6.0, "rsqrt": 12.0, "left_shift": 4.0, "right_shift": 3.0}
 _DIVIDED, _BY_A_CONSTANT = 20.0, 50.0
@@ -66,10 +85,26 @@ A quotient by a constant is a product.  exp takes 6 there, and comes to 10 besid
 
 _UPDATED, _ASKED_FOR = 8.0, 4.0
 """Instructions in whose time a unit of a GPU updates a cell of local memory for one work-item after the other, and what asks whether there is one."""
-_EXCHANGED, _FOUND_OUT = 200.0, 800.0
-"""Instructions in whose time a unit exchanges a float of one cell for one after the other, and the cycles until these know that nobody came between.
+_EXCHANGED, _FOUND_OUT, _FOUND_AGAIN = 25.0, 600.0, 150.0
+"""Instructions in whose time a unit exchanges a float of one cell for one after the other, and the cycles until these know what was there, and
+whether somebody came between.
 
-Sums of 2^24 floats by 12,000 keys take an H200 235 us with two groups of 256 for each of its units and 134 with four, by 256 keys 359 and 197."""
+Sums of 2^24 floats by 12,000 keys take an H200 120 us with two groups of 256 for each of its units and 72 with four, by 1000 and 256 keys 71 and 87
+with eight."""
+_EXCHANGED_BY_SOME = 340.0
+"""Instructions in whose time a unit exchanges floats for some of those that run as one: 65,536 keys in six blocks of cells take 1.2 to 1.5 ms."""
+_UPDATED_AFAR, _CROWDED = 330.0, 1200.0
+"""Instructions in whose time the second cache updates whole numbers of one sector for those that run as one, and in how many sectors it updates
+them at a time.
+
+Counts of 2^24 keys in one table of 1000, 12,000, 300,000 and 2^20 cells take an H200 1,460, 340, 190 and 181 us, and of 16 and 256 cells 3.1 and 4.3 ms."""
+_EXCHANGED_AFAR, _EXCHANGED_AGAIN = 900.0, 35_000.0
+"""The same of floats, which are exchanged, and of how many cells half are exchanged by others before.
+
+Sums of 2^24 floats by 12,000, 65,536 and 2^20 keys take an H200 1,570, 880 and 490 us."""
+_IN_ROWS = 0.5
+"""What of the cells of a sector is updated as one where neighbours have them: sums of 2^18 rows of 64 by 188, 1024 and 16,384 keys take 45 us of whole
+numbers, and 240, 170 and 95 of floats."""
 _UPDATED_ALONE = 20.0
 """Cycles of a CPU in which a core updates a cell that others might."""
 
@@ -232,8 +267,26 @@ class Operations:
             self.meter.wait(_UPDATED * turns)
             return
         again = in_turn(cells, share)
-        self.meter.charge(_ASKED_FOR + _UPDATED * turns + _EXCHANGED * again)
-        self.meter.wait(_FOUND_OUT * (min(1.0, WARP * share) + again))
+        some = min(1.0, WARP * share)
+        masked = _EXCHANGED_BY_SOME * some if share < 1.0 else 0.0
+        self.meter.charge(_ASKED_FOR + _UPDATED * turns + _EXCHANGED * again + masked)
+        self.meter.wait(_FOUND_OUT * some + _FOUND_AGAIN * again)
+
+    def update_afar(self, cells: float, in_rows: bool, *, whole: bool) -> None:
+        """A cell of global memory is combined with a value while others are, each as likely as any other, or those of rows next to one another."""
+        if not self.meter.on_gpu:
+            self.meter.charge_each(_UPDATED_ALONE)
+            return
+        together = SECTOR_BYTES / i32.bytes if in_rows else 1.0
+        if not whole:
+            again = _EXCHANGED_AGAIN / cells
+            self.meter.charge(_EXCHANGED_AFAR * (1.0 + again) / max(1.0, _IN_ROWS * together))
+            return
+        sectors = max(1.0, cells * i32.bytes / SECTOR_BYTES)
+        asked_for = sectors * (1.0 - (1.0 - 1.0 / sectors) ** WARP) / WARP
+        self.meter.charge(
+            _UPDATED_AFAR * asked_for * (1.0 + _CROWDED / sectors) / max(1.0, _IN_ROWS * together)
+        )
 
     def combine(self, t: Combine) -> None:
         """An operator, on scalars or on vectors; one on tuples takes what its definition says."""
@@ -306,6 +359,64 @@ class Operations:
             and function in ("add", "sub")
             and any(_is_product(u) for u in arguments)
         )
+
+
+def updated(
+    t: ReduceByIndex,
+    environment: Environment,
+    view: Callable[[Term, Environment], View],
+    accesses: Accesses,
+    operations: Operations,
+) -> View:
+    """Cells, each of which whoever has a value for it combines with that: those of a group's memory, or of a kernel's."""
+    meter, items = operations.meter, t.xs.xss if isinstance(t.xs, Join) else t.xs
+    if not isinstance(items, EachOf):
+        raise Unsupported(f"{t.name} of what no work-items compute")
+    cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
+    of_group = isinstance(items, MapLcl)
+    with meter.work_items(items, data.length, 1.0) as i:
+        body, here, each = items.f.body, environment.bind(items.f, data.at(i)), Size.of(1)
+        if isinstance(body, MapSeqUnroll):
+            row = array(view(body.xs, here))
+            each = row.length
+            with meter.loop(each, unrolled=True) as k:
+                pair = view(body.f.body, here.bind(body.f, row.at(k)))
+                accesses.touch(pair)
+        else:
+            pair = view(body, here)
+            accesses.touch(pair)
+        share, whole = _share_of(body, cells.length), operand_type(t) == i32
+        with meter.loop(each):
+            number = float(cells.length.constant or 1)
+            if of_group:
+                operations.update(number, share, whole=whole)
+            else:
+                operations.update_afar(number, _side_by_side(pair, i), whole=whole)
+    if of_group:
+        meter.barrier()
+    return cells
+
+
+def _side_by_side(pair: View, i: Index) -> bool:
+    """Whether neighbours update cells next to one another: of rows, whose columns they have."""
+    key = pair.parts[0] if isinstance(pair, TupleView) else pair
+    while isinstance(key, Guarded):
+        key = key.inside
+    index = key.index if isinstance(key, CodeValue) else None
+    if index is None:
+        return False
+    for atom in index.atoms():
+        if isinstance(atom, Loaded):  # neighbours mostly have the same row
+            index = substitute(index, Size.atom(atom), Size.of(0))
+    return stride_of(index, i) == 1
+
+
+def _share_of(pair: Term, cells: Size) -> float:
+    """Which part of what has keys has one of some cells: where keys are looked up in a longer table, of which these are a block."""
+    lookups = [u for u, _ in subterms(pair) if isinstance(u, AtRuntime)]
+    of_places = (u.solved["n"] for u in lookups if not inputs_in(u.xs) | free_variables(u.xs))
+    longest = max((n.constant or 0 for n in of_places), default=0)
+    return min(1.0, (cells.constant or 1) / max(longest, 1))
 
 
 def _words(arguments: tuple[Term, ...]) -> float:

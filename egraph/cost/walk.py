@@ -13,7 +13,7 @@ from relift.egraph.cost.buffers import Buffers, Lying, is_stored
 from relift.egraph.cost.fetched import GROUP
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
-from relift.egraph.cost.operations import Operations
+from relift.egraph.cost.operations import Operations, updated
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Loaded
 from relift.semantics.indices.components import component_view
@@ -36,7 +36,6 @@ from relift.semantics.indices.views import (
     vector,
     view,
 )
-from relift.semantics.interpreter import operand_type
 from relift.semantics.library_calls import calls_library
 from relift.semantics.patterns import (
     Accumulating,
@@ -50,12 +49,10 @@ from relift.semantics.patterns import (
     InsertionSortSeq,
     InTurn,
     Iterate,
-    Join,
     Let,
     MapLcl,
     MapSeq,
     MapSeqSlide,
-    MapSeqUnroll,
     MapVec,
     ReduceByIndex,
     ScanSeq,
@@ -68,8 +65,9 @@ from relift.semantics.patterns import (
 )
 from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.patterns.opencl import in_group_memory, shown_of_group
+from relift.semantics.patterns.repeated import updates_stored
 from relift.semantics.syntax import terms
-from relift.semantics.syntax.binding import alpha_equal, inputs_in, outside
+from relift.semantics.syntax.binding import alpha_equal, outside
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import (
     Array,
@@ -80,7 +78,6 @@ from relift.semantics.syntax.types import (
     Vector,
     cells,
     holds_array,
-    i32,
 )
 
 
@@ -123,6 +120,8 @@ class Walk:
 
     def _result(self, name: str, t: terms.Term, environment: Environment) -> View:
         """A value computed into a memory of its own."""
+        if _lies_in_cells(t):
+            return self._view(t, environment)
         target = self._accesses.stored(name, t.type)
         self._write(t, target, environment)
         return target
@@ -243,7 +242,7 @@ class Walk:
             case InOrder():
                 self._in_order(t, environment)
             case ReduceByIndex():
-                return _updated(t, environment, self._view, self._accesses, self._operations)
+                return updated(t, environment, self._view, self._accesses, self._operations)
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 self._meter.counted.has_lanes = True
@@ -384,42 +383,6 @@ class Walk:
             self._write(t, target, environment)
 
 
-def _updated(
-    t: ReduceByIndex,
-    environment: Environment,
-    view: Callable[[terms.Term, Environment], View],
-    accesses: Accesses,
-    operations: Operations,
-) -> View:
-    """Cells of a group's memory, each of which whoever has a value for it combines with that."""
-    meter, items = operations.meter, t.xs.xss if isinstance(t.xs, Join) else t.xs
-    if not isinstance(items, EachOf):
-        raise Unsupported(f"{t.name} of what no work-items compute")
-    cells, data = (array(view(u, environment)) for u in (t.init, items.xs))
-    with meter.work_items(items, data.length, 1.0) as i:
-        body, here, each = items.f.body, environment.bind(items.f, data.at(i)), Size.of(1)
-        if isinstance(body, MapSeqUnroll):
-            row = array(view(body.xs, here))
-            each = row.length
-            with meter.loop(each, unrolled=True) as k:
-                accesses.touch(view(body.f.body, here.bind(body.f, row.at(k))))
-        else:
-            accesses.touch(view(body, here))
-        share, whole = _share_of(body, cells.length), operand_type(t) == i32
-        with meter.loop(each):
-            operations.update(float(cells.length.constant or 1), share, whole=whole)
-    meter.barrier()
-    return cells
-
-
-def _share_of(pair: terms.Term, cells: Size) -> float:
-    """Which part of what has keys has one of some cells: where keys are looked up in a longer table, of which these are a block."""
-    lookups = [u for u, _ in terms.subterms(pair) if isinstance(u, AtRuntime)]
-    of_places = (u.solved["n"] for u in lookups if not inputs_in(u.xs) | terms.free_variables(u.xs))
-    longest = max((n.constant or 0 for n in of_places), default=0)
-    return min(1.0, (cells.constant or 1) / max(longest, 1))
-
-
 def _packs(meter: Meter, t: terms.Term, target: View) -> bool:
     """Whether a driver makes vectors of a loop: of one over a work-item's own numbers, each of which has a turn for itself.
 
@@ -435,6 +398,13 @@ def _packs(meter: Meter, t: terms.Term, target: View) -> bool:
     private = all(m.space.of_item for m in memories_of(target))
     numbers = isinstance(t.f.body.type, Scalar | Tuple) and not holds_array(t.f.body.type)
     return private and numbers and (cells(t.type).constant or 0) >= meter.device.vector_width
+
+
+def _lies_in_cells(t: terms.Term) -> bool:
+    """Whether a result lies in cells that its kernel updates, seen in one way or another: nothing copies them."""
+    while (data := invertible_data(t)) is not None:
+        t = data
+    return updates_stored(t)
 
 
 def _in_register(v: View) -> bool:

@@ -130,6 +130,22 @@ def updated_at_once(n: int, m: int) -> Program:
     return updated_at_once
 
 
+@case(
+    lambda x: np.array([x[x & 7 == j].sum() for j in range(5)]),
+    [(1,), (7,), (40,)],
+    (3000,),
+)
+def updated_by_all(n: int) -> Program:
+    """The sums of the numbers that leave 0 to 4 of eight, in cells that another kernel has stored."""
+
+    @typed(x=i32[n])
+    def updated_by_all(x: Any) -> Any:
+        first = rl.to_global(rl.map_glb(0)(lambda i: 0, rl.generate(5, lambda i: i)))
+        return rl.reduce_by_index(rl.add, first, rl.map_glb(0)(lambda v: (v & 7, v), x))
+
+    return updated_by_all
+
+
 @case(lambda x, y: np.sum(x * y), [(4, 1, 8), (4, 3, 24), (2, 5, 30)], (16, 64, 1 << 20))
 def dot(w: int, parts: int, n: int) -> Program:
     @typed(x=f32[n], y=f32[n])

@@ -26,9 +26,11 @@ BINS = frozenset(
         "reduce_by_index_in_blocks",
         *(r.name for r in CHOICES["fold_by_said_index_number"].rules),
         *(r.name for r in CHOICES["reduce_by_index_as_folds_number"].rules),
+        *(r.name for r in CHOICES["folds_by_two_asked_order_keys_number"].rules),
+        *(r.name for r in CHOICES["folds_of_rows_among_all_number"].rules),
     ]
 )
-"""Folds of the elements of each key as one fold, for each way to compare a key, and each type of results; in any order."""
+"""Folds of the elements of each key as one fold, for each way to compare a key, and each type of results; in any order, and by two keys."""
 
 BETTER_KEYS = frozenset(
     rule.name
@@ -42,8 +44,12 @@ ANEW = frozenset(rule.name for rule in CHOICES["resets_as_one_step_number"].rule
 """Steps that combine or begin anew."""
 LAST = frozenset(rule.name for rule in CHOICES["fills_as_one_step_number"].rules)
 """Steps that keep what there is or begin anew."""
-SWAPPED = frozenset(rule.name for rule in CHOICES["select_swapped_number"].rules)
-"""Choices by what does not hold."""
+SWAPPED = frozenset(
+    rule.name
+    for name in ("select_swapped_number", "select_both_number")
+    for rule in CHOICES[name].rules
+)
+"""Choices by what does not hold, and by what holds with something else."""
 
 KEPT = frozenset(rule.name for rule in CHOICES["select_neutral_number"].rules)
 """What adds a neutral element keeps what there is."""

@@ -6,13 +6,17 @@ replayed here independently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from relift.rewrites.application.abstraction import beside, component_of, named, names_in
 from relift.rewrites.application.beginnings import unlike
-from relift.rewrites.application.substitutions import require_fits, with_neutral_elements
+from relift.rewrites.application.substitutions import (
+    broken_index_law,
+    require_fits,
+    with_neutral_elements,
+)
 from relift.rewrites.application.totality import (
     closed_around,
     computes_surely,
@@ -21,9 +25,8 @@ from relift.rewrites.application.totality import (
     has_open_cells,
     sees_open_cells,
 )
-from relift.rewrites.checks.smt.tables import holds
 from relift.rewrites.checks.verdicts import Direction
-from relift.rewrites.conditions import Condition, IndexCondition
+from relift.rewrites.conditions import Condition
 from relift.rewrites.declared_laws import (
     EXACT_LAWS,
     FloatPolicy,
@@ -50,13 +53,7 @@ from relift.semantics.syntax.binding import (
 )
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import Field, fields
-from relift.semantics.syntax.signatures import (
-    IndexKind,
-    Matching,
-    OperatorKind,
-    schema_size,
-    schema_type,
-)
+from relift.semantics.syntax.signatures import Matching, OperatorKind, schema_size, schema_type
 from relift.semantics.syntax.sizes import Size, Unknown, by_letter
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.types import AnyType, Type, Vector, substitute_type
@@ -137,7 +134,8 @@ def apply_filled(
         for condition in rule.where:
             if isinstance(condition, Condition):
                 require(rule, condition, substitution, policy)
-        _require_index_laws(rule, substitution)
+        if (broken := broken_index_law(rule, substitution)) is not None:
+            raise NoMatch(f"{rule.name}: {broken}")
         for bound in rule.lower_bounds:
             if not bound.at(substitution.sizes).surely():
                 raise NoMatch(f"{rule.name}: {bound.size} must be at least {bound.least}")
@@ -444,32 +442,6 @@ def _uses(t: terms.Term, name: str) -> tuple[int, int]:
         if isinstance(u, terms.Metavariable) and u.name == name
     ]
     return len(depths), max(depths, default=0)
-
-
-def _require_index_laws(rule: Rule, substitution: Substitution) -> None:
-    """Raise `NoMatch` unless the index functions stay in the array and obey the rule's conditions.
-
-    Both are decided by trying all indices, so only at a length that is a number.
-    """
-    tables: dict[str, Sequence[int]] = {}
-    for name, kind in rule.parameters.items():
-        if not isinstance(kind, IndexKind):
-            continue
-        if name not in substitution.indices:
-            raise NoMatch(f"{rule.name}: the index function {name} is not determined")
-        f, length = substitution.indices[name], kind.length.substitute(substitution.sizes)
-        if length.constant is None:
-            raise NoMatch(
-                f"{rule.name}: {name} is an index function of {length} elements; whether it stays "
-                "among them is known for a number of elements only"
-            )
-        if (i := f.escapes(length)) is not None:
-            raise NoMatch(f"{rule.name}: {name} takes index {i} out of {length} elements")
-        tables[name] = f.table(length.constant).tolist()
-    for condition in rule.where:
-        if isinstance(condition, IndexCondition) and not holds(condition, tables):
-            shown = substitution.indices[condition.function]
-            raise NoMatch(f"{rule.name}: {condition} does not hold of {shown}")
 
 
 def require(

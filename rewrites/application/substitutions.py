@@ -6,15 +6,17 @@ or a function there is free.  So every entry is checked by itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import get_args
 
-from relift.rewrites.conditions import Condition
+from relift.rewrites.checks.smt.tables import holds
+from relift.rewrites.conditions import Condition, IndexCondition
 from relift.rewrites.declared_laws import neutral_of
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import IllTyped
+from relift.semantics.indices.inverses import permutes
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.substitution import Substitution
@@ -151,3 +153,34 @@ def _require_operator(
         raise IllTyped(
             f"the operator {innermost(operator).name} does not combine values of type {element}"
         )
+
+
+def broken_index_law(rule: Rule, substitution: Substitution) -> str | None:
+    """What does not hold of index functions, which stay in their array and obey the rule's conditions; None where all does.
+
+    What a permutation is by its form is one of any length; else both are decided by trying all indices, so only at a length
+    that is a number.
+    """
+    tables: dict[str, Sequence[int]] = {}
+    laws = [c for c in rule.where if isinstance(c, IndexCondition)]
+    inverses = {name for c in laws if c.inverse is not None for name in (c.function, c.inverse)}
+    for name, kind in rule.parameters.items():
+        if not isinstance(kind, IndexKind):
+            continue
+        if name not in substitution.indices:
+            return f"the index function {name} is not determined"
+        f, length = substitution.indices[name], kind.length.substitute(substitution.sizes)
+        if length.constant is None:
+            return (
+                f"{name} is an index function of {length} elements; whether it stays "
+                "among them is known for a number of elements only"
+            )
+        if name not in inverses and permutes(f, length):
+            continue
+        if (i := f.escapes(length)) is not None:
+            return f"{name} takes index {i} out of {length} elements"
+        tables[name] = f.table(length.constant).tolist()
+    for law in laws:
+        if law.function in tables and not holds(law, tables):
+            return f"{law} does not hold of {substitution.indices[law.function]}"
+    return None

@@ -13,12 +13,10 @@ from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import is_neutral
 from relift.rewrites.rule import Rule
-from relift.rewrites.rules.folds import bins
 from relift.rewrites.rules.machine import lowering
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
-    any_rule,
     apply,
     at_kinds,
     attempt,
@@ -29,6 +27,7 @@ from relift.rewrites.tactics.combinators import (
     then,
     under_a_name,
 )
+from relift.rewrites.tactics.folds.bins import CELLS_AS_FOLDS
 from relift.rewrites.tactics.long_functions import values_named
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Generate, IterateSizes, Let, ReduceByIndex, Store
@@ -106,13 +105,6 @@ def _is_lowered(t: Term) -> bool:
     return isinstance(t, Pattern) and (t.fills or isinstance(t, Store))
 
 
-_FOLDS_OF_CELLS = then(
-    any_rule(*(rule.name for rule in bins.reduce_by_index_as_folds_number.rules)),
-    attempt(inside("xs", "ys")(apply("generate_as_map"))),
-    normalize("zip_map_right", "zip_same", "map_fusion"),
-)
-
-
 @at_kinds(ReduceByIndex)
 def _cells_as_folds(at: Rewriting, place: Position) -> Rewriting:
     """Cells that are updated by keys as a fold for each: from a neutral element, if there is one, and then with what they had."""
@@ -121,8 +113,8 @@ def _cells_as_folds(at: Rewriting, place: Position) -> Rewriting:
     if first_value is None or not is_neutral(t.op, first_value):
         with suppress(NoMatch):
             found = apply("reduce_by_index_from_neutral")(at, place)
-            return inside("xs", "ys")(_FOLDS_OF_CELLS)(found, place)
-    return _FOLDS_OF_CELLS(at, place)
+            return inside("xs", "ys")(CELLS_AS_FOLDS)(found, place)
+    return CELLS_AS_FOLDS(at, place)
 
 
 def _next_size(at: Rewriting, place: Position) -> Rewriting:

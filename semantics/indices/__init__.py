@@ -7,5 +7,5 @@ functions      index functions; `rows` of constants; `reader`: both from text
 algebra        what the view of a pattern is written over
 lanes          the lanes of a vector, and where their cells lie side by side
 views          arrays as functions from indices to cells; `stored`: those in memory; `components` of tuples;
-               `inverses`: written through; `copies`: what lies in memory already
+               `inverses`: written through, and permutations; `copies`: what lies in memory already
 """

@@ -7,6 +7,10 @@ from functools import reduce
 from typing import TypeAlias
 
 from relift.semantics.indices.algebra import asked_for
+from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
+from relift.semantics.indices.expressions import divide, modulo, variable
+from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.ranges import surely_within
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,
@@ -20,6 +24,7 @@ from relift.semantics.indices.views import (
 from relift.semantics.patterns.algorithmic import Let, Map
 from relift.semantics.patterns.opencl import Store
 from relift.semantics.syntax.nodes import argument
+from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import (
     Get,
     Lambda,
@@ -229,3 +234,55 @@ def computes_itself(t: Pattern) -> bool:
     if isinstance(t, Map):
         return not is_layout(t.f.body)
     return not t.layout and not t.has_inverse()
+
+
+# ---- permutations
+
+
+def stays_within(idx: IndexFunction, n: Size) -> bool:
+    """Whether ranges show for all sizes that an index function stays in an array of n elements."""
+    return surely_within(idx.of(variable(Unknown("each"), n)), n)
+
+
+def permutes(idx: IndexFunction, n: Size) -> bool:
+    """Whether it is seen that an index function is a permutation: within, and one to one.
+
+    >>> from relift.semantics.indices.functions import index_function, reorder_stride
+    >>> from relift.semantics.indices.inverses import permutes
+    >>> from relift.semantics.syntax.sizes import Size
+    >>> n = Size.of(64)
+    >>> [permutes(index_function(f, n), n) for f in (reorder_stride(8), lambda i: i // 2)]
+    [True, False]
+    """
+    i = variable(Unknown("each"), n)
+    e = idx.of(i)
+    if not stays_within(idx, n):
+        return False
+    return _is_straight(e, i) or idx.of(e) == i or _rotates(e, i, n) or _strides(e, i, n)
+
+
+def _is_straight(e: Index, i: Index) -> bool:
+    """Whether an index goes on by one, forwards or backwards."""
+    linear = linear_in(e, i)
+    return linear is not None and linear[0].constant in (1, -1)
+
+
+def _rotates(e: Index, i: Index, n: Size) -> bool:
+    """Whether it does so and begins again at n, as `shift`."""
+    return any(
+        isinstance(atom, Remainder)
+        and e == Size.atom(atom)
+        and atom.divisor == n
+        and _is_straight(atom.dividend, i)
+        for atom in e.atoms()
+    )
+
+
+def _strides(e: Index, i: Index, n: Size) -> bool:
+    """Whether it counts the columns of rows one after the other, as `reorder_stride`: `i // q + s * (i % q)` of q * s."""
+    for atom in e.atoms():
+        if isinstance(atom, Quotient) and atom.dividend == i:
+            rows = n.divided_by(atom.divisor)
+            if rows is not None and e == divide(i, atom.divisor) + rows * modulo(i, atom.divisor):
+                return True
+    return False

@@ -174,8 +174,9 @@ class ScatterIndices(InOrder):
 class ReduceByIndex(Pattern):
     """`reduce_by_index(op, init, xs)`: `init`, with x combined into cell i for each (i, x) of xs in turn.
 
-    What has an index without a cell changes nothing.  In a kernel the work-items of a group do so at once, in any order:
-    op is one of which that is the same, or a sum of floats that is not rounded alike in each.
+    What has an index without a cell changes nothing.  In a kernel the work-items of a group do so at once, in any order, or all
+    of the kernel where another one has stored the cells: op is one of which that is the same, or a sum of floats that is not rounded
+    alike in each.
 
     Law: reduce_by_index(op, z, concat(xs, ys)) == reduce_by_index(op, reduce_by_index(op, z, xs), ys).
     Source: accumArray of Haskell; Futhark (`reduce_by_index`), Henriksen et al., SC'20.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
 from relift.semantics.patterns.algorithmic import Iterate, Let, Zip
+from relift.semantics.patterns.lookups import ReduceByIndex
 from relift.semantics.patterns.opencl import EachOf, Store
 from relift.semantics.syntax.binding import outside, substitute
 from relift.semantics.syntax.terms import Lambda, MakeTuple, Term, children, free_variables
@@ -25,6 +26,20 @@ def repeats_kernels(t: Term) -> TypeGuard[Iterate]:
     False
     """
     return isinstance(t, Iterate) and not free_variables(t) and _has_kernels(t.f.body)
+
+
+def updates_stored(t: Term) -> TypeGuard[ReduceByIndex]:
+    """Whether a term updates, outside all functions, cells that another kernel has stored: all work-items of a kernel do so.
+
+    >>> from relift import add, i32, generate, map_glb, reduce_by_index, to_global, tup
+    >>> from relift.semantics.patterns.repeated import updates_stored
+    >>> from relift.semantics.syntax.terms import Input
+    >>> cells, keys = Input("cells", i32[8]), Input("keys", i32[99])
+    >>> ones = map_glb(0)(lambda key: (key, 1), keys)
+    >>> updates_stored(reduce_by_index(add, to_global(cells), ones)), updates_stored(reduce_by_index(add, cells, ones))
+    (True, False)
+    """
+    return isinstance(t, ReduceByIndex) and _is_stored_apart(t.init) and not free_variables(t)
 
 
 def results_of(t: Term) -> tuple[Term, ...]:

@@ -241,20 +241,26 @@ template <class T, int N> __device__ relift_vec<T, N> relift_abs(const relift_ve
 RELIFT_EXTREME(min, <)
 RELIFT_EXTREME(max, >)
 
-// a cell that is combined with a value while others are: again until nobody came between
+// a cell that is combined with a value while others are: what others put there meanwhile is taken out again
+__device__ inline void relift_add_f32_at_once(float* p, float x) {
+  do {
+    x = atomicExch(p, atomicExch(p, 0.0f) + x);
+  } while (x != 0.0f);
+}
+
+// the same for what has no value that changes nothing: again until nobody came between
 #define RELIFT_UPDATE(NAME, VALUE)                                                                   \
-  __device__ inline float relift_##NAME##_f32_at_once(float* p, float x) {                           \
+  __device__ inline void relift_##NAME##_f32_at_once(float* p, float x) {                            \
     int seen = __float_as_int(*(volatile float*)p);                                                  \
     while (true) {                                                                                   \
       const float old = __int_as_float(seen);                                                        \
       const int now = __float_as_int(VALUE);                                                         \
-      if (now == seen) return old;                                                                   \
+      if (now == seen) return;                                                                       \
       const int found = atomicCAS((int*)p, seen, now);                                               \
-      if (found == seen) return old;                                                                 \
+      if (found == seen) return;                                                                     \
       seen = found;                                                                                  \
     }                                                                                                \
   }
-RELIFT_UPDATE(add, old + x)
 RELIFT_UPDATE(maximum, old > x || old != old ? old : x)
 RELIFT_UPDATE(minimum, old < x || old != old ? old : x)
 

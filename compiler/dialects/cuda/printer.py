@@ -163,7 +163,11 @@ class Cuda(Printer):
         elif name in _LIBRARY:
             name = f"relift_{name}"
         elif (update := UPDATES.get(name)) is not None:
-            name = _AT_ONCE[update.by] if update.scalar == "int" else f"relift_{name}"
+            name = (
+                _AT_ONCE[update.by]
+                if update.scalar == "int"
+                else f"relift_{name.removesuffix('_global')}"
+            )
         return f"{name}({', '.join(arguments)})"
 
     def cast(self, e: tree.Cast) -> str:

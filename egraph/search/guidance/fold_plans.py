@@ -161,13 +161,15 @@ _TABLES = 8
 def folds_in_bins(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics by which work-items fold each element into the cell of its key; they raise `NoMatch` for others.
 
-    On a GPU the table of a work-item lies in the local memory of its group, or there is one for all of these.
+    On a GPU the table of a work-item lies in the local memory of its group, or there is one for all of these, or one in global
+    memory for all groups.
     """
     if device.kind == "gpu":
         room = device.local_memory_bytes
         yield in_bins(_GROUPS_OF_TABLES * device.compute_units, room)
         for each, part in _GROUPS_AT_ONCE:
             yield in_bins(each * device.compute_units, room // part, at_once=True)
+        yield in_bins(1, at_once=True)
     else:
         yield in_bins(_TABLES * device.compute_units)
         yield in_bins(device.compute_units)

@@ -91,3 +91,37 @@ def test_an_update_of_floats_is_known_by_its_text() -> None:
     assert OpenCL().source(read_source(text)) == text
     with pytest.raises(NotUnderstood):
         read_source(text.replace("old > x", "old < x"))
+
+
+@cache
+def of_all() -> Compiled:
+    """Kernels of which the second updates what the first has stored."""
+    found = compile_program(made("updated_by_all", 300))
+    return Compiled(found.source, found.plan)
+
+
+def test_what_a_kernel_has_stored_is_updated_by_all_groups_of_the_next() -> None:
+    """All is proved, and shown where the text is run; cells of which another kernel stores none have no value."""
+    assert {c.verdict for f in certificates(of_all()) for c in f.claims} == {"proved"}
+    assert validate(of_all().source, of_all().plan, made("updated_by_all", 300)).ok
+    alone = replace(of_all(), source=of_all().source.replace("out[glb_0] = 0;", ""))
+    found = [c.kind for f in certificates(alone) for c in f.claims if c.verdict != "proved"]
+    assert "initialised" in found
+
+
+BY_ALL = "atomic_add(&out[at], v);"
+BESIDE_ALL = {
+    "another operation beside": f"{BY_ALL} atomic_max(&out[at], v);",
+    "a read of what others update": f"{BY_ALL} if (v == out[0]) {{ atomic_add(&out[1], 1); }}",
+    "a sum that others come between": "out[at] = as_int(as_uint(out[at]) + as_uint(v));",
+}
+
+
+@pytest.mark.parametrize("fault", BESIDE_ALL)
+def test_what_others_do_with_a_cell_that_all_update_is_a_race(fault: str) -> None:
+    source = of_all().source.replace(BY_ALL, BESIDE_ALL[fault])
+    assert source != of_all().source
+    faulty = replace(of_all(), source=source)
+    kinds = {c.kind for f in certificates(faulty) for c in f.claims if c.verdict != "proved"}
+    assert "races" in kinds
+    assert not validate(source, of_all().plan, made("updated_by_all", 300)).ok

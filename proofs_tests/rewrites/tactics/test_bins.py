@@ -249,6 +249,95 @@ def test_the_members_of_a_group_update_one_table(
     assert np.array_equal(compiled(*arguments), wanted)
 
 
+@portioned("program,arguments,wanted", AT_ONCE, 3)
+def test_all_work_items_update_one_table(program: Program, arguments: Any, wanted: Any) -> None:
+    """In global memory, which another kernel has filled: nothing lies in that of a group."""
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, in_bins(1, at_once=True), sizes)
+    require_standing(derivation, RULES)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert all(certificate.ok for certificate in certificates_of(compiled, low))
+    assert "atomic_" in compiled.source
+    assert "local int" not in compiled.source
+    assert np.array_equal(compiled(*arguments), wanted)
+
+
+@rl.program
+def pairs(keys: rl.i32[n], others: rl.i32[n]):
+    def occurrences(i, j):
+        both = lambda p: rl.select(rl.equal(p[1], i) & rl.equal(p[0], j), 1, 0)
+        return rl.reduce(rl.add, 0, rl.map(both, rl.zip(keys, others)))
+
+    return rl.generate(3, lambda i: rl.generate(5, lambda j: occurrences(i, j)))
+
+
+def by_keys(count: int) -> Program:
+    """Rows that are added up by so many keys."""
+
+    @rl.program
+    def rows_by_key(keys: rl.i32[n], rows: rl.f32[n, m]):
+        def of(j, column):
+            kept = rl.map(lambda p: rl.select(rl.equal(j, p[0]), p[1], 0.0), rl.zip(keys, column))
+            return rl.reduce(rl.add, 0.0, kept)
+
+        return rl.generate(
+            count, lambda j: rl.map(lambda column: of(j, column), rl.transpose(rows))
+        )
+
+    return rows_by_key
+
+
+def sums_of_rows(keys: Any, rows: Any) -> Any:
+    return np.stack([rows[keys == j].sum(0) for j in range(4)])
+
+
+OTHERS = (7 * MANY + 3) % 5 - 1
+TABLES = {
+    "each": (4, 0, False),
+    "groups": (4, ROOM, True),
+    "blocks": (6, 12, True),
+    "all": (1, 0, True),
+}
+TWO_INDICES = [
+    (program, arguments, wanted, tables)
+    for program, arguments, wanted in [
+        (
+            pairs,
+            (MANY[:997], OTHERS[:997]),
+            [[((OTHERS[:997] == i) & (MANY[:997] == j)).sum() for j in FIVE] for i in range(3)],
+        ),
+        (
+            by_keys(4),
+            (MANY[:101], WEIGHTS[:707].reshape(101, 7)),
+            sums_of_rows(MANY[:101], WEIGHTS[:707].reshape(101, 7)),
+        ),
+        (
+            of_each_row,
+            (MANY[:999].reshape(9, 111),),
+            (MANY[:999].reshape(9, 1, 111) == FIVE[None, :, None]).sum(2),
+        ),
+    ]
+    for tables in TABLES
+]
+
+
+@portioned("program,arguments,wanted,tables", TWO_INDICES, 4)
+def test_cells_of_two_indices_lie_in_one_row(
+    program: Program, arguments: Any, wanted: Any, tables: str
+) -> None:
+    """Pairs that are counted, rows that are added up by keys and histograms of rows are tables of one key, whoever has these."""
+    chunks, room, at_once = TABLES[tables]
+    sizes = program.solve_sizes(arguments)
+    derivation = derive(program, in_bins(chunks, room, at_once=at_once), sizes)
+    require_standing(derivation, RULES)
+    assert any("_keys" in step.rule for step in derivation.steps)
+    low = Program(program.name, program.at(sizes).parameters, derivation.result)
+    compiled = rl.compile(low)
+    assert not any(certificate.refuted for certificate in certificates_of(compiled, low))
+    assert np.array_equal(compiled(*arguments), wanted)
+
+
 BLOCKS = [
     (numbered, (MANY[:2048],), 2),
     (numbered, (MANY[:2999],), 1),
@@ -309,6 +398,23 @@ def test_a_gpu_counts_in_tables(cells: int) -> None:
     assert "reduce_by_index" in str(found[0].low)
     others = [each for each in found if "_ind" not in str(each.low)]
     assert (3 if cells > 16 else 1) * found[0].cost.seconds < others[0].cost.seconds
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes"),
+    [
+        ("examples/histogram.py", {"n": 1 << 24, "b": 1 << 20}),
+        (by_keys(10_000), {"n": 1 << 20, "m": 64}),
+    ],
+)
+def test_cells_that_few_find_occupied_are_those_of_one_table(program: Any, sizes: Any) -> None:
+    """Of a million keys, and of rows of columns, which neighbours update side by side."""
+    program = load_program(program) if isinstance(program, str) else program
+    one = Proposals(program, sizes, GPU)
+    *_, last = folds_in_bins(one.source, GPU)
+    (found,) = one.derived(last)
+    assert "to_local" not in rl.show(found.low.body)
+    assert found.cost.seconds < 0.2 * one.as_written()[0].cost.seconds
 
 
 def test_floats_of_few_keys_have_tables_of_a_work_item_each() -> None:

@@ -289,6 +289,8 @@ class Side:
                 return self.literal(value, of)
             case terms.Apply("select", (condition, x, y)):
                 return f"(if {self.term(condition)} then {self.term(x)} else {self.term(y)})"
+            case terms.Apply("bitwise_and", (x, y)) if t.type == boolean:
+                return f"({self.term(x)} && {self.term(y)})%bool"
             case terms.Apply("gt", (x, y)):
                 return self.term(terms.Apply("lt", (y, x), t.type))
             case terms.Apply(f, (x, y)) if (sign := infix(f, x, y)) and (

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.rewrites.checks.verdicts import WHERE_TOTAL
 from relift.rewrites.conditions import bijective, neutral
 from relift.rewrites.families import Among, Number
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, MONOID, A, B, k, m, n
@@ -20,6 +21,8 @@ from relift.rewrites.proofs_of_bins import (
     CELL_BY_CELL,
     FOLD_OF_BINS,
     FOLD_OF_BINS_DEFINED,
+    FOLDS_BY_TWO_KEYS,
+    FOLDS_OF_ROWS,
     LOOKED_UP_OR_COMPUTED,
     REDUCE_BY_INDEX_FROM_NEUTRAL,
     REDUCE_BY_INDEX_GATHER,
@@ -41,6 +44,7 @@ from relift.semantics.language.vocabulary import (
     repeat,
     scatter_indices,
     select,
+    split,
     transpose,
     zip,
 )
@@ -134,6 +138,74 @@ def reduce_by_index_from_neutral(op: Op[A], z: A, zs: A[m], xs: tup(i32, A)[n]):
     """What is combined with cells that have values is combined apart from them, and then with them."""
     apart = reduce_by_index(op, generate(m, lambda _: z), xs)
     return reduce_by_index(op, zs, xs), map(lambda p: op(p[0], p[1]), zip(zs, apart))
+
+
+# ---- cells of two keys
+
+
+Asked = Among(
+    {
+        "keyed": lambda a, i, b, j: (equal(a, i), equal(b, j)),
+        "labelled": lambda a, i, b, j: (equal(i, a), equal(j, b)),
+        "keyed_labelled": lambda a, i, b, j: (equal(a, i), equal(j, b)),
+        "labelled_keyed": lambda a, i, b, j: (equal(i, a), equal(b, j)),
+    }
+)
+"""How it asks for each of two keys."""
+Order = Among({"ordered": lambda c, d: c & d, "swapped": lambda c, d: d & c})
+"""Which of two conditions a program asks first."""
+
+
+@rule(lowering=True, source=_SOURCE, proof=FOLDS_BY_TWO_KEYS, defined={"forward": WHERE_TOTAL})
+def folds_by_two_asked_order_keys_number(
+    g: Fun[Number, A, Number],
+    first: Fun[A, i32],
+    second: Fun[A, i32],
+    z: Number,
+    xs: A[n],
+    asked: Asked,
+    order: Order,
+):
+    """Two keys are one, the number of their cell among all ({number}), if both have one: they are {asked}, {order}."""
+
+    def of(i: Any, j: Any) -> Any:
+        def chosen(acc: Any, x: Any) -> Any:
+            both = order(*asked(first(x), i, second(x), j))
+            return select(both, g(acc, x), acc)
+
+        return reduce_seq(chosen, z, xs)
+
+    def key(x: Any) -> Any:
+        row = at_runtime(
+            first(x), generate(k, lambda _: -1), split(k, generate(m * k, lambda c: c))
+        )
+        return at_runtime(second(x), -1, row)
+
+    return (
+        join(generate(m, lambda i: generate(k, lambda j: of(i, j)))),
+        generate(
+            m * k,
+            lambda c: reduce_seq(lambda acc, x: select(equal(key(x), c), g(acc, x), acc), z, xs),
+        ),
+    )
+
+
+@rule(source="Bird, theory of lists: a fold of those of a row among all", proof=FOLDS_OF_ROWS)
+def folds_of_rows_among_all_number(g: Fun[Number, A, Number], z: Number, xss: A[m, n]):
+    """The fold ({number}) of each row is that of the elements of all rows which are of it."""
+    numbered = map(lambda q: map(lambda x: (q[0], x), q[1]), zip(generate(m, lambda i: i), xss))
+
+    def own(i: Any) -> Any:
+        kept = lambda acc, p: select(equal(p[0], i), g(acc, p[1]), acc)
+        return reduce_seq(kept, z, join(numbered))
+
+    return map(lambda row: reduce_seq(g, z, row), xss), generate(m, own)
+
+
+@rule(source="HOL, cond_and")
+def select_both_number(c: boolean, d: boolean, x: Number, y: Number):
+    """What is chosen ({number}) where one condition holds and then another one, is chosen where both do."""
+    return select(d, select(c, x, y), y), select(c & d, x, y)
 
 
 # ---- blocks of cells

@@ -19,14 +19,18 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     any_rule,
     apply,
+    at_kinds,
     attempt,
     curried,
     first,
     fission,
     fuse,
     inside,
+    normalize,
+    skip,
     then,
     topdown,
+    under_a_name,
 )
 from relift.rewrites.tactics.folds.partial_results import (
     EACH_RESULT,
@@ -36,24 +40,46 @@ from relift.rewrites.tactics.folds.partial_results import (
     in_two_kernels,
     in_two_steps,
 )
+from relift.rewrites.tactics.folds.recurrences import by_operators
 from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, length_of
 from relift.rewrites.tactics.groups.cooperative import chunk_near
 from relift.rewrites.tactics.groups.rows.by_groups import rows_by_groups, rows_together, shared_out
 from relift.rewrites.tactics.groups.tiles import columns_behind
 from relift.rewrites.tactics.vectors.lanes import OUTER, for_items
 from relift.semantics.interpreter import operand_type, scalar_function
-from relift.semantics.patterns import Generate, Map, Reduce, ReduceByIndex
+from relift.semantics.patterns import (
+    AtRuntime,
+    Generate,
+    Join,
+    Map,
+    Reduce,
+    ReduceByIndex,
+    ReduceSeq,
+    Transpose,
+)
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Term, free_variables
+from relift.semantics.syntax.terms import Lambda, Term, free_variables, subterms
 from relift.semantics.syntax.types import Scalar, Type, dimensions, i32
 
 _ONE_FOLD = any_rule(*(r.name for r in bins.fold_of_said_bins_number.rules))
 _KEPT = any_rule(*(r.name for r in bins.select_neutral_number.rules))
+_FOLD = then(fuse(), attempt(inside("f")(_KEPT)))
+
+
+def _key_named(at: Rewriting, place: Position) -> Rewriting:
+    """A key that is looked up has a name, by which its place is found in other tables; others are read where they are."""
+    for below, u in positions(term_at(at.term, place)):
+        if isinstance(u, AtRuntime) and isinstance(u.index, AtRuntime):
+            named = under_a_name(*below, "index")
+            return then(named, inside("x")(apply("store_private")))(at, place)
+    raise NoMatch("no key that is looked up")
+
 
 _TABLE = then(
-    inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))),
+    inside("f")(_FOLD),
     _ONE_FOLD,
     inside("f", "x")(apply("store_private")),
+    inside("f")(attempt(_key_named)),
     inside("init")(then(apply("generate_as_map"), apply("map_to_seq"))),
 )
 """Generated folds as one fold of a work-item, whose table is where its result is."""
@@ -82,24 +108,23 @@ def _by_index(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def _several_each(at: Rewriting, place: Position) -> Rewriting:
-    """Each member of a group reads several elements, as far apart as there are members that read, and then updates their cells.
+@curried
+def _several_each(at: Rewriting, place: Position, by: str) -> Rewriting:
+    """Each member of a group, or work-item, reads several elements, as far apart as there are that read, and then updates their cells.
 
     So it waits for all of these at once, not for one after the other.
     """
     n = length_of(term_at(at.term, (*place, "xs")))
     each = next(e for e in _EACH if (n % e == 0 and n >= e * _FEWEST_MEMBERS) or e == 1)
     if each == 1:
-        return inside("xs")(apply("map_to_lcl", d=0))(at, place)
+        return inside("xs")(apply(by, d=0))(at, place)
     return then(
         inside("xs", "xs")(apply("stride_undone", "backward", k=each - 1, m=n // each - 1)),
         inside("xs")(apply("gather_map", "backward")),
         apply("reduce_by_index_gather"),
         inside("xs", "xs")(apply("stride_as_transpose", m=n // each, k=each - 1)),
         inside("xs")(apply("map_join")),
-        inside("xs", "xss")(
-            then(inside("f")(apply("map_to_seq_unroll")), apply("map_to_lcl", d=0))
-        ),
+        inside("xs", "xss")(then(inside("f")(apply("map_to_seq_unroll")), apply(by, d=0))),
     )(at, place)
 
 
@@ -108,19 +133,35 @@ _EACH = (8, 4, 2, 1)
 
 _OF_A_GROUP = then(
     inside("init")(then(apply("generate_as_map"), apply("map_to_lcl", d=0), apply("store_local"))),
-    _several_each,
+    _several_each("map_to_lcl"),
     apply("insert_copy"),
     apply("map_to_lcl", d=0),
 )
 """Cells in the local memory of a group, whose members update them at once, and store them."""
 
-_AT_ONCE = then(inside("f")(then(fuse(), attempt(inside("f")(_KEPT)))), _by_index)
+_OF_ALL = then(
+    inside("init")(then(apply("generate_as_map"), apply("map_to_glb", d=0), apply("store_global"))),
+    inside("xs")(fuse()),
+    _several_each("map_to_glb"),
+)
+"""Cells that one kernel stores, and all work-items of the next one update at once."""
+
+_AT_ONCE = then(inside("f")(_FOLD), _by_index)
 """Generated folds as one that updates cells, each for one element, in any order."""
+
+
+CELLS_AS_FOLDS = then(
+    any_rule(*(rule.name for rule in bins.reduce_by_index_as_folds_number.rules)),
+    attempt(inside("xs", "ys")(apply("generate_as_map"))),
+    normalize("zip_map_right", "zip_same", "map_fusion"),
+)
+"""What cells come to as a fold for each."""
 
 
 def _in_blocks(cells: int, along: int) -> Tactic:
     """Cells by groups along a dimension, each of which has a block of so many of them and goes through all elements."""
-    of_a_group = then(inside("xs")(fuse()), _OF_A_GROUP)
+    named = inside("f")(attempt(_key_named))
+    of_a_group = then(inside("xs")(then(fuse(), named)), _OF_A_GROUP)
     by_groups = then(inside("f")(of_a_group), apply("map_to_wrg", d=along))
     return then(apply("reduce_by_index_in_blocks", m=cells), inside("xss")(by_groups))
 
@@ -237,7 +278,7 @@ def in_bins(blocks: int, room: int = 0, *, at_once: bool = False) -> Tactic:
     """The outermost map or generated array of such folds with tables for `blocks` chunks of the elements.
 
     Where there is `room`, that many bytes of local memory, a group has a chunk, and its members the tables, or one, whose
-    cells they update `at_once`.
+    cells they update `at_once`.  Without any, one table for all elements is updated at once by all work-items.
 
     >>> import relift as rl
     >>> from relift.rewrites.tactics.combinators import derive
@@ -251,7 +292,7 @@ def in_bins(blocks: int, room: int = 0, *, at_once: bool = False) -> Tactic:
     ['fold_of_keyed_bins_i32']
     """
 
-    of_chunks = (_in_tables if at_once else _of_groups)(room) if room else _OF_CHUNKS
+    of_chunks = (_in_tables if at_once else _of_groups)(room) if room else _OF_CHUNKS  # or none
     tables = _tables(blocks, of_chunks, room, at_once)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
@@ -291,7 +332,10 @@ def bins_of_each(at: Rewriting, place: Position) -> Rewriting:
 
 @curried
 def _binned(at: Rewriting, place: Position, tables: Tactic, unit: int) -> Rewriting:
-    match term_at(at.term, place):
+    t = term_at(at.term, place)
+    if len(dimensions(t.type)[0]) > 1:
+        return then(in_one_row, inside("xs")(_binned(tables, unit)))(at, place)
+    match t:
         case Map(_, xs) as t if not _is_of_indices(xs):
             return _of_labels(-(-length_of(t) // unit) * unit, tables)(at, place)
         case Map():
@@ -325,6 +369,8 @@ def _tables(
     if len(folds.folds) > 1:
         raise NoMatch("a cell of a table is one fold")
     n = folds.length
+    if at_once and not room:
+        return _whole(folds, room)(at, place)
     if at_once:
         parts //= _blocks_of(folds.results, room)
         if parts < _FEWEST_PARTS:
@@ -344,8 +390,10 @@ def _tables(
 
 
 def _whole(folds: MapOfFolds, room: int) -> Tactic:
-    """Folds of all elements by groups that have a block each of the one table that there is."""
-    here, fold, tables = inside(*folds.place), folds.folds[0], _in_tables(room, whole=True)
+    """Folds of all elements by groups that have a block each of the one table that there is, or without room by all work-items."""
+    here, fold = inside(*folds.place), folds.folds[0]
+    all_ = then(apply("map_generate"), _AT_ONCE, _OF_ALL)
+    tables = _in_tables(room, whole=True) if room else all_
     if not fold:
         return here(tables)
     return then(
@@ -374,6 +422,78 @@ def _rest_apart(folds: MapOfFolds, rest: int, main: Tactic, last: Tactic) -> Tac
         here(last),  # before tables have open cells, which what has a name must not meet
         inside(*folds.place, "xs", "ys", "xs")(main),
     )
+
+
+# ---- cells of two indices
+
+
+_OF_ROWS = then(
+    inside("f")(then(_FOLD, at_kinds(ReduceSeq)(skip))),
+    attempt(fission("f", "xs")),
+    any_rule(*(r.name for r in bins.folds_of_rows_among_all_number.rules)),
+    apply("generate_as_map"),
+    inside("f", "f")(attempt(any_rule(*(r.name for r in bins.select_both_number.rules)))),
+)
+"""Folds of rows, for each of their numbers, as folds of the elements of all rows."""
+_OF_ONE_INDEX = then(
+    inside("f")(apply("map_generate")),
+    apply("map_generate"),
+    apply("split_of_join", "backward"),
+    inside("xs")(any_rule(*(r.name for r in bins.folds_by_two_asked_order_keys_number.rules))),
+)
+
+
+def in_one_row(at: Rewriting, place: Position) -> Rewriting:
+    """Folds for two indices each, or for each row and an index, as one row of folds: for the number of a cell among all.
+
+    So rows that are added up by keys, histograms of each row, and pairs that are counted are folds by one key, which says row and
+    column.  What columns of data have is gone through as their rows lie, where the order of a fold does not matter.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.bins import in_one_row
+    >>> @rl.program
+    ... def pairs(values: rl.tup(rl.i32, rl.i32)[64]):
+    ...     def occurrences(i, j):
+    ...         both = lambda v: rl.select(rl.equal(v[0], i) & rl.equal(v[1], j), 1, 0)
+    ...         return rl.reduce(rl.add, 0, rl.map(both, values))
+    ...     return rl.generate(8, lambda i: rl.generate(4, lambda j: occurrences(i, j)))
+    >>> [step.rule for step in derive(pairs, in_one_row).steps if "keys" in step.rule]
+    ['folds_by_two_keyed_ordered_keys_i32']
+    """
+    t = term_at(at.term, place)
+    if isinstance(t, Map) and not _is_of_indices(t.xs):
+        by_rows = then(inside("f")(_OF_ROWS), apply("map_interchange"))
+        numbers = inside("f")(attempt(apply("generate_as_map")))
+        both_ways = then(inside("xss")(by_rows), apply("transpose_transpose"))
+        at = then(numbers, apply("map_interchange"), both_ways)(at, place)
+    else:
+        numbers = first(_OF_ROWS, then(attempt(apply("generate_as_map")), inside("f")(_FOLD)))
+        at = then(attempt(apply("generate_as_map")), inside("f")(numbers))(at, place)
+    return then(_OF_ONE_INDEX, inside("xs")(then(attempt(_as_rows_lie), by_operators())))(at, place)
+
+
+def _as_rows_lie(at: Rewriting, place: Position) -> Rewriting:
+    """Folds of columns of data, one after the other, go through their rows."""
+    xs = term_at(at.term, (*place, "f", "xs"))
+    if not (isinstance(xs, Join) and any(isinstance(u, Transpose) for u, _ in subterms(xs))):
+        raise NoMatch("no columns are gone through")
+    columns, rows = length_of(xs.xss), length_of(xs) // length_of(xs.xss)
+    return then(
+        _by_index,
+        inside("xs", "xs")(apply("stride_undone", "backward", k=columns - 1, m=rows - 1)),
+        inside("xs")(apply("gather_map", "backward")),
+        apply("reduce_by_index_gather"),
+        inside("xs", "xs")(
+            then(
+                apply("stride_as_transpose", m=rows, k=columns - 1),
+                inside("xss", "xss")(apply("split_of_join")),
+            )
+        ),
+        CELLS_AS_FOLDS,
+        inside("f")(fuse()),
+        apply("map_generate"),
+    )(at, place)
 
 
 def _is_of_indices(t: Term) -> bool:
