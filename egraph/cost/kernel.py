@@ -359,7 +359,8 @@ class Kernel:
 
     def moved_alone(self, device: DeviceDescription) -> float:
         """The part of what memory takes that nothing is computed beside: a group of few turns has its operands at the start, and writes at the end."""
-        if not self.is_tile or self.registers < ACCUMULATORS or self.barriers > _FEW_TURNS:
+        is_tile = self._local_bytes > _OF_OPERANDS * self.group > 0.0
+        if not is_tile or self.registers < ACCUMULATORS or self.barriers > _FEW_TURNS:
             return 0.0
         return min(1.0, _BESIDE_OTHERS / self._at_once(device))
 
@@ -400,11 +401,6 @@ class Kernel:
     def _groups_with_room(self) -> float:
         """The groups whose local memory a unit of a GPU has."""
         return _LOCAL_BYTES // self._local_bytes if self._local_bytes else math.inf
-
-    @property
-    def is_tile(self) -> bool:
-        """Whether a group holds more in local memory than what each of its work-items has found."""
-        return self._local_bytes > _OF_OPERANDS * self.group > 0.0
 
     @property
     def is_short_of_local_memory(self) -> bool:

@@ -52,12 +52,6 @@ _SEEN_BESIDE_FEW = 0.3
 
 A softmax of rows of 8192 whose powers lie there takes an H100 235 us, and 184 with the row in registers."""
 
-_SEEN_BEHIND_BARRIER = 0.15
-"""The same where groups compute with what they have copied to local memory, from when all of it is there.
-
-The nearest of five centres to 819,200 rows of 34 numbers takes an H200 39 to 40 us, of 34 that it would take were nothing seen; bicg of 8192^2
-numbers 92 of 82, and a separable convolution of as many 362 of 331."""
-
 
 @dataclass(frozen=True)
 class Cost(Displayed):
@@ -181,7 +175,6 @@ def _together(kernel: Kernel, times: Times, device: DeviceDescription) -> float:
     if device.kind == "gpu":
         in_turn = kernel.items - kernel.started
         seen = _SEEN_BESIDE_FEW if kernel.is_short_of_local_memory else kernel.moved_alone(device)
-        seen = max(seen, _SEEN_BEHIND_BARRIER if kernel.barriers and kernel.is_tile else 0.0)
         seen += _SEEN_OF_FUNCTIONS * kernel.called_of_all
         beside = _STARTED * kernel.started / kernel.filled
         near = 0.0

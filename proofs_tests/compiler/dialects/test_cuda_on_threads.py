@@ -55,6 +55,9 @@ inline int atomicCAS(int* p, int seen, int now) {
   __atomic_compare_exchange_n(p, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return seen;
 }
+inline float atomicExch(float* p, float x) {
+  return __builtin_bit_cast(float, __atomic_exchange_n((int*)p, __builtin_bit_cast(int, x), __ATOMIC_RELAXED));
+}
 #define __float_as_int(x) __builtin_bit_cast(int, x)
 #define __int_as_float(x) __builtin_bit_cast(float, x)
 #define rsqrtf(x) (1.0f / std::sqrt(x))
